@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What a product promises about its error. Accuracy belongs to the problem, not to the kernel.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace exactile {
+
+/// u is the unit roundoff of the type that sums (see unit_roundoff()), gamma_K = K*u / (1 - K*u).
+/// The bounds are those of N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.5.
+/// In every mode integers are exact modulo 2^w, NaN and Inf come out as the plain loop's, and the bits do not depend on
+/// the number of threads or on how many rows or products share a call.
+enum class Accuracy : std::uint8_t {
+  /// Inputs may be rounded to a narrower type first. Never chosen unless asked for. (not yet available)
+  reduced,
+  /// Componentwise |C^ - C| <= gamma_K |A||B|: the bound of the plain loop. The default.
+  standard,
+  /// As if summed in twice the working precision and rounded once. (not yet available)
+  compensated,
+  /// The exact result, rounded once. (not yet available)
+  correctly_rounded,
+};
+
+[[nodiscard]] std::string_view to_string(Accuracy accuracy) noexcept;
+[[nodiscard]] std::optional<Accuracy> parse_accuracy(std::string_view name) noexcept;
+
+/// gamma_k = k*u / (1 - k*u); infinity where k*u >= 1.
+[[nodiscard]] double gamma(std::int64_t k, double u) noexcept;
+
+}  // namespace exactile

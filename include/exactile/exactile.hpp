@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Everything a user may include, in one header.
+#pragma once
+
+#include "exactile/accuracy.hpp"
+#include "exactile/devices.hpp"
+#include "exactile/epilogue.hpp"
+#include "exactile/gemm.hpp"
+#include "exactile/matrix_view.hpp"
+#include "exactile/plan.hpp"
+#include "exactile/status.hpp"
+#include "exactile/types.hpp"

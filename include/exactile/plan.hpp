@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The untyped face of the library, for bindings and for products done many times: describe once, plan once, run often.
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "exactile/accuracy.hpp"
+#include "exactile/epilogue.hpp"
+#include "exactile/status.hpp"
+#include "exactile/types.hpp"
+
+namespace exactile {
+
+/// Where the elements of one operand lie; strides count elements. Element (i, j) of product p is
+/// base[p * batch_stride + i * row_stride + j * column_stride], or pointers[p][...] where `pointer_array` is set.
+/// A and B: any strides; batch_stride 0 is one matrix for all products. C: positive, no two elements at one place.
+struct OperandLayout {
+  std::int64_t row_stride = 0;
+  std::int64_t column_stride = 1;
+  std::int64_t batch_stride = 0;
+  bool pointer_array = false;
+  friend bool operator==(const OperandLayout&, const OperandLayout&) = default;
+};
+
+/// C <- activation(alpha * A * B + beta * C + bias) for `batch_count` products of m x k by k x n.
+struct GemmDescription {
+  GemmTypes types;
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  OperandLayout a;
+  OperandLayout b;
+  OperandLayout c;
+  std::int64_t batch_count = 1;
+  Bias bias = Bias::none;
+  Activation activation = Activation::none;
+  friend bool operator==(const GemmDescription&, const GemmDescription&) = default;
+};
+
+/// How the product is to be done. The default leaves every choice to the planner.
+struct GemmOptions {
+  std::string backend;  ///< "" lets the planner choose; devices() lists the names
+  std::string kernel;   ///< "" lets the planner choose; kernels() lists the names
+  Accuracy accuracy = Accuracy::standard;
+  /// Upper limit of threads; 0 takes EXACTILE_NUM_THREADS, else OMP_NUM_THREADS, else what the affinity mask and the
+  /// cgroup quota allow. The bits of the result do not depend on it.
+  int threads = 0;
+};
+
+/// alpha or beta, held without loss whatever the type of the product.
+class Scalar {
+ public:
+  constexpr Scalar(double value) noexcept : real_(value) {}  // NOLINT(*-explicit-*)
+  constexpr Scalar(std::complex<double> value) noexcept      // NOLINT(*-explicit-*)
+      : real_(value.real()), imaginary_(value.imag()) {}
+  constexpr Scalar(std::complex<float> value) noexcept  // NOLINT(*-explicit-*)
+      : real_(static_cast<double>(value.real())), imaginary_(static_cast<double>(value.imag())) {}
+  template <class T>
+    requires std::is_integral_v<T>
+  constexpr Scalar(T value) noexcept  // NOLINT(*-explicit-*)
+      : real_(static_cast<double>(value)), integer_(static_cast<std::int64_t>(value)), is_integer_(true) {}
+
+  [[nodiscard]] constexpr bool is_zero() const noexcept {
+    return is_integer_ ? integer_ == 0 : (real_ == 0.0 && imaginary_ == 0.0);
+  }
+  [[nodiscard]] constexpr bool is_real() const noexcept { return imaginary_ == 0.0; }
+  /// Whether the value is an integer that fits in 64 bits.
+  [[nodiscard]] constexpr bool is_integral() const noexcept {
+    return is_integer_ || (is_real() && real_ >= -0x1p63 && real_ < 0x1p63 &&
+                           static_cast<double>(static_cast<std::int64_t>(real_)) == real_);
+  }
+  /// The value as T: rounded to a floating T, modulo 2^w for an integer T (is_integral() must hold).
+  template <class T>
+  [[nodiscard]] constexpr T as() const noexcept {
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(is_integer_ ? integer_ : static_cast<std::int64_t>(real_));
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return static_cast<T>(real_);
+    } else {
+      return T(static_cast<typename T::value_type>(real_), static_cast<typename T::value_type>(imaginary_));
+    }
+  }
+
+ private:
+  double real_ = 0;
+  double imaginary_ = 0;
+  std::int64_t integer_ = 0;
+  bool is_integer_ = false;
+};
+
+/// The data of one run. For an operand whose layout says `pointer_array`, the pointer given here is the array:
+/// a const void* const* for A and B, a void* const* for C, passed as it is.
+struct GemmArguments {
+  const void* a = nullptr;
+  const void* b = nullptr;
+  void* c = nullptr;
+  Scalar alpha = 1;
+  Scalar beta = 0;
+  const void* bias = nullptr;  ///< elements of C's type; needed where the description has a bias
+};
+
+/// What the planner thought of one kernel.
+struct Candidate {
+  std::string kernel;
+  std::string backend;
+  bool chosen = false;
+  bool supported = false;
+  std::string reason;        ///< why it was chosen, why it refused, or why it lost
+  double cost_seconds = 0;   ///< the planner's estimate; 0 where it refused
+};
+
+struct PlanSummary {
+  std::string kernel;
+  std::string backend;
+  std::string blocking;     ///< e.g. "MR=12 NR=32 MC=192 KC=256 NC=4096"
+  std::string accumulator;  ///< e.g. "f32"
+  int threads = 1;
+  std::int64_t workspace_bytes = 0;  ///< scratch of one run, all threads together
+  double operations = 0;             ///< of one run
+  double model_bytes = 0;            ///< what the kernel's traffic model says it moves through the level it blocks for
+  double minimum_bytes = 0;          ///< each input read once, the output written once (and read, if beta != 0)
+  std::vector<Candidate> candidates;  ///< in the planner's order; the chosen one among them
+};
+
+namespace detail {
+class PlanState;
+}
+
+/// A product whose kernel, blocking and threads are settled. Cheap to copy; run() is const and may be called from many
+/// threads at once as long as their C operands do not overlap.
+class Plan {
+ public:
+  /// Fails with invalid_argument (sizes, strides, overlapping C), unknown_name, unsupported or not_yet_available.
+  [[nodiscard]] static Result<Plan> make(const GemmDescription& description, const GemmOptions& options = {});
+
+  /// Meaning, for every type and kernel: beta = 0 never reads C; alpha = 0 never reads A or B; k = 0 gives beta*C;
+  /// m, n or batch_count = 0 does nothing; NaN and Inf come out as the plain loop's. C must not share an element with A
+  /// or B: that is refused, except between different products of a pointer array, where it is the caller's promise.
+  [[nodiscard]] Status run(const GemmArguments& arguments) const;
+
+  [[nodiscard]] const GemmDescription& description() const noexcept;
+  [[nodiscard]] PlanSummary summary() const;
+  /// The summary as text for a person: which kernel, its blocking, and why every other candidate refused or lost.
+  [[nodiscard]] std::string explain() const;
+
+ private:
+  explicit Plan(std::shared_ptr<const detail::PlanState> state) : state_(std::move(state)) {}
+  std::shared_ptr<const detail::PlanState> state_;
+};
+
+/// Plan and run once.
+[[nodiscard]] Status gemm(const GemmDescription& description, const GemmArguments& arguments,
+                          const GemmOptions& options = {});
+
+}  // namespace exactile
