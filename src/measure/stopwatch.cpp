@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/stopwatch.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <vector>
+
+namespace exactile::measure {
+namespace {
+
+/// Reading the clock costs some tens of nanoseconds: a group this long makes that less than a thousandth.
+constexpr double shortest_group_seconds = 50e-6;
+constexpr std::int64_t largest_group = 1 << 20;
+
+double now() {
+  using Clock = std::chrono::steady_clock;
+  return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+}
+
+/// The value at fraction `f` of a sorted, non-empty list, interpolated between neighbours.
+double quantile(const std::vector<double>& sorted, double f) {
+  const double place = f * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  const double weight = place - std::floor(place);
+  return sorted[below] + weight * (sorted[above] - sorted[below]);
+}
+
+/// Counts the calls so that the caller sees 0, 1, 2, ... whatever the grouping.
+class Caller {
+ public:
+  explicit Caller(const std::function<bool(std::int64_t)>& run) : run_(run) {}
+
+  [[nodiscard]] bool stopped() const { return stopped_; }
+
+  /// Seconds that `count` calls took together; meaningless once stopped().
+  double time_group(std::int64_t count) {
+    const double start = now();
+    for (std::int64_t i = 0; i < count && !stopped_; ++i) stopped_ = !run_(next_++);
+    return now() - start;
+  }
+
+ private:
+  const std::function<bool(std::int64_t)>& run_;
+  std::int64_t next_ = 0;
+  bool stopped_ = false;
+};
+
+/// Warms up and answers how many calls make one group.
+std::int64_t warm_up(Caller& caller, double first_call_seconds, const TimingLimits& limits) {
+  double spent = first_call_seconds;
+  double call_seconds = first_call_seconds;
+  std::int64_t group = 1;
+  while (spent < limits.warm_up_seconds && !caller.stopped()) {
+    const double elapsed = caller.time_group(group);
+    call_seconds = elapsed / static_cast<double>(group);
+    spent += elapsed;
+    if (spent + 2 * elapsed < limits.warm_up_seconds) group = std::min(group * 2, largest_group);
+  }
+  if (call_seconds >= shortest_group_seconds) return 1;
+  const double calls = std::ceil(shortest_group_seconds / std::max(call_seconds, 1e-10));
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(calls), 1, largest_group);
+}
+
+}  // namespace
+
+Timing time_calls(const std::function<bool(std::int64_t)>& run, const TimingLimits& limits) {
+  Timing timing;
+  Caller caller(run);
+  timing.first_call_seconds = caller.time_group(1);
+  if (caller.stopped()) return timing;
+
+  const std::int64_t group = warm_up(caller, timing.first_call_seconds, limits);
+  std::vector<double> seconds;
+  double spent = 0;
+  while (!caller.stopped() && timing.runs < std::max(limits.most_runs, 1)) {
+    if (timing.runs >= limits.least_runs && spent >= limits.total_seconds) break;
+    const double elapsed = caller.time_group(group);
+    if (caller.stopped()) break;
+    seconds.push_back(elapsed / static_cast<double>(group));
+    spent += elapsed;
+    ++timing.runs;
+  }
+  if (seconds.empty()) return timing;
+  std::sort(seconds.begin(), seconds.end());
+  timing.min_seconds = seconds.front();
+  timing.median_seconds = quantile(seconds, 0.5);
+  if (timing.median_seconds > 0)
+    timing.spread = (quantile(seconds, 0.75) - quantile(seconds, 0.25)) / timing.median_seconds;
+  return timing;
+}
+
+}  // namespace exactile::measure
