@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+# What `cmake --install` leaves: the archive, the public headers, the program, a CMake package and a pkg-config file.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/exactile)
+
+install(TARGETS exactile EXPORT exactileTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/exactile DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        FILES_MATCHING PATTERN "*.hpp")
+install(EXPORT exactileTargets NAMESPACE exactile:: DESTINATION ${package_dir})
+
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/exactileConfig.cmake.in
+                              ${PROJECT_BINARY_DIR}/exactileConfig.cmake INSTALL_DESTINATION ${package_dir})
+# Before 1.0 a minor version may change the interface.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/exactileConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/exactileConfig.cmake ${PROJECT_BINARY_DIR}/exactileConfigVersion.cmake
+        DESTINATION ${package_dir})
+
+# The .pc file finds its own prefix, so that an install tree may be moved.
+file(RELATIVE_PATH pc_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/exactile.pc.in ${PROJECT_BINARY_DIR}/exactile.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/exactile.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+if(TARGET exactile_program)
+  install(TARGETS exactile_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
