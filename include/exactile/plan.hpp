@@ -46,8 +46,8 @@ struct GemmDescription {
 
 /// How the product is to be done. The default leaves every choice to the planner.
 struct GemmOptions {
-  std::string backend;  ///< "" lets the planner choose; devices() lists the names
-  std::string kernel;   ///< "" lets the planner choose; kernels() lists the names
+  std::string backend = {};  ///< "" lets the planner choose; devices() lists the names
+  std::string kernel = {};   ///< "" lets the planner choose; kernels() lists the names
   Accuracy accuracy = Accuracy::standard;
   /// Upper limit of threads; 0 takes EXACTILE_NUM_THREADS, else OMP_NUM_THREADS, else what the affinity mask and the
   /// cgroup quota allow. The bits of the result do not depend on it.
@@ -108,25 +108,25 @@ struct GemmArguments {
 
 /// What the planner thought of one kernel.
 struct Candidate {
-  std::string kernel;
-  std::string backend;
+  std::string kernel = {};
+  std::string backend = {};
   bool chosen = false;
   bool supported = false;
-  std::string reason;        ///< why it was chosen, why it refused, or why it lost
+  std::string reason = {};        ///< why it was chosen, why it refused, or why it lost
   double cost_seconds = 0;   ///< the planner's estimate; 0 where it refused
 };
 
 struct PlanSummary {
-  std::string kernel;
-  std::string backend;
-  std::string blocking;     ///< e.g. "MR=12 NR=32 MC=192 KC=256 NC=4096"
-  std::string accumulator;  ///< e.g. "f32"
+  std::string kernel = {};
+  std::string backend = {};
+  std::string blocking = {};     ///< e.g. "MR=12 NR=32 MC=192 KC=256 NC=4096"
+  std::string accumulator = {};  ///< e.g. "f32"
   int threads = 1;
   std::int64_t workspace_bytes = 0;  ///< scratch of one run, all threads together
   double operations = 0;             ///< of one run
   double model_bytes = 0;            ///< what the kernel's traffic model says it moves through the level it blocks for
   double minimum_bytes = 0;          ///< each input read once, the output written once (and read, if beta != 0)
-  std::vector<Candidate> candidates;  ///< in the planner's order; the chosen one among them
+  std::vector<Candidate> candidates = {};  ///< in the planner's order; the chosen one among them
 };
 
 namespace detail {

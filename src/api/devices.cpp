@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exactile/devices.hpp"
+
+#include <fmt/format.h>
+
+#include "api/backends.hpp"
+#include "core/thread_count.hpp"
+
+namespace exactile {
+
+std::vector<DeviceInfo> devices() {
+  std::vector<DeviceInfo> all;
+  for (const plan::BackendEntry* backend : api::backends())
+    for (DeviceInfo& device : backend->devices()) all.push_back(std::move(device));
+  return all;
+}
+
+std::vector<KernelInfo> kernels() {
+  std::vector<KernelInfo> all;
+  for (const plan::BackendEntry* backend : api::backends()) {
+    for (const plan::KernelEntry& entry : backend->kernels()) {
+      const std::string_view reason = entry.unavailable();
+      all.push_back({.name = std::string(entry.name),
+                     .backend = std::string(entry.backend),
+                     .role = std::string(entry.role),
+                     .summary = std::string(entry.summary),
+                     .types = {entry.types.begin(), entry.types.end()},
+                     .available = reason.empty(),
+                     .reason = std::string(reason)});
+    }
+  }
+  return all;
+}
+
+Result<double> measure_peak(std::string_view backend, GemmTypes types, int threads) {
+  for (const plan::BackendEntry* entry : api::backends())
+    if (entry->name == backend) return entry->measure_peak(types, core::thread_count(threads));
+  return Status(StatusCode::unknown_name, fmt::format("backend '{}' is not known; see devices()", backend));
+}
+
+int default_threads() { return core::thread_count(0); }
+
+std::string_view version() noexcept { return EXACTILE_VERSION; }
+
+}  // namespace exactile

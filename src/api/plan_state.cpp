@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/plan_state.hpp"
+
+#include <fmt/format.h>
+
+#include "api/backends.hpp"
+#include "core/thread_count.hpp"
+#include "plan/select.hpp"
+#include "plan/validate.hpp"
+#include "reference/naive.hpp"
+
+namespace exactile::detail {
+namespace {
+
+Status invalid(std::string message) { return {StatusCode::invalid_argument, std::move(message)}; }
+
+Status overlap(std::string_view with) {
+  return invalid(fmt::format("c shares memory with {}: expected a C that overlaps neither A nor B", with));
+}
+
+plan::Hull hull_of(const OperandLayout& layout, std::int64_t rows, std::int64_t columns, std::int64_t count,
+                   ElementType type) {
+  return plan::hull(layout, rows, columns, layout.pointer_array ? 1 : count, type);
+}
+
+}  // namespace
+
+PlanState::PlanState(const GemmDescription& d, const GemmOptions& options)
+    : problem_{d, options.accuracy, core::thread_count(options.threads)},
+      options_(options),
+      a_hull_(hull_of(d.a, d.m, d.k, d.batch_count, d.types.input)),
+      b_hull_(hull_of(d.b, d.k, d.n, d.batch_count, d.types.input)),
+      c_hull_(hull_of(d.c, d.m, d.n, d.batch_count, d.types.output)),
+      pointer_arrays_(d.a.pointer_array || d.b.pointer_array || d.c.pointer_array),
+      needs_scalar_check_(!is_complex(d.types.input)) {}
+
+bool PlanState::empty() const noexcept {
+  const GemmDescription& d = problem_.description;
+  return d.m == 0 || d.n == 0 || d.batch_count == 0;
+}
+
+Result<std::shared_ptr<const PlanState>> PlanState::make(const GemmDescription& description,
+                                                         const GemmOptions& options) {
+  if (Status s = plan::validate(description, options); !s.ok()) return s;
+  std::shared_ptr<PlanState> state(new PlanState(description, options));
+  // Names are judged for empty products too: a misspelt kernel is a mistake whatever the sizes.
+  auto kernel = plan::select(api::backends(), state->problem_, options);
+  if (!kernel.ok()) return kernel.status();
+  if (!state->empty() && description.k != 0) {
+    state->kernel_ = kernel.value();
+    state->executable_ = state->kernel_->prepare(state->problem_);
+    if (!state->executable_)
+      return Status(StatusCode::out_of_memory,
+                    fmt::format("kernel '{}': no memory to prepare the product", state->kernel_->name));
+  }
+  return std::shared_ptr<const PlanState>(std::move(state));
+}
+
+Status PlanState::check_pointers(const GemmArguments& arguments) const {
+  if (arguments.c == nullptr) return invalid("c = null: expected a pointer to the output");
+  if (problem_.description.bias != Bias::none && arguments.bias == nullptr)
+    return invalid("bias = null: expected a vector, because the description has a bias");
+  return {};
+}
+
+Status PlanState::check_scalars(const GemmArguments& arguments) const {
+  const ElementType type = problem_.description.types.input;
+  const auto check = [&](const char* name, const Scalar& scalar) -> Status {
+    if (!scalar.is_real()) return invalid(fmt::format("{} is complex: expected a real number for {}", name, to_string(type)));
+    if (!is_floating(type) && !scalar.is_integral())
+      return invalid(fmt::format("{} = {}: expected a whole number for {}", name, scalar.as<double>(), to_string(type)));
+    return {};
+  };
+  if (Status s = check("alpha", arguments.alpha); !s.ok()) return s;
+  return check("beta", arguments.beta);
+}
+
+Status PlanState::check_overlap(const GemmArguments& arguments) const {
+  const GemmDescription& d = problem_.description;
+  if (pointer_arrays_) return check_pointer_array_overlap(arguments);
+  const bool single = d.batch_count == 1;
+  const auto size = size_in_bytes(d.types.output);
+  const bool same_size = size == size_in_bytes(d.types.input);
+  if (!plan::disjoint(arguments.c, c_hull_, arguments.a, a_hull_) &&
+      (!single || !same_size || plan::may_share_element(arguments.c, d.c, d.m, d.n, arguments.a, d.a, d.m, d.k, size)))
+    return overlap("a");
+  if (!plan::disjoint(arguments.c, c_hull_, arguments.b, b_hull_) &&
+      (!single || !same_size || plan::may_share_element(arguments.c, d.c, d.m, d.n, arguments.b, d.b, d.k, d.n, size)))
+    return overlap("b");
+  return {};
+}
+
+/// Each product's C against its own A and B; different products are the caller's promise.
+Status PlanState::check_pointer_array_overlap(const GemmArguments& arguments) const {
+  const GemmDescription& d = problem_.description;
+  const auto single_hull = [](const OperandLayout& layout, std::int64_t rows, std::int64_t columns, ElementType type) {
+    return plan::hull(layout, rows, columns, 1, type);
+  };
+  const plan::Hull a_hull = single_hull(d.a, d.m, d.k, d.types.input);
+  const plan::Hull b_hull = single_hull(d.b, d.k, d.n, d.types.input);
+  const plan::Hull c_hull = single_hull(d.c, d.m, d.n, d.types.output);
+  const auto in = size_in_bytes(d.types.input);
+  const auto out = size_in_bytes(d.types.output);
+  for (std::int64_t p = 0; p < d.batch_count; ++p) {
+    const void* a = reference::product_base(arguments.a, d.a, p, in);
+    const void* b = reference::product_base(arguments.b, d.b, p, in);
+    const void* c = reference::product_base(static_cast<const void*>(arguments.c), d.c, p, out);
+    if (a == nullptr || b == nullptr || c == nullptr)
+      return invalid(fmt::format("pointer array of {}: entry {} is null", a == nullptr ? "a" : b == nullptr ? "b" : "c", p));
+    if (!plan::disjoint(c, c_hull, a, a_hull)) return overlap(fmt::format("a (product {})", p));
+    if (!plan::disjoint(c, c_hull, b, b_hull)) return overlap(fmt::format("b (product {})", p));
+  }
+  return {};
+}
+
+Status PlanState::run(const GemmArguments& arguments) const {
+  if (empty()) return {};
+  if (Status s = check_pointers(arguments); !s.ok()) return s;
+  if (needs_scalar_check_)
+    if (Status s = check_scalars(arguments); !s.ok()) return s;
+  if (executable_ == nullptr || arguments.alpha.is_zero()) {
+    reference::scale(problem_.description, arguments);
+    return {};
+  }
+  if (arguments.a == nullptr) return invalid("a = null: expected a pointer to the elements of A");
+  if (arguments.b == nullptr) return invalid("b = null: expected a pointer to the elements of B");
+  if (Status s = check_overlap(arguments); !s.ok()) return s;
+  return executable_->run(arguments);
+}
+
+PlanSummary PlanState::summary() const {
+  const GemmDescription& d = problem_.description;
+  PlanSummary summary{.accumulator = std::string(to_string(accumulator_type(d.types.input))),
+                      .operations = operation_count(d.types, d.m, d.n, d.k) * static_cast<double>(d.batch_count),
+                      .minimum_bytes = plan::minimum_bytes(d)};
+  if (kernel_ == nullptr) return summary;
+  summary.kernel = kernel_->name;
+  summary.backend = kernel_->backend;
+  summary.blocking = executable_->blocking();
+  summary.threads = executable_->threads();
+  summary.workspace_bytes = executable_->workspace_bytes();
+  summary.model_bytes = executable_->model_bytes();
+  summary.candidates = plan::explain_candidates(api::backends(), problem_, options_, *kernel_);
+  return summary;
+}
+
+}  // namespace exactile::detail

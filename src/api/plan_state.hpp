@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "plan/kernel_entry.hpp"
+#include "plan/overlap.hpp"
+
+namespace exactile::detail {
+
+/// What a Plan holds: the settled problem, the kernel, and what run() must check of the pointers.
+class PlanState {
+ public:
+  [[nodiscard]] static Result<std::shared_ptr<const PlanState>> make(const GemmDescription& description,
+                                                                     const GemmOptions& options);
+  [[nodiscard]] Status run(const GemmArguments& arguments) const;
+  [[nodiscard]] PlanSummary summary() const;
+  [[nodiscard]] const plan::Problem& problem() const noexcept { return problem_; }
+
+ private:
+  PlanState(const GemmDescription& description, const GemmOptions& options);
+  [[nodiscard]] bool empty() const noexcept;
+  [[nodiscard]] Status check_pointers(const GemmArguments& arguments) const;
+  [[nodiscard]] Status check_scalars(const GemmArguments& arguments) const;
+  [[nodiscard]] Status check_overlap(const GemmArguments& arguments) const;
+  [[nodiscard]] Status check_pointer_array_overlap(const GemmArguments& arguments) const;
+
+  plan::Problem problem_;
+  GemmOptions options_;
+  plan::Hull a_hull_;
+  plan::Hull b_hull_;
+  plan::Hull c_hull_;
+  bool pointer_arrays_ = false;
+  bool needs_scalar_check_ = false;
+  const plan::KernelEntry* kernel_ = nullptr;  ///< null where there is nothing to compute
+  std::unique_ptr<const plan::Executable> executable_;
+};
+
+}  // namespace exactile::detail

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/environment.hpp"
+
+#include <charconv>
+#include <cstdlib>
+
+namespace exactile::core {
+
+std::optional<std::string_view> environment(const char* name) noexcept {
+  const char* value = std::getenv(name);
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return std::string_view(value);
+}
+
+std::optional<int> environment_count(const char* name) noexcept {
+  const auto text = environment(name);
+  if (!text) return std::nullopt;
+  const std::string_view first = text->substr(0, text->find(','));
+  int count = 0;
+  const auto [end, error] = std::from_chars(first.data(), first.data() + first.size(), count);
+  if (error != std::errc() || end != first.data() + first.size() || count < 1) return std::nullopt;
+  return count;
+}
+
+}  // namespace exactile::core

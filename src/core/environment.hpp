@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace exactile::core {
+
+/// The variable's value; nothing where it is unset or empty.
+[[nodiscard]] std::optional<std::string_view> environment(const char* name) noexcept;
+
+/// The variable as a whole number >= 1; nothing where it is unset or says anything else. Of a list ("4,2", as
+/// OMP_NUM_THREADS may hold) the first number counts.
+[[nodiscard]] std::optional<int> environment_count(const char* name) noexcept;
+
+}  // namespace exactile::core

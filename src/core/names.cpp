@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of the small enumerations, and the arithmetic of error bounds that belongs to them.
+#include <array>
+#include <limits>
+
+#include "exactile/accuracy.hpp"
+#include "exactile/epilogue.hpp"
+
+namespace exactile {
+
+std::string_view to_string(Accuracy accuracy) noexcept {
+  switch (accuracy) {
+    case Accuracy::reduced: return "reduced";
+    case Accuracy::standard: return "standard";
+    case Accuracy::compensated: return "compensated";
+    case Accuracy::correctly_rounded: return "correctly_rounded";
+  }
+  return "unknown";
+}
+
+std::optional<Accuracy> parse_accuracy(std::string_view name) noexcept {
+  constexpr std::array all{Accuracy::reduced, Accuracy::standard, Accuracy::compensated, Accuracy::correctly_rounded};
+  for (Accuracy accuracy : all)
+    if (to_string(accuracy) == name) return accuracy;
+  return std::nullopt;
+}
+
+double gamma(std::int64_t k, double u) noexcept {
+  const double ku = static_cast<double>(k) * u;
+  return ku < 1 ? ku / (1 - ku) : std::numeric_limits<double>::infinity();
+}
+
+std::string_view to_string(Activation activation) noexcept {
+  switch (activation) {
+    case Activation::none: return "none";
+    case Activation::relu: return "relu";
+    case Activation::gelu: return "gelu";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(Bias bias) noexcept {
+  switch (bias) {
+    case Bias::none: return "none";
+    case Bias::per_row: return "per_row";
+    case Bias::per_column: return "per_column";
+  }
+  return "unknown";
+}
+
+}  // namespace exactile

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exactile/types.hpp"
+
+#include <array>
+
+namespace exactile {
+namespace {
+
+struct TypeFacts {
+  ElementType type;
+  std::string_view name;
+  std::int64_t bytes;
+  double unit_roundoff;
+};
+
+constexpr std::array<TypeFacts, 11> facts{{
+    {ElementType::f64, "f64", 8, 0x1p-53},
+    {ElementType::f32, "f32", 4, 0x1p-24},
+    {ElementType::f16, "f16", 2, 0x1p-11},
+    {ElementType::bf16, "bf16", 2, 0x1p-8},
+    {ElementType::f8e4m3, "f8e4m3", 1, 0x1p-4},
+    {ElementType::f8e5m2, "f8e5m2", 1, 0x1p-3},
+    {ElementType::i64, "i64", 8, 0},
+    {ElementType::i32, "i32", 4, 0},
+    {ElementType::i8, "i8", 1, 0},
+    {ElementType::cf64, "cf64", 16, 0x1p-53},
+    {ElementType::cf32, "cf32", 8, 0x1p-24},
+}};
+
+constexpr const TypeFacts& facts_of(ElementType type) { return facts[static_cast<std::size_t>(type)]; }
+
+using enum ElementType;
+constexpr std::array<GemmTypes, 15> gemm_types{{{f64, f64},
+                                                {f32, f32},
+                                                {f16, f16},
+                                                {f16, f32},
+                                                {bf16, bf16},
+                                                {bf16, f32},
+                                                {f8e4m3, f32},
+                                                {f8e4m3, bf16},
+                                                {f8e5m2, f32},
+                                                {f8e5m2, bf16},
+                                                {i64, i64},
+                                                {i32, i32},
+                                                {i8, i32},
+                                                {cf64, cf64},
+                                                {cf32, cf32}}};
+
+}  // namespace
+
+std::span<const GemmTypes> all_gemm_types() noexcept { return gemm_types; }
+
+std::string_view to_string(ElementType type) noexcept { return facts_of(type).name; }
+
+std::string to_string(GemmTypes types) {
+  std::string name(to_string(types.input));
+  if (types.input != types.output) name.append("->").append(to_string(types.output));
+  return name;
+}
+
+std::optional<GemmTypes> parse_gemm_types(std::string_view name) noexcept {
+  if (name == "i8") name = "i8->i32";
+  if (name == "f8e4m3") name = "f8e4m3->f32";
+  if (name == "f8e5m2") name = "f8e5m2->f32";
+  for (GemmTypes types : gemm_types)
+    if (to_string(types) == name) return types;
+  return std::nullopt;
+}
+
+ElementType accumulator_type(ElementType input) noexcept {
+  switch (input) {
+    case f16:
+    case bf16:
+    case f8e4m3:
+    case f8e5m2: return f32;
+    case i8: return i32;
+    default: return input;
+  }
+}
+
+std::int64_t size_in_bytes(ElementType type) noexcept { return facts_of(type).bytes; }
+bool is_floating(ElementType type) noexcept { return facts_of(type).unit_roundoff > 0; }
+bool is_complex(ElementType type) noexcept { return type == cf32 || type == cf64; }
+double unit_roundoff(ElementType type) noexcept { return facts_of(type).unit_roundoff; }
+
+double operation_count(GemmTypes types, std::int64_t m, std::int64_t n, std::int64_t k) noexcept {
+  const double per_term = is_complex(types.input) ? 8 : 2;
+  return per_term * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+}
+
+}  // namespace exactile

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cpu/isa.hpp"
+
+#include <algorithm>
+
+#include "core/environment.hpp"
+
+namespace exactile::cpu {
+namespace {
+
+Isa processor_isa() noexcept {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  if (avx2 && avx512) return Isa::avx512;
+  if (avx2) return Isa::avx2;
+#endif
+  return Isa::portable;
+}
+
+Isa cap() noexcept {
+  const auto name = core::environment("EXACTILE_MAX_ISA");
+  if (name == "portable") return Isa::portable;
+  if (name == "avx2") return Isa::avx2;
+  return Isa::avx512;
+}
+
+}  // namespace
+
+std::string_view to_string(Isa isa) noexcept {
+  switch (isa) {
+    case Isa::portable: return "portable";
+    case Isa::avx2: return "avx2";
+    case Isa::avx512: return "avx512";
+  }
+  return "unknown";
+}
+
+Isa widest_isa() noexcept {
+  static const Isa isa = std::min(processor_isa(), cap());
+  return isa;
+}
+
+std::string_view why_unavailable(Isa isa) noexcept {
+  if (isa <= widest_isa()) return {};
+  if (isa <= processor_isa()) return "EXACTILE_MAX_ISA forbids this instruction set";
+  return isa == Isa::avx512 ? "needs AVX-512 F, BW, DQ and VL, which this processor does not offer"
+                            : "needs AVX2 and FMA, which this processor does not offer";
+}
+
+}  // namespace exactile::cpu

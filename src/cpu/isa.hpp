@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace exactile::cpu {
+
+/// Instruction sets the kernels are built for, each a superset of the one before.
+enum class Isa : std::uint8_t { portable, avx2, avx512 };
+
+[[nodiscard]] std::string_view to_string(Isa isa) noexcept;
+
+/// The widest set this processor and operating system offer, cut to EXACTILE_MAX_ISA (portable, avx2 or avx512).
+[[nodiscard]] Isa widest_isa() noexcept;
+
+/// Why kernels of `isa` cannot run here; empty if they can.
+[[nodiscard]] std::string_view why_unavailable(Isa isa) noexcept;
+
+}  // namespace exactile::cpu

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "plan/select.hpp"
+
+namespace exactile::plan {
+namespace {
+
+std::string seconds(double value) {
+  if (value < 1e-6) return fmt::format("{:.3g} ns", value * 1e9);
+  if (value < 1e-3) return fmt::format("{:.3g} us", value * 1e6);
+  if (value < 1) return fmt::format("{:.3g} ms", value * 1e3);
+  return fmt::format("{:.3g} s", value);
+}
+
+Candidate judge(const KernelEntry& entry, const Problem& problem, const GemmOptions& options,
+                const KernelEntry& chosen) {
+  Candidate candidate{.kernel = std::string(entry.name), .backend = std::string(entry.backend)};
+  const std::string_view objection = why_not(entry, problem, options);
+  candidate.supported = objection.empty();
+  if (!candidate.supported) {
+    candidate.reason = objection;
+    return candidate;
+  }
+  candidate.cost_seconds = entry.cost(problem);
+  candidate.chosen = &entry == &chosen;
+  if (candidate.chosen)
+    candidate.reason = options.kernel.empty() ? fmt::format("cheapest: estimated {}", seconds(candidate.cost_seconds))
+                                              : std::string("asked for by name");
+  else
+    candidate.reason = fmt::format("lost: estimated {} against {}", seconds(candidate.cost_seconds),
+                                   seconds(chosen.cost(problem)));
+  return candidate;
+}
+
+}  // namespace
+
+std::vector<Candidate> explain_candidates(std::span<const BackendEntry* const> backends, const Problem& problem,
+                                          const GemmOptions& options, const KernelEntry& chosen) {
+  std::vector<Candidate> candidates;
+  for (const BackendEntry* backend : backends)
+    for (const KernelEntry& entry : backend->kernels())
+      candidates.push_back(judge(entry, problem, options, chosen));
+  return candidates;
+}
+
+double minimum_bytes(const GemmDescription& d) {
+  const auto size = [](ElementType type) { return static_cast<double>(size_in_bytes(type)); };
+  const auto products = [&](const OperandLayout& layout) {
+    return layout.batch_stride == 0 && !layout.pointer_array ? 1.0 : static_cast<double>(d.batch_count);
+  };
+  const auto m = static_cast<double>(d.m);
+  const auto n = static_cast<double>(d.n);
+  const auto k = static_cast<double>(d.k);
+  return size(d.types.input) * (m * k * products(d.a) + k * n * products(d.b)) +
+         size(d.types.output) * m * n * static_cast<double>(d.batch_count);
+}
+
+std::string to_text(const GemmDescription& d, const PlanSummary& summary, Accuracy accuracy) {
+  std::string text = fmt::format("C[{} x {}] <- A[{} x {}] * B[{} x {}], {}", d.m, d.n, d.m, d.k, d.k, d.n,
+                                 to_string(d.types));
+  if (d.batch_count != 1) text += fmt::format(", {} products", d.batch_count);
+  text += fmt::format("\n  kernel       {} ({})", summary.kernel.empty() ? "none: nothing to do" : summary.kernel,
+                      summary.backend);
+  if (!summary.blocking.empty()) text += fmt::format("\n  blocking     {}", summary.blocking);
+  text += fmt::format("\n  accumulator  {}\n  accuracy     {}\n  threads      {}\n  scratch      {} bytes",
+                      summary.accumulator, to_string(accuracy), summary.threads, summary.workspace_bytes);
+  text += fmt::format("\n  operations   {:.4g}\n  bytes        {:.4g} by the kernel's model, {:.4g} at least",
+                      summary.operations, summary.model_bytes, summary.minimum_bytes);
+  text += "\n  candidates";
+  for (const Candidate& candidate : summary.candidates)
+    text += fmt::format("\n    {} {:<28} {}", candidate.chosen ? "*" : (candidate.supported ? "-" : "x"),
+                        candidate.kernel, candidate.reason);
+  return text + "\n";
+}
+
+}  // namespace exactile::plan

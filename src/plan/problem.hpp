@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "exactile/plan.hpp"
+
+namespace exactile::plan {
+
+/// What the planner plans for: a validated, non-empty description, and what was asked of it. Plain data.
+struct Problem {
+  GemmDescription description;
+  Accuracy accuracy = Accuracy::standard;
+  int threads = 1;  ///< upper limit, settled
+};
+
+}  // namespace exactile::plan

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/select.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace exactile::plan {
+namespace {
+
+Status unknown_backend(std::span<const BackendEntry* const> backends, std::string_view asked) {
+  std::vector<std::string_view> names;
+  for (const BackendEntry* backend : backends) names.push_back(backend->name);
+  return {StatusCode::unknown_name,
+          fmt::format("backend '{}' is not known; expected one of: {}", asked, fmt::join(names, ", "))};
+}
+
+Status unknown_kernel(std::span<const BackendEntry* const> backends, const GemmOptions& options) {
+  std::vector<std::string_view> names;
+  for (const BackendEntry* backend : backends)
+    if (options.backend.empty() || backend->name == options.backend)
+      for (const KernelEntry& entry : backend->kernels()) names.push_back(entry.name);
+  return {StatusCode::unknown_name,
+          fmt::format("kernel '{}' is not known{}; expected one of: {}", options.kernel,
+                      options.backend.empty() ? "" : fmt::format(" to backend '{}'", options.backend),
+                      fmt::join(names, ", "))};
+}
+
+Status check_names(std::span<const BackendEntry* const> backends, const GemmOptions& options) {
+  const auto backend_matches = [&](const BackendEntry* b) { return options.backend.empty() || b->name == options.backend; };
+  if (std::ranges::none_of(backends, backend_matches)) return unknown_backend(backends, options.backend);
+  if (options.kernel.empty()) return {};
+  for (const BackendEntry* backend : backends)
+    if (backend_matches(backend))
+      for (const KernelEntry& entry : backend->kernels())
+        if (entry.name == options.kernel) return {};
+  return unknown_kernel(backends, options);
+}
+
+Status nobody_can(std::span<const BackendEntry* const> backends, const Problem& problem, const GemmOptions& options) {
+  std::string text = options.kernel.empty()
+                         ? fmt::format("no kernel on this machine multiplies {}", to_string(problem.description.types))
+                         : fmt::format("kernel '{}' cannot do this product", options.kernel);
+  for (const BackendEntry* backend : backends)
+    for (const KernelEntry& entry : backend->kernels())
+      if (entry.name == options.kernel)
+        text += fmt::format(": {}", why_not(entry, problem, options));
+  return {StatusCode::unsupported, text};
+}
+
+}  // namespace
+
+std::string_view why_not(const KernelEntry& entry, const Problem& problem, const GemmOptions& options) {
+  if (!options.backend.empty() && entry.backend != options.backend) return "another backend was asked for";
+  if (!options.kernel.empty() && entry.name != options.kernel) return "another kernel was asked for";
+  if (options.kernel.empty() && entry.role == "ladder") return "a ladder kernel; runs only when asked for by name";
+  if (std::ranges::find(entry.types, problem.description.types) == entry.types.end())
+    return "does not multiply these types";
+  if (const auto reason = entry.unavailable(); !reason.empty()) return reason;
+  return entry.refuses(problem);
+}
+
+Result<const KernelEntry*> select(std::span<const BackendEntry* const> backends, const Problem& problem,
+                                  const GemmOptions& options) {
+  if (!options.backend.empty() || !options.kernel.empty())
+    if (Status s = check_names(backends, options); !s.ok()) return s;
+  const KernelEntry* best = nullptr;
+  double best_cost = std::numeric_limits<double>::infinity();
+  for (const BackendEntry* backend : backends) {
+    for (const KernelEntry& entry : backend->kernels()) {
+      if (!why_not(entry, problem, options).empty()) continue;
+      const double cost = entry.cost(problem);
+      if (best == nullptr || cost < best_cost) {
+        best = &entry;
+        best_cost = cost;
+      }
+    }
+  }
+  if (best == nullptr) return nobody_can(backends, problem, options);
+  return best;
+}
+
+}  // namespace exactile::plan

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+
+#include "plan/kernel_entry.hpp"
+
+namespace exactile::plan {
+
+/// Asks every kernel of every backend for its verdict and takes the cheapest; `options` may narrow the choice to one
+/// backend or one kernel.
+[[nodiscard]] Result<const KernelEntry*> select(std::span<const BackendEntry* const> backends, const Problem& problem,
+                                                const GemmOptions& options);
+
+/// The same verdicts in words, in the order of the lists.
+[[nodiscard]] std::vector<Candidate> explain_candidates(std::span<const BackendEntry* const> backends,
+                                                        const Problem& problem, const GemmOptions& options,
+                                                        const KernelEntry& chosen);
+
+/// Each input read once, the output written once; the batch's broadcast operands count once.
+[[nodiscard]] double minimum_bytes(const GemmDescription& description);
+
+[[nodiscard]] std::string to_text(const GemmDescription& description, const PlanSummary& summary, Accuracy accuracy);
+
+/// Why an entry is out before its own opinion counts; empty if it is not. One vocabulary for select and explain.
+[[nodiscard]] std::string_view why_not(const KernelEntry& entry, const Problem& problem, const GemmOptions& options);
+
+}  // namespace exactile::plan

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/validate.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/checked.hpp"
+
+namespace exactile::plan {
+namespace {
+
+using core::checked_add;
+using core::checked_multiply;
+
+Status invalid(std::string message) { return {StatusCode::invalid_argument, std::move(message)}; }
+
+Status check_types(GemmTypes types) {
+  const auto all = all_gemm_types();
+  if (std::ranges::find(all, types) != all.end()) return {};
+  std::vector<std::string> names;
+  for (GemmTypes t : all) names.push_back(to_string(t));
+  return {StatusCode::unsupported,
+          fmt::format("types = {}: no such product; expected one of: {}", to_string(types), fmt::join(names, ", "))};
+}
+
+Status check_sizes(const GemmDescription& d) {
+  const std::array<std::pair<const char*, std::int64_t>, 4> sizes{
+      {{"m", d.m}, {"n", d.n}, {"k", d.k}, {"batch_count", d.batch_count}}};
+  for (const auto& [name, value] : sizes)
+    if (value < 0) return invalid(fmt::format("{} = {}: expected a size of 0 or more", name, value));
+  return {};
+}
+
+struct Reach {
+  const char* name;
+  const OperandLayout& layout;
+  std::int64_t rows;
+  std::int64_t columns;
+  ElementType type;
+};
+
+/// The furthest element in both directions must be addressable in bytes by a signed 64-bit number.
+Status check_reach(const Reach& r, std::int64_t batch_count) {
+  const std::array<std::pair<std::int64_t, std::int64_t>, 3> axes{
+      {{r.rows, r.layout.row_stride}, {r.columns, r.layout.column_stride},
+       {r.layout.pointer_array ? 1 : batch_count, r.layout.batch_stride}}};
+  std::optional<std::int64_t> reach = 0;
+  for (const auto& [extent, stride] : axes) {
+    if (extent <= 1) continue;
+    auto step = stride == INT64_MIN ? std::nullopt : checked_multiply(extent - 1, stride < 0 ? -stride : stride);
+    reach = step && reach ? checked_add(*reach, *step) : std::nullopt;
+  }
+  if (reach) reach = checked_add(*reach, 1);
+  if (reach) reach = checked_multiply(*reach, size_in_bytes(r.type));
+  if (reach) return {};
+  return invalid(fmt::format("{} is {} x {} with strides ({}, {}) and batch stride {}: its last element lies more than "
+                             "2^63 bytes away; expected sizes whose products fit in 64 bits",
+                             r.name, r.rows, r.columns, r.layout.row_stride, r.layout.column_stride,
+                             r.layout.batch_stride));
+}
+
+Status check_products(const GemmDescription& d) {
+  // k bounds no memory where A and B broadcast, but m*n*k is what a caller means by the size of the product.
+  const auto elements = checked_multiply(d.m, d.n);
+  const auto all = elements ? checked_multiply(*elements, std::max<std::int64_t>(d.batch_count, 1)) : std::nullopt;
+  if (!all || !checked_multiply(*all, size_in_bytes(d.types.output)))
+    return invalid(fmt::format("m = {}, n = {}, batch_count = {}: the size of C in bytes does not fit in 64 bits", d.m,
+                               d.n, d.batch_count));
+  return {};
+}
+
+/// C's elements must not share a place. Sorted by stride, each axis must step over all that the shorter ones span.
+Status check_c_strides(const GemmDescription& d) {
+  struct Axis {
+    const char* name;
+    std::int64_t extent;
+    std::int64_t stride;
+  };
+  std::array<Axis, 3> axes{{{"row", d.m, d.c.row_stride},
+                            {"column", d.n, d.c.column_stride},
+                            {"batch", d.c.pointer_array ? 1 : d.batch_count, d.c.batch_stride}}};
+  for (const Axis& axis : axes)
+    if (axis.extent > 1 && axis.stride <= 0)
+      return invalid(fmt::format("c's {} stride = {}: expected a positive stride, because every element of C needs a "
+                                 "place of its own",
+                                 axis.name, axis.stride));
+  std::ranges::sort(axes, {}, &Axis::stride);
+  std::int64_t span = 0;
+  for (const Axis& axis : axes) {
+    if (axis.extent <= 1) continue;
+    if (axis.stride <= span)
+      return invalid(fmt::format("c's {} stride = {}: elements of C would overlap; expected at least {}", axis.name,
+                                 axis.stride, span + 1));
+    span += (axis.extent - 1) * axis.stride;
+  }
+  return {};
+}
+
+Status check_epilogue(const GemmDescription& d) {
+  if (d.activation == Activation::none) return {};
+  if (is_complex(d.types.output) || (d.activation == Activation::gelu && !is_floating(d.types.output)))
+    return {StatusCode::unsupported,
+            fmt::format("activation = {}: not defined for {}; expected none{}", to_string(d.activation),
+                        to_string(d.types.output), is_complex(d.types.output) ? "" : " or relu")};
+  return {};
+}
+
+Status check_accuracy(Accuracy accuracy) {
+  if (accuracy == Accuracy::standard) return {};
+  return {StatusCode::not_yet_available,
+          fmt::format("accuracy = {}: not yet available; expected standard", to_string(accuracy))};
+}
+
+}  // namespace
+
+Status validate(const GemmDescription& d, const GemmOptions& options) {
+  if (Status s = check_types(d.types); !s.ok()) return s;
+  if (Status s = check_sizes(d); !s.ok()) return s;
+  if (Status s = check_products(d); !s.ok()) return s;
+  const std::array<Reach, 3> operands{{{"a", d.a, d.m, d.k, d.types.input},
+                                       {"b", d.b, d.k, d.n, d.types.input},
+                                       {"c", d.c, d.m, d.n, d.types.output}}};
+  for (const Reach& operand : operands)
+    if (Status s = check_reach(operand, d.batch_count); !s.ok()) return s;
+  if (Status s = check_c_strides(d); !s.ok()) return s;
+  if (Status s = check_epilogue(d); !s.ok()) return s;
+  if (Status s = check_accuracy(options.accuracy); !s.ok()) return s;
+  if (options.threads < 0)
+    return invalid(fmt::format("threads = {}: expected 0 (the default) or a positive number", options.threads));
+  return {};
+}
+
+}  // namespace exactile::plan

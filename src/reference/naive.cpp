@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reference/naive.hpp"
+
+#include "core/arithmetic.hpp"
+#include "core/type_dispatch.hpp"
+
+namespace exactile::reference {
+namespace {
+
+/// Real floats sum in double: the write-ups' accumulator, and at least as good as the type's own.
+template <class T>
+struct WideSum {
+  using type = T;
+};
+template <>
+struct WideSum<float> {
+  using type = double;
+};
+template <>
+struct WideSum<std::complex<float>> {
+  using type = std::complex<double>;
+};
+
+template <class In, class Out>
+void rows(const GemmDescription& d, const GemmArguments& arguments, std::int64_t product, std::int64_t row_begin,
+          std::int64_t row_end) {
+  using Sum = typename WideSum<Accumulator<In>>::type;
+  const auto* a = static_cast<const In*>(product_base(arguments.a, d.a, product, sizeof(In)));
+  const auto* b = static_cast<const In*>(product_base(arguments.b, d.b, product, sizeof(In)));
+  auto* c = static_cast<Out*>(product_base(arguments.c, d.c, product, sizeof(Out)));
+  const auto* bias = static_cast<const Out*>(arguments.bias);
+  const Sum alpha = arguments.alpha.as<Sum>();
+  const Sum beta = arguments.beta.as<Sum>();
+  const bool reads_c = !arguments.beta.is_zero();
+  const auto widen = [](auto x) { return static_cast<Sum>(static_cast<Accumulator<In>>(x)); };
+
+  for (std::int64_t i = row_begin; i < row_end; ++i) {
+    for (std::int64_t j = 0; j < d.n; ++j) {
+      Sum sum{};
+      for (std::int64_t p = 0; p < d.k; ++p)
+        sum = core::multiply_add(widen(a[i * d.a.row_stride + p * d.a.column_stride]),
+                                 widen(b[p * d.b.row_stride + j * d.b.column_stride]), sum);
+      Out& element = c[i * d.c.row_stride + j * d.c.column_stride];
+      Sum value = core::multiply(alpha, sum);
+      if (reads_c) value = core::multiply_add(beta, widen(element), value);
+      if (d.bias != Bias::none) value = core::add(value, widen(bias[d.bias == Bias::per_row ? i : j]));
+      element = static_cast<Out>(static_cast<Accumulator<In>>(core::activate(d.activation, value)));
+    }
+  }
+}
+
+}  // namespace
+
+void naive_rows(const GemmDescription& description, const GemmArguments& arguments, std::int64_t product,
+                std::int64_t row_begin, std::int64_t row_end) {
+  core::with_gemm_types(description.types, [&]<class In, class Out>() {
+    rows<In, Out>(description, arguments, product, row_begin, row_end);
+  });
+}
+
+}  // namespace exactile::reference
