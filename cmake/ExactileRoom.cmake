@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-# A room is one folder of src/ and one CMake target. It sees the public headers, and of the other rooms only those it
-# names: each room's own headers live behind its own include root (src/<room>/include is not used; the root is a folder
-# of links made by CMake), so that an include of a room that was not named fails to build.
+# A room is one folder of src/ and one CMake target, exactile_<room>. Headers are included by room, "plan/select.hpp".
+# No target has src/ itself on its include path. Instead each room has a door: a folder build/doors/<room> that holds
+# nothing but a link named <room> to src/<room>. A room sees its own door, the public headers, and the doors of the
+# rooms it names after SEES; an include of any other room does not find its file, and the build fails.
 
 set(EXACTILE_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion)
+
+# exactile_sees(<target> <rooms>): lets any target (a room, the program, a test) include those rooms' headers.
+function(exactile_sees target)
+  foreach(seen IN LISTS ARGN)
+    target_include_directories(${target} PRIVATE ${PROJECT_BINARY_DIR}/doors/${seen})
+  endforeach()
+endfunction()
 
 # exactile_room(<name> SOURCES <files> [SEES <rooms>] [LINKS <libraries>])
 function(exactile_room name)
@@ -17,16 +25,7 @@ function(exactile_room name)
   target_compile_options(exactile_${name} PRIVATE ${EXACTILE_WARNINGS} $<$<BOOL:${EXACTILE_WERROR}>:-Werror>)
   set_target_properties(exactile_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
                                                     VISIBILITY_INLINES_HIDDEN ON)
-  target_include_directories(exactile_${name} PUBLIC ${PROJECT_SOURCE_DIR}/include PRIVATE ${door})
-  foreach(seen IN LISTS ROOM_SEES)
-    target_include_directories(exactile_${name} PRIVATE ${PROJECT_BINARY_DIR}/doors/${seen})
-  endforeach()
+  target_include_directories(exactile_${name} PUBLIC ${PROJECT_SOURCE_DIR}/include)
+  exactile_sees(exactile_${name} ${name} ${ROOM_SEES})
   target_link_libraries(exactile_${name} PRIVATE fmt::fmt-header-only Threads::Threads ${ROOM_LINKS})
-endfunction()
-
-# exactile_sees(<target> <rooms>): lets a target that is no room (the program, a test) include those rooms' headers.
-function(exactile_sees target)
-  foreach(seen IN LISTS ARGN)
-    target_include_directories(${target} PRIVATE ${PROJECT_BINARY_DIR}/doors/${seen})
-  endforeach()
 endfunction()
