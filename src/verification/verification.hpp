@@ -25,11 +25,17 @@ enum class Fill : std::uint8_t {
 };
 
 [[nodiscard]] std::string_view to_string(Fill fill) noexcept;
+[[nodiscard]] std::optional<Fill> parse_fill(std::string_view name) noexcept;
 [[nodiscard]] std::vector<Fill> fills_for(ElementType type);  ///< those that mean something for the type
 
-/// Fills rows x columns elements of any type and layout; element (i, j) of matrix p depends on (seed, p, i, j) alone.
+/// Which operand a fill is for: A's rows and B's columns are what wide_range scales and special_values poisons, and
+/// cancelling needs A and B to match. Operands filled from one seed differ by their part.
+enum class Part : std::uint8_t { a, b, c };
+
+/// Fills rows x columns elements of any type and layout; element (i, j) of matrix p depends on (seed, part, p, i, j)
+/// alone. In a pointer array `data` is the array.
 void fill(Fill kind, std::uint64_t seed, ElementType type, std::int64_t rows, std::int64_t columns,
-          const OperandLayout& layout, std::int64_t count, void* data);
+          const OperandLayout& layout, std::int64_t count, void* data, Part part = Part::a);
 
 /// How far a computed C is from alpha*A*B + beta*C_before (+ epilogue), element by element.
 struct ErrorReport {
@@ -42,12 +48,14 @@ struct ErrorReport {
 
 /// Compares against a product formed in higher precision (f64 for f32 and narrower, double-double for f64 and cf64,
 /// modular integers for integers). Where m*n*k*batch is above `work_limit` only a sample of rows is formed, first and
-/// last of each product among them. `c_before` may be null when beta is zero.
+/// last of each product among them. `c_before` is laid out as C is (an array of pointers where C's layout says so) and
+/// may be null when beta is zero. A and B are not read when alpha is zero.
 [[nodiscard]] ErrorReport compare(const GemmDescription& description, const GemmArguments& arguments,
                                   const void* c_before, double work_limit = 2e8);
 
 /// Freivalds: |C x - (alpha A (B x) + beta C_before x)| against its bound for random vectors x of +-1, in O(mn+mk+nk).
-/// Floating and integer types without activation.
+/// Floating and integer types; with an activation nothing is checked (rows_checked is 0), and rows that hold special
+/// values or come near the end of the range are left to compare().
 [[nodiscard]] ErrorReport residual(const GemmDescription& description, const GemmArguments& arguments,
                                    const void* c_before, std::uint64_t seed);
 
@@ -62,10 +70,17 @@ struct Case {
 };
 
 /// Makes guarded operands, poisons C with NaN (or a pattern, for integers), runs the product through the public API and
-/// applies every oracle that fits. A Status that is not ok is trouble before the check (unknown kernel, no memory, ...).
+/// applies every oracle that fits; writes outside C's elements or into A, B or the bias are failures. Reads outside the
+/// operands end the process: they meet an inaccessible page. A Status that is not ok is trouble before the check (unknown kernel, no memory, ...).
 [[nodiscard]] Result<ErrorReport> run_case(const Case& test);
 
-/// The one line that runs this case again: "exactile verify --m 3 --n 5 ...".
+/// The one line that runs this case again: "exactile verify --m 3 --n 5 ...". Beside --m --n --k --type --backend
+/// --kernel --accuracy --threads --fill --seed it may use, where they are not the default:
+///   --alpha X, --beta X               a complex one as RE,IM
+///   --batch N
+///   --layout-a R,C[,B]  (-b, -c)      strides of row, column and batch; "pointers" for B makes a pointer array.
+///                                     The default is row-major, contiguous, one matrix behind another
+///   --bias per_row|per_column, --activation relu|gelu
 [[nodiscard]] std::string reproducer(const Case& test);
 
 }  // namespace exactile::verification

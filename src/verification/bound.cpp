@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verification/bound.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "verification/elements.hpp"
+
+namespace exactile::verification {
+namespace {
+
+/// The largest slope of x * Phi(x), rounded up: it is 1.1289 at x = sqrt(2).
+constexpr double gelu_slope = 1.13;
+/// Roundings of a straightforward x * (1 + erf(x / sqrt 2)) / 2, in units of u|x|: the argument 1 (its relative error 2u
+/// times x * pdf(x) <= 0.25), erf 1, the addition 1, the product 1. An erfc form does better.
+constexpr double gelu_roundings = 4;
+
+double multiple_of_quarter(double x) { return std::fabs(x) <= 1024 && std::nearbyint(4 * x) == 4 * x; }
+
+}  // namespace
+
+ErrorBound::ErrorBound(const GemmDescription& description, const GemmArguments& arguments, bool exact)
+    : alpha_(scalar_as_accumulator(arguments.alpha, description.types.input)),
+      beta_(scalar_as_accumulator(arguments.beta, description.types.input)),
+      has_alpha_(!arguments.alpha.is_zero()),
+      has_beta_(!arguments.beta.is_zero()),
+      exact_(exact && description.activation != Activation::gelu),
+      output_(description.types.output),
+      activation_(description.activation) {
+  const ElementType accumulator = accumulator_type(description.types.input);
+  accumulator_roundoff_ = unit_roundoff(accumulator);
+  output_roundoff_ = unit_roundoff(output_);
+  rounds_output_ = output_roundoff_ > accumulator_roundoff_;
+  const bool complex = is_complex(accumulator);
+  const std::int64_t depth = complex ? 2 * description.k + 4 : description.k + 3;
+  // The oracle's own sum is off by at most gamma_k of its own roundoff (double, or its square for Dot2).
+  const double own = accumulator_roundoff_ < 0x1p-30 ? 0x1p-104 : 0x1p-53;
+  relative_ = gamma(depth, accumulator_roundoff_) + gamma(depth, own);
+  const double stretch = std::max(1.0, std::fabs(alpha_.real()) + std::fabs(alpha_.imag()));
+  underflow_ = static_cast<double>(depth) * smallest_positive(accumulator) * stretch;
+  output_underflow_ = smallest_positive(output_) / 2;
+  accumulator_limit_ = largest_finite(accumulator);
+  output_limit_ = largest_finite(output_) * (1 + (rounds_output_ ? output_roundoff_ / 2 : 0));
+  for (const double part : {alpha_.real(), alpha_.imag(), beta_.real(), beta_.imag()})
+    exact_ = exact_ && multiple_of_quarter(part);
+}
+
+DueElement ErrorBound::due(const ElementInput& input) const {
+  // Zero alpha and beta keep what they multiply out of the value, NaN included.
+  DoubleDouble real{input.bias.real(), 0};
+  DoubleDouble imaginary{input.bias.imag(), 0};
+  // A magnitude measures what finite numbers can do to each other; an operand's own Inf or NaN has a sure effect.
+  const auto size_of = [](double x) { return std::isfinite(x) ? std::fabs(x) : 0.0; };
+  double real_magnitude = size_of(input.bias.real());
+  double imaginary_magnitude = size_of(input.bias.imag());
+  const auto add = [](DoubleDouble& z, double& magnitude, double scale, const DoubleDouble& term, double size) {
+    if (scale == 0) return;
+    // Infinities must not meet the error-free transformations, whose differences would turn them into NaN.
+    const double plain = z.hi + scale * term.hi;
+    z = std::isfinite(plain) ? z + term * scale : DoubleDouble{plain, 0};
+    magnitude += std::fabs(scale) * size;
+  };
+  double sum_magnitude = 0;
+  if (has_beta_) {
+    const DoubleDouble c_real{input.c_before.real(), 0};
+    const DoubleDouble c_imaginary{input.c_before.imag(), 0};
+    add(real, real_magnitude, beta_.real(), c_real, size_of(c_real.hi));
+    add(real, real_magnitude, -beta_.imag(), c_imaginary, size_of(c_imaginary.hi));
+    add(imaginary, imaginary_magnitude, beta_.real(), c_imaginary, size_of(c_imaginary.hi));
+    add(imaginary, imaginary_magnitude, beta_.imag(), c_real, size_of(c_real.hi));
+  }
+  if (has_alpha_) {
+    add(real, real_magnitude, alpha_.real(), input.real.sum, input.real.magnitude);
+    add(real, real_magnitude, -alpha_.imag(), input.imaginary.sum, input.imaginary.magnitude);
+    add(imaginary, imaginary_magnitude, alpha_.real(), input.imaginary.sum, input.imaginary.magnitude);
+    add(imaginary, imaginary_magnitude, alpha_.imag(), input.real.sum, input.real.magnitude);
+    sum_magnitude = std::max(input.real.magnitude, input.imaginary.magnitude);
+  }
+  return {component(real, real_magnitude, sum_magnitude), component(imaginary, imaginary_magnitude, sum_magnitude)};
+}
+
+Due ErrorBound::component(DoubleDouble z, double magnitude, double sum_magnitude) const {
+  Due due{.value = z};
+  const double largest = std::max(magnitude, sum_magnitude);
+  due.may_overflow = !(largest * (1 + relative_) < accumulator_limit_);
+  // Quarters of integers below 2^(p-3) leave every partial result exact.
+  if (exact_ && largest * accumulator_roundoff_ < 0x1p-3) {
+    due.value = {round_to(output_, activation_ == Activation::relu ? std::max(z.hi, 0.0) : z.hi), 0};
+    return due;
+  }
+  due.reach = relative_ * magnitude + underflow_;
+  activate(due);
+  due.tolerance = due.reach;
+  if (rounds_output_)
+    due.tolerance += output_roundoff_ * (std::fabs(due.value.hi) + due.reach) + output_underflow_;
+  return due;
+}
+
+void ErrorBound::activate(Due& due) const {
+  const double x = due.value.hi;
+  if (activation_ == Activation::relu && x <= 0) due.value = {0, 0};
+  if (activation_ != Activation::gelu || std::isnan(x)) return;
+  const long double wide = static_cast<long double>(x) + static_cast<long double>(due.value.lo);
+  if (x == -HUGE_VAL) {
+    // The formula says -Inf * 0 = NaN, its limit is 0; both are fair.
+    due = {.value = {0, 0}, .may_overflow = true};
+    return;
+  }
+  const long double result = wide * std::erfc(-wide / std::numbers::sqrt2_v<long double>) / 2;
+  due.value.hi = static_cast<double>(result);
+  due.value.lo = std::isfinite(x) ? static_cast<double>(result - static_cast<long double>(due.value.hi)) : 0;
+  due.reach = gelu_slope * due.reach + gelu_roundings * accumulator_roundoff_ * std::fabs(x);
+}
+
+}  // namespace exactile::verification

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "verification/compare.hpp"
+#include "verification/guarded_operand.hpp"
+#include "verification/verification.hpp"
+
+namespace exactile::verification {
+namespace {
+
+/// The operands of one case; none but those it needs are filled.
+struct Operands {
+  std::unique_ptr<GuardedOperand> a, b, c, bias;
+};
+
+std::int64_t bias_length(const GemmDescription& d) {
+  if (d.bias == Bias::none) return 0;
+  return d.bias == Bias::per_row ? d.m : d.n;
+}
+
+Status make_operands(const Case& test, Operands& operands) {
+  const GemmDescription& d = test.description;
+  // Half of the seeds put the end of each operand against the forbidden page, half its beginning.
+  const auto flush = test.seed % 2 == 0 ? GuardedOperand::Flush::begin : GuardedOperand::Flush::end;
+  const auto make = [&](std::unique_ptr<GuardedOperand>& target, ElementType type, std::int64_t rows,
+                        std::int64_t columns, const OperandLayout& layout, std::int64_t count) {
+    Result<std::unique_ptr<GuardedOperand>> made = GuardedOperand::make(type, rows, columns, layout, count, flush);
+    if (!made.ok()) return made.status();
+    target = std::move(made).value();
+    return Status();
+  };
+  if (Status s = make(operands.a, d.types.input, d.m, d.k, d.a, d.batch_count); !s.ok()) return s;
+  if (Status s = make(operands.b, d.types.input, d.k, d.n, d.b, d.batch_count); !s.ok()) return s;
+  if (Status s = make(operands.c, d.types.output, d.m, d.n, d.c, d.batch_count); !s.ok()) return s;
+  const OperandLayout line{.row_stride = bias_length(d)};
+  return make(operands.bias, d.types.output, 1, bias_length(d), line, 1);
+}
+
+/// With alpha zero A and B keep the pattern, which is NaN; with beta zero C does.
+void fill_operands(const Case& test, const Operands& operands) {
+  const GemmDescription& d = test.description;
+  if (!test.alpha.is_zero()) {
+    fill(test.fill, test.seed, d.types.input, d.m, d.k, d.a, d.batch_count, operands.a->argument(), Part::a);
+    fill(test.fill, test.seed, d.types.input, d.k, d.n, d.b, d.batch_count, operands.b->argument(), Part::b);
+  }
+  if (!test.beta.is_zero())
+    fill(test.fill, test.seed, d.types.output, d.m, d.n, d.c, d.batch_count, operands.c->argument(), Part::c);
+  const OperandLayout line{.row_stride = bias_length(d)};
+  fill(test.fill, ~test.seed, d.types.output, 1, bias_length(d), line, 1, operands.bias->argument(), Part::c);
+}
+
+void fail(ErrorReport& report, std::string sentence) {
+  if (report.passed) report.failure = std::move(sentence);
+  report.passed = false;
+  report.error_over_bound = std::numeric_limits<double>::infinity();
+}
+
+}  // namespace
+
+Result<ErrorReport> run_case(const Case& test) {
+  const GemmDescription& d = test.description;
+  const Result<Plan> plan = Plan::make(d, test.options);
+  if (!plan.ok()) return plan.status();
+  Operands operands;
+  if (Status s = make_operands(test, operands); !s.ok()) return s;
+  fill_operands(test, operands);
+  operands.c->take_snapshot();
+  const GuardedOperand* inputs[] = {operands.a.get(), operands.b.get(), operands.bias.get()};
+  std::uint64_t digests[3];
+  std::transform(std::begin(inputs), std::end(inputs), digests, [](const auto* input) { return input->digest(); });
+
+  const GemmArguments arguments{.a = operands.a->argument(),
+                                .b = operands.b->argument(),
+                                .c = operands.c->argument(),
+                                .alpha = test.alpha,
+                                .beta = test.beta,
+                                .bias = d.bias == Bias::none ? nullptr : operands.bias->argument()};
+  if (Status s = plan.value().run(arguments); !s.ok()) return s;
+
+  constexpr double work_limit = 1e8;
+  ErrorReport report =
+      compare_rows(d, arguments, operands.c->before(), work_limit, test.fill == Fill::small_integers);
+  merge(report, residual(d, arguments, operands.c->before(), test.seed));
+  if (operands.c->surroundings_changed()) fail(report, "the product wrote outside the elements of C");
+  constexpr const char* names[] = {"A", "B", "the bias"};
+  for (std::size_t t = 0; t < 3; ++t)
+    if (inputs[t]->digest() != digests[t]) fail(report, std::string("the product wrote to ") + names[t]);
+  return report;
+}
+
+}  // namespace exactile::verification
