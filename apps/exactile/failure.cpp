@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "failure.hpp"
+
+namespace exactile::program {
+namespace {
+
+Exit exit_for(StatusCode code) {
+  switch (code) {
+    case StatusCode::ok: return Exit::done;
+    case StatusCode::invalid_argument:
+    case StatusCode::unknown_name:
+    case StatusCode::unsupported:
+    case StatusCode::not_yet_available: return Exit::bad_usage;
+    case StatusCode::out_of_memory:
+    case StatusCode::device_unavailable:
+    case StatusCode::device_failure: return Exit::trouble;
+  }
+  return Exit::trouble;
+}
+
+}  // namespace
+
+void require(const Status& status) {
+  if (!status.ok()) throw Failure(exit_for(status.code()), std::string(status.message()));
+}
+
+}  // namespace exactile::program

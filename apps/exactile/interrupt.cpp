@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interrupt.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <cstring>
+#include <string_view>
+
+#include "failure.hpp"
+
+namespace exactile::program {
+namespace {
+
+// A handler may touch only lock-free atomics and call only async-signal-safe functions, hence the plain array.
+std::array<char, 4096> temporary_path;
+std::atomic<bool> temporary_exists = false;
+
+void say(std::string_view text) { [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size()); }
+
+void remove_temporary() {
+  if (temporary_exists.load(std::memory_order_acquire)) unlink(temporary_path.data());
+}
+
+void on_interruption(int signal) {
+  remove_temporary();
+  say("\nexactile: interrupted; nothing was left behind\n");
+  _exit(128 + signal);
+}
+
+void on_bus_error(int) {
+  remove_temporary();
+  say("\nexactile: a file shrank, or its disk failed, while it was in use\n");
+  _exit(static_cast<int>(Exit::bad_input));
+}
+
+void handle(int signal, void (*handler)(int)) {
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  sigfillset(&action.sa_mask);
+  sigaction(signal, &action, nullptr);
+}
+
+constexpr std::array<int, 3> interruptions = {SIGINT, SIGTERM, SIGHUP};
+
+}  // namespace
+
+void install_signal_handlers() {
+  for (const int signal : interruptions) handle(signal, on_interruption);
+  handle(SIGBUS, on_bus_error);
+  handle(SIGXFSZ, SIG_IGN);
+}
+
+void set_temporary_file(const std::string& path) {
+  temporary_exists.store(false, std::memory_order_release);
+  if (path.empty() || path.size() >= temporary_path.size()) return;
+  std::copy(path.begin(), path.end(), temporary_path.begin());
+  temporary_path[path.size()] = '\0';
+  temporary_exists.store(true, std::memory_order_release);
+}
+
+SignalBlock::SignalBlock() {
+  sigset_t waiting;
+  sigemptyset(&waiting);
+  for (const int signal : interruptions) sigaddset(&waiting, signal);
+  pthread_sigmask(SIG_BLOCK, &waiting, &before_);
+}
+
+SignalBlock::~SignalBlock() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+}  // namespace exactile::program

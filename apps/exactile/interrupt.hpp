@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file What happens on Ctrl-C: an unfinished output disappears, and the exit code says so.
+#pragma once
+
+#include <csignal>
+#include <string>
+
+namespace exactile::program {
+
+/// SIGINT, SIGTERM and SIGHUP remove the temporary file and exit with 128 + the signal's number. A mapped file that
+/// shrinks while it is read (SIGBUS) ends the program with Exit::bad_input instead of a crash; a file size limit is
+/// answered by the write that meets it.
+void install_signal_handlers();
+
+/// The one file that a signal removes; "" for none. The path is copied.
+void set_temporary_file(const std::string& path);
+
+/// While it lives, the signals above wait.
+class SignalBlock {
+ public:
+  SignalBlock();
+  ~SignalBlock();
+  SignalBlock(const SignalBlock&) = delete;
+  SignalBlock& operator=(const SignalBlock&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace exactile::program

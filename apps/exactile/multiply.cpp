@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "array_product.hpp"
+#include "commands.hpp"
+#include "multiply_report.hpp"
+#include "npy_input.hpp"
+#include "npy_output.hpp"
+#include "options.hpp"
+#include "start_value.hpp"
+#include "units.hpp"
+#include "verification/verification.hpp"
+
+namespace exactile::program {
+namespace {
+
+constexpr const char* footer = R"(
+Reads .npy versions 1 to 3, C or Fortran order, of f2 f4 f8 i1 i4 i8 c8 c16 (i1 products are i4). Arrays of more than
+two dimensions are batches and broadcast as numpy.matmul does; nothing is copied. The output is computed under a
+temporary name beside its place and renamed when it is done (and verified, with --verify); on any failure nothing is
+left. It is not forced to the disk: call sync(1) if it must survive a power cut.
+
+Exit status: 1 the result failed --verify, 2 bad argument or output place, 3 bad input file or shapes that do not fit,
+4 no memory or no space on the disk.)";
+
+struct Options {
+  std::string a;
+  std::string b;
+  std::string output;
+  std::string c;
+  ScalarOption alpha = {"--alpha", "1"};
+  ScalarOption beta = {"--beta", "0"};
+  std::string out_type;
+  bool transpose_a = false;
+  bool transpose_b = false;
+  bool verify = false;
+  bool json = false;
+  ChoiceOptions choice;
+};
+
+class Stopwatch {
+ public:
+  /// Seconds since the last call, or since the object was made.
+  double lap() {
+    const auto before = std::exchange(last_, std::chrono::steady_clock::now());
+    return std::chrono::duration<double>(last_ - before).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+GemmTypes product_types(const NpyInput& a, const NpyInput& b, const std::string& out_type) {
+  if (a.type() != b.type())
+    fail(Exit::bad_input, "{} holds {} and {} holds {}; expected one type, so convert one of them", a.path(),
+         to_string(a.type()), b.path(), to_string(b.type()));
+  if (out_type.empty()) return *parse_gemm_types(to_string(a.type()));
+  std::string names;
+  for (const GemmTypes types : all_gemm_types()) {
+    if (types.input != a.type() || npy_descr(types.output).empty()) continue;
+    if (to_string(types.output) == out_type) return types;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", to_string(types.output));
+  }
+  fail(Exit::bad_usage, "--out-type {}: is no result of a product of {}; there are {}", out_type, to_string(a.type()),
+       names);
+}
+
+std::optional<NpyInput> open_start_value(const Options& options, Scalar beta, GemmTypes types,
+                                         const ProductShape& shape) {
+  if (options.c.empty()) {
+    if (!beta.is_zero())
+      fail(Exit::bad_usage, "--beta {}: needs the matrix it multiplies; expected --c FILE", options.beta.text);
+    return std::nullopt;
+  }
+  NpyInput c(options.c);
+  if (c.type() != types.output)
+    fail(Exit::bad_input, "{} holds {}; expected {}, the type of the result", c.path(), to_string(c.type()),
+         to_string(types.output));
+  if (c.shape() != shape.result)
+    fail(Exit::bad_input, "{} has the shape {}; expected {}, the shape of the result", c.path(), shape_text(c.shape()),
+         shape_text(shape.result));
+  return c;
+}
+
+void verify_call(const GemmDescription& description, const GemmArguments& arguments, const void* c_before,
+                 verification::ErrorReport& total) {
+  for (const verification::ErrorReport& report :
+       {verification::compare(description, arguments, c_before),
+        verification::residual(description, arguments, c_before, 1)}) {
+    total.max_relative_error = std::max(total.max_relative_error, report.max_relative_error);
+    total.error_over_bound = std::max(total.error_over_bound, report.error_over_bound);
+    total.rows_checked += report.rows_checked;
+    if (total.passed && !report.passed) total.failure = report.failure;
+    total.passed = total.passed && report.passed;
+  }
+}
+
+/// One run of the command, step by step; the output appears only at the end of it.
+class Multiplication {
+ public:
+  explicit Multiplication(const Options& options)
+      : options_(options),
+        gemm_options_(gemm_options(options.choice)),
+        a_(options.a),
+        b_(options.b),
+        types_(product_types(a_, b_, options.out_type)),
+        product_(match_shapes({a_.path(), a_.shape(), a_.strides()}, {b_.path(), b_.shape(), b_.strides()},
+                              options.transpose_a, options.transpose_b),
+                 types_, a_.data(), b_.data()),
+        alpha_(options.alpha.value(types_)),
+        beta_(options.beta.value(types_)),
+        start_(open_start_value(options, beta_, types_, product_.shape())) {}
+
+  Exit run() {
+    // Planned before the output is made: a kernel that is not there should cost nothing.
+    report_.summary = require(Plan::make(product_.description(), gemm_options_)).summary();
+    std::vector<const NpyInput*> inputs = {&a_, &b_};
+    if (start_) inputs.push_back(&*start_);
+    NpyOutput output(options_.output, inputs);
+    Stopwatch watch;
+    for (NpyInput* input : {&a_, &b_}) input->read_in();
+    report_.read_seconds = watch.lap();
+    output.allocate(types_.output, product_.shape().result);
+    if (start_ && !beta_.is_zero()) copy_start_value(*start_, output.data());
+    report_.write_seconds = watch.lap();
+    multiply(output.data());
+    report_.product_seconds = watch.lap();
+    if (options_.verify) verify(output.data());
+    if (report_.error && !report_.error->passed)
+      fail(Exit::check_failed, "the product failed its verification, {} was not written: {}", options_.output,
+           report_.error->failure);
+    watch.lap();
+    output.commit();
+    report_.write_seconds += watch.lap();
+    print_report();
+    return Exit::done;
+  }
+
+ private:
+  void multiply(std::byte* c) {
+    product_.for_each_call(c, [&](const GemmDescription& description, GemmArguments arguments, std::int64_t) {
+      arguments.alpha = alpha_;
+      arguments.beta = beta_;
+      require(gemm(description, arguments, gemm_options_));
+    });
+  }
+
+  void verify(std::byte* c) {
+    const StartValue before(start_ && !beta_.is_zero() ? &*start_ : nullptr);
+    verification::ErrorReport& report = report_.error.emplace();
+    product_.for_each_call(c, [&](const GemmDescription& description, GemmArguments arguments, std::int64_t first) {
+      arguments.alpha = alpha_;
+      arguments.beta = beta_;
+      verify_call(description, arguments, before.element(first), report);
+    });
+  }
+
+  void print_report() {
+    report_.a = {a_.path(), a_.shape(), a_.type(), a_.fortran_order()};
+    report_.b = {b_.path(), b_.shape(), b_.type(), b_.fortran_order()};
+    report_.c = {options_.output, product_.shape().result, types_.output, false};
+    report_.description = product_.description();
+    report_.description.batch_count = product_.shape().batch_count;
+    report_.accuracy = gemm_options_.accuracy;
+    report_.alpha = options_.alpha.text;
+    report_.beta = options_.beta.text;
+    options_.json ? print_multiply_json(report_) : print_multiply_text(report_);
+  }
+
+  const Options& options_;
+  GemmOptions gemm_options_;
+  NpyInput a_;
+  NpyInput b_;
+  GemmTypes types_;
+  ArrayProduct product_;
+  Scalar alpha_;
+  Scalar beta_;
+  std::optional<NpyInput> start_;
+  MultiplyReport report_;
+};
+
+}  // namespace
+
+Action add_multiply(CLI::App& command) {
+  const auto options = std::make_shared<Options>();
+  command.add_option("A", options->a, "Left operand, an .npy file")->required()->type_name("A.npy");
+  command.add_option("B", options->b, "Right operand, an .npy file")->required()->type_name("B.npy");
+  command.add_option("-o,--output", options->output, "Where the product goes")->required()->type_name("C.npy");
+  command.add_option("--alpha", options->alpha.text, "Factor of A*B (default 1; complex as 1+2j)")->type_name("X");
+  command.add_option("--beta", options->beta.text, "Factor of C0 (default 0)")->type_name("Y");
+  command.add_option("--c", options->c, "C0: the result is alpha*A*B + beta*C0")->type_name("C0.npy");
+  command.add_flag("--transpose-a", options->transpose_a, "Swap the last two dimensions of A; nothing is moved");
+  command.add_flag("--transpose-b", options->transpose_b, "Swap the last two dimensions of B; nothing is moved");
+  command.add_option("--out-type", options->out_type, "Type of the result, e.g. f32 for a product of f16")
+      ->type_name("T");
+  add_choice_options(command, options->choice);
+  command.add_flag("--verify", options->verify, "Check the product; a wrong one is not written");
+  command.add_flag("--json", options->json, "Report as JSON (exactile.multiply/1)");
+  command.footer(footer);
+  return [options] { return Multiplication(*options).run(); };
+}
+
+}  // namespace exactile::program

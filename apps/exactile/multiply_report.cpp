@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "multiply_report.hpp"
+
+#include "json.hpp"
+#include "units.hpp"
+
+namespace exactile::program {
+namespace {
+
+double operations(const MultiplyReport& report) {
+  const GemmDescription& d = report.description;
+  return operation_count(d.types, d.m, d.n, d.k) * static_cast<double>(d.batch_count);
+}
+
+double gflops(const MultiplyReport& report) {
+  return report.product_seconds > 0 ? operations(report) / report.product_seconds * 1e-9 : 0;
+}
+
+std::string array_text(const ArrayReport& array) {
+  return fmt::format("{} {} {}{}", array.path, shape_text(array.shape), to_string(array.type),
+                     array.fortran_order ? " (Fortran order)" : "");
+}
+
+Json array_json(const ArrayReport& array) {
+  return {{"path", array.path},
+          {"shape", array.shape},
+          {"type", to_string(array.type)},
+          {"fortran_order", array.fortran_order}};
+}
+
+}  // namespace
+
+void print_multiply_text(const MultiplyReport& report) {
+  print("{} = {} * {}\n", array_text(report.c), array_text(report.a), array_text(report.b));
+  print("{} on {} thread{}: product {} ({} GFLOP/s), read {}, write {}\n", report.summary.kernel,
+        report.summary.threads, report.summary.threads == 1 ? "" : "s", seconds_text(report.product_seconds),
+        number_text(gflops(report)), seconds_text(report.read_seconds), seconds_text(report.write_seconds));
+  if (report.error)
+    print("verified on {} rows and with random vectors: largest relative error {}, {} of the bound\n",
+          report.error->rows_checked, error_text(report.error->max_relative_error),
+          number_text(report.error->error_over_bound));
+}
+
+void print_multiply_json(const MultiplyReport& report) {
+  const GemmDescription& d = report.description;
+  Json json = document("multiply");
+  json["a"] = array_json(report.a);
+  json["b"] = array_json(report.b);
+  json["c"] = array_json(report.c);
+  json["type"] = to_string(d.types);
+  json["m"] = d.m;
+  json["n"] = d.n;
+  json["k"] = d.k;
+  json["batch"] = d.batch_count;
+  json["alpha"] = report.alpha;
+  json["beta"] = report.beta;
+  json["kernel"] = report.summary.kernel;
+  json["backend"] = report.summary.backend;
+  json["accuracy"] = to_string(report.accuracy);
+  json["threads"] = report.summary.threads;
+  json["seconds"] = {{"read", report.read_seconds},
+                     {"product", report.product_seconds},
+                     {"write", report.write_seconds}};
+  json["gflops"] = gflops(report);
+  json["verified"] = report.error.has_value();
+  if (report.error) {
+    json["rows_checked"] = report.error->rows_checked;
+    json["max_relative_error"] = report.error->max_relative_error;
+    json["error_over_bound"] = report.error->error_over_bound;
+  }
+  print_json(json);
+}
+
+}  // namespace exactile::program

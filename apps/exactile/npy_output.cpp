@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "npy_output.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "failure.hpp"
+#include "interrupt.hpp"
+#include "npy_header.hpp"
+#include "units.hpp"
+
+namespace exactile::program {
+namespace {
+
+/// File names end at 255 bytes; the temporary one is longer than the target's.
+constexpr std::size_t longest_stem = 200;
+
+/// Where the file will really lie: replacing a symbolic link would leave the file it means as it was.
+std::filesystem::path follow_links(const std::string& path) {
+  std::error_code error;
+  std::filesystem::path real = std::filesystem::canonical(path, error);
+  return error ? std::filesystem::path(path) : real;
+}
+
+void refuse_bad_target(const std::string& path, std::span<const NpyInput* const> inputs) {
+  struct stat status = {};
+  if (path.empty()) fail(Exit::bad_usage, "--output: the name is empty; expected a file");
+  if (stat(path.c_str(), &status) != 0) return;
+  if (S_ISDIR(status.st_mode)) fail(Exit::bad_usage, "--output {}: is a folder; expected the name of a file", path);
+  if (!S_ISREG(status.st_mode))
+    fail(Exit::bad_usage, "--output {}: exists and is not a regular file; expected a name that is free or a file", path);
+  for (const NpyInput* input : inputs)
+    if (input->is_file(status.st_dev, status.st_ino))
+      fail(Exit::bad_usage, "--output {}: is the same file as the input {}; expected another one", path,
+           input->path());
+}
+
+std::filesystem::path folder_of(const std::filesystem::path& file) {
+  return file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+}
+
+void give_usual_mode(int descriptor) {
+  const mode_t mask = umask(0);
+  umask(mask);
+  fchmod(descriptor, 0666U & ~mask);
+}
+
+[[noreturn]] void fail_for_space(const std::string& path, std::int64_t bytes, const std::string& reason) {
+  fail(Exit::trouble, "--output {}: its {} cannot be stored: {}", path, bytes_text(static_cast<double>(bytes)), reason);
+}
+
+}  // namespace
+
+NpyOutput::NpyOutput(const std::string& path, std::span<const NpyInput* const> inputs) : path_(path) {
+  refuse_bad_target(path, inputs);
+  target_ = follow_links(path);
+  const std::string stem = target_.filename().string().substr(0, longest_stem);
+  std::string name = (folder_of(target_) / ("." + stem + ".tmp-XXXXXX")).string();
+
+  const SignalBlock no_interruption_between_making_and_remembering;
+  file_ = FileDescriptor(mkostemp(name.data(), O_CLOEXEC));
+  if (!file_.valid()) {
+    const int error = errno;
+    const Exit exit_code = error == ENOSPC || error == EDQUOT || error == EIO ? Exit::trouble : Exit::bad_usage;
+    fail(exit_code, "--output {}: no file can be made in the folder {}: {}", path, folder_of(target_).string(),
+         std::strerror(error));
+  }
+  temporary_ = name;
+  set_temporary_file(temporary_);
+  give_usual_mode(file_.get());
+}
+
+NpyOutput::~NpyOutput() {
+  if (temporary_.empty()) return;
+  std::remove(temporary_.c_str());
+  set_temporary_file("");
+}
+
+void NpyOutput::reserve(std::int64_t bytes) {
+  // Asked first because a file system may hand out all it has before it says that this was not enough.
+  struct statvfs space = {};
+  if (fstatvfs(file_.get(), &space) == 0) {
+    const double available = static_cast<double>(space.f_bavail) * static_cast<double>(space.f_frsize);
+    if (static_cast<double>(bytes) > available)
+      fail_for_space(path_, bytes, fmt::format("the disk has only {} free", bytes_text(available)));
+  }
+  int error = 0;
+  do error = posix_fallocate(file_.get(), 0, bytes);
+  while (error == EINTR);
+  if (error == EINVAL || error == EOPNOTSUPP) error = ftruncate(file_.get(), bytes) == 0 ? 0 : errno;
+  if (error != 0) fail_for_space(path_, bytes, std::strerror(error));
+}
+
+void NpyOutput::allocate(ElementType type, const std::vector<std::int64_t>& shape) {
+  const std::string header = format_npy_header(type, shape);
+  data_offset_ = static_cast<std::int64_t>(header.size());
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : shape) elements = product_of_sizes(elements, extent, "the result's number of elements");
+  const std::int64_t bytes = product_of_sizes(elements, size_in_bytes(type), "the result's size in bytes");
+  std::int64_t total = 0;
+  if (__builtin_add_overflow(bytes, data_offset_, &total)) fail_for_space(path_, bytes, "no file is that long");
+  reserve(total);
+  mapping_ = Mapping::file(file_.get(), total, true, path_);
+  if (const int error = mapping_.populate(true)) fail_for_space(path_, bytes, std::strerror(error));
+  std::copy_n(reinterpret_cast<const std::byte*>(header.data()), header.size(), mapping_.data());
+}
+
+void NpyOutput::commit() {
+  mapping_.release();
+  if (std::rename(temporary_.c_str(), target_.c_str()) != 0)
+    fail(Exit::trouble, "--output {}: cannot be put in place: {}", path_, std::strerror(errno));
+  temporary_.clear();
+  set_temporary_file("");
+}
+
+}  // namespace exactile::program

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "options.hpp"
+
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "exactile/devices.hpp"
+#include "failure.hpp"
+#include "units.hpp"
+
+namespace exactile::program {
+namespace {
+
+constexpr std::int64_t most_threads = 65536;
+
+void require_size(const char* option, std::int64_t value) {
+  if (value < 0) fail(Exit::bad_usage, "{} {}: is negative; expected a size of 0 or more", option, value);
+}
+
+constexpr verification::Fill all_fills[] = {
+    verification::Fill::normal,     verification::Fill::uniform,    verification::Fill::small_integers,
+    verification::Fill::wide_range, verification::Fill::cancelling, verification::Fill::special_values};
+
+}  // namespace
+
+void add_choice_options(CLI::App& app, ChoiceOptions& options) {
+  app.add_option("--backend", options.backend, "Compute on this backend only; `exactile devices` lists them")
+      ->type_name("NAME");
+  app.add_option("--kernel", options.kernel, "Run this kernel; `exactile kernels` lists them")->type_name("NAME");
+  app.add_option("--accuracy", options.accuracy,
+                 "reduced, standard (default), compensated or correctly_rounded")
+      ->type_name("NAME");
+  app.add_option("--threads", options.threads,
+                 "Most threads to use (default: EXACTILE_NUM_THREADS, OMP_NUM_THREADS, or what the machine allows)")
+      ->type_name("N");
+}
+
+GemmOptions gemm_options(const ChoiceOptions& options) {
+  const auto accuracy = parse_accuracy(options.accuracy);
+  if (!accuracy)
+    fail(Exit::bad_usage, "--accuracy {}: is not known; there are reduced, standard, compensated, correctly_rounded",
+         options.accuracy);
+  if (options.threads < 0 || options.threads > most_threads)
+    fail(Exit::bad_usage, "--threads {}: expected 0 (the default number) to {}", options.threads, most_threads);
+  if (!options.backend.empty()) require_known_backend(options.backend);
+  if (!options.kernel.empty()) require_known_kernel(options.kernel);
+  return {.backend = options.backend,
+          .kernel = options.kernel,
+          .accuracy = *accuracy,
+          .threads = static_cast<int>(options.threads)};
+}
+
+void add_size_options(CLI::App& app, SizeOptions& options, bool required) {
+  app.add_option("--m", options.m, "Rows of A and C")->type_name("N")->required(required);
+  app.add_option("--n", options.n, "Columns of B and C")->type_name("N")->required(required);
+  app.add_option("--k", options.k, "Columns of A, rows of B")->type_name("N")->required(required);
+  app.add_option("--batch", options.batch, "Number of products in one call (default 1)")->type_name("N");
+  app.add_flag("--transpose-a", options.transpose_a, "A is stored transposed, as K x M");
+  app.add_flag("--transpose-b", options.transpose_b, "B is stored transposed, as N x K");
+}
+
+GemmDescription describe(const SizeOptions& sizes, GemmTypes types) {
+  require_size("--m", sizes.m);
+  require_size("--n", sizes.n);
+  require_size("--k", sizes.k);
+  require_size("--batch", sizes.batch);
+  const std::int64_t a = product_of_sizes(sizes.m, sizes.k, "m * k");
+  const std::int64_t b = product_of_sizes(sizes.k, sizes.n, "k * n");
+  const std::int64_t c = product_of_sizes(sizes.m, sizes.n, "m * n");
+  const auto row_major = [](std::int64_t columns, std::int64_t elements) {
+    return OperandLayout{.row_stride = std::max<std::int64_t>(columns, 1),
+                         .column_stride = 1,
+                         .batch_stride = std::max<std::int64_t>(elements, 1)};
+  };
+  const auto stored = [&](bool transposed, std::int64_t rows, std::int64_t columns, std::int64_t elements) {
+    OperandLayout layout = row_major(transposed ? rows : columns, elements);
+    if (transposed) std::swap(layout.row_stride, layout.column_stride);
+    return layout;
+  };
+  return {.types = types,
+          .m = sizes.m,
+          .n = sizes.n,
+          .k = sizes.k,
+          .a = stored(sizes.transpose_a, sizes.m, sizes.k, a),
+          .b = stored(sizes.transpose_b, sizes.k, sizes.n, b),
+          .c = row_major(sizes.n, c),
+          .batch_count = sizes.batch};
+}
+
+std::string type_names() {
+  std::vector<std::string> names;
+  for (const GemmTypes types : all_gemm_types()) names.push_back(to_string(types));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+GemmTypes parse_types(const std::string& name) {
+  if (const auto types = parse_gemm_types(name)) return *types;
+  fail(Exit::bad_usage, "--type {}: is not known; there are {}", name, type_names());
+}
+
+verification::Fill parse_fill(const std::string& name) {
+  std::vector<std::string> names;
+  for (const verification::Fill fill : all_fills) {
+    if (name == verification::to_string(fill)) return fill;
+    names.emplace_back(verification::to_string(fill));
+  }
+  fail(Exit::bad_usage, "--fill {}: is not known; there are {}", name, fmt::join(names, ", "));
+}
+
+void require_known_kernel(const std::string& kernel) {
+  std::vector<std::string> names;
+  for (const KernelInfo& info : kernels()) {
+    if (info.name == kernel) return;
+    names.push_back(info.name);
+  }
+  fail(Exit::bad_usage, "--kernel {}: is not known; there are {}", kernel, fmt::join(names, ", "));
+}
+
+void require_known_backend(const std::string& backend) {
+  std::vector<std::string> names;
+  for (const DeviceInfo& device : devices()) {
+    if (device.backend == backend) return;
+    if (std::find(names.begin(), names.end(), device.backend) == names.end()) names.push_back(device.backend);
+  }
+  fail(Exit::bad_usage, "--backend {}: is not known; there are {}", backend, fmt::join(names, ", "));
+}
+
+}  // namespace exactile::program

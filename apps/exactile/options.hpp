@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file Options that several commands share, and how their words become the library's types.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "exactile/plan.hpp"
+#include "exactile/types.hpp"
+#include "scalar_option.hpp"
+#include "verification/verification.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace exactile::program {
+
+/// Backend, kernel, accuracy, threads.
+struct ChoiceOptions {
+  std::string backend;
+  std::string kernel;
+  std::string accuracy = "standard";
+  std::int64_t threads = 0;
+};
+void add_choice_options(CLI::App& app, ChoiceOptions& options);
+[[nodiscard]] GemmOptions gemm_options(const ChoiceOptions& options);
+
+/// m, n, k, batch and the transposes.
+struct SizeOptions {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  std::int64_t batch = 1;
+  bool transpose_a = false;
+  bool transpose_b = false;
+};
+void add_size_options(CLI::App& app, SizeOptions& options, bool required);
+
+/// Dense row-major operands; a transposed one is stored the other way round. Sizes are checked (bad usage).
+[[nodiscard]] GemmDescription describe(const SizeOptions& sizes, GemmTypes types);
+
+/// Throws Failure (bad usage) that lists the types there are.
+[[nodiscard]] GemmTypes parse_types(const std::string& name);
+[[nodiscard]] std::string type_names();
+
+[[nodiscard]] verification::Fill parse_fill(const std::string& name);
+
+/// The backend a kernel of this name belongs to; fails (bad usage) where there is none and lists those there are.
+void require_known_kernel(const std::string& kernel);
+void require_known_backend(const std::string& backend);
+
+}  // namespace exactile::program

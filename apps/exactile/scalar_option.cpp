@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scalar_option.hpp"
+
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+#include "failure.hpp"
+
+namespace exactile::program {
+namespace {
+
+/// from_chars does not take the plus sign that people write.
+std::string_view without_plus(std::string_view text) {
+  return text.size() > 1 && text[0] == '+' && text[1] != '-' ? text.substr(1) : text;
+}
+
+template <class T>
+std::optional<T> whole_number(std::string_view text) {
+  text = without_plus(text);
+  T value = {};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<std::complex<double>> complex_number(std::string_view text) {
+  if (text.empty() || (text.back() != 'j' && text.back() != 'i')) return std::nullopt;
+  text.remove_suffix(1);
+  // The sign between the parts is the last one that does not belong to an exponent and is not the first character.
+  std::size_t sign = text.size();
+  while (sign-- > 1)
+    if ((text[sign] == '+' || text[sign] == '-') && text[sign - 1] != 'e' && text[sign - 1] != 'E') break;
+  const bool both = sign >= 1 && sign < text.size();
+  const auto real = both ? whole_number<double>(text.substr(0, sign)) : std::optional<double>(0);
+  const auto imaginary = whole_number<double>(both ? text.substr(sign) : text);
+  if (!real || !imaginary) return std::nullopt;
+  return std::complex<double>(*real, *imaginary);
+}
+
+}  // namespace
+
+Scalar ScalarOption::value(GemmTypes types) const {
+  if (const auto integer = whole_number<std::int64_t>(text)) return {*integer};
+  if (const auto real = whole_number<double>(text)) {
+    const Scalar scalar(*real);
+    if (!is_floating(types.input) && !scalar.is_integral())
+      fail(Exit::bad_usage, "{} {}: a product of {} takes a whole number below 2^63", name, text, to_string(types));
+    return scalar;
+  }
+  const auto complex = complex_number(text);
+  if (!complex) fail(Exit::bad_usage, "{} {}: is not a number; expected one such as 2, -0.5, 1e-3 or 1+2j", name, text);
+  if (!is_complex(types.input))
+    fail(Exit::bad_usage, "{} {}: is complex; a product of {} takes a real number", name, text, to_string(types));
+  return {*complex};
+}
+
+}  // namespace exactile::program

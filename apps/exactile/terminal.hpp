@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file stdout carries results; notes and progress go to stderr, progress and colour only to a terminal.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace exactile::program {
+
+/// Whether stdout may be coloured: a terminal, and NO_COLOR is not set.
+[[nodiscard]] bool colour_allowed();
+[[nodiscard]] std::string bold(std::string_view text);
+
+/// One line on stderr.
+void write_note(std::string_view text);
+
+template <class... Args>
+void note(fmt::format_string<Args...> format, Args&&... args) {
+  write_note(fmt::format(format, std::forward<Args>(args)...));
+}
+
+/// One line on a terminal's stderr that says what is being done; it is wiped when the object dies.
+class Progress {
+ public:
+  Progress();
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void show(std::string_view text);
+  void clear();
+
+ private:
+  bool terminal_;
+  bool shown_ = false;
+};
+
+/// Results. Fails with Exit::trouble where stdout cannot take them.
+void write_result(std::string_view text);
+
+template <class... Args>
+void print(fmt::format_string<Args...> format, Args&&... args) {
+  write_result(fmt::format(format, std::forward<Args>(args)...));
+}
+
+}  // namespace exactile::program
