@@ -62,7 +62,7 @@ struct ErrorReport {
 /// One test: description and options say what runs, fill and seed say on what.
 struct Case {
   GemmDescription description;  ///< strides as given; the layouts' storage is made by run_case
-  GemmOptions options;
+  GemmOptions options = {};
   Scalar alpha = 1;
   Scalar beta = 0;
   Fill fill = Fill::normal;

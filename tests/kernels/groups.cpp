@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/groups.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <tuple>
+
+namespace exactile::test {
+namespace {
+
+using verification::Case;
+using verification::Fill;
+
+struct Shape {
+  std::int64_t m;
+  std::int64_t n;
+  std::int64_t k;
+};
+
+/// Cases of one kernel and type, with seeds and fills that take turns so that neighbours differ.
+class Runner {
+ public:
+  explicit Runner(const KernelOfType& kernel) : kernel_(kernel), fills_(verification::fills_for(kernel.types.input)) {}
+
+  [[nodiscard]] Case make(const Shape& shape) {
+    Case test = contiguous_case(kernel_.types, shape.m, shape.n, shape.k);
+    test.options.kernel = kernel_.kernel;
+    test.options.threads = static_cast<int>(turn_ % 3);  // 0: the default
+    test.seed = ++turn_;
+    test.fill = fills_[turn_ % fills_.size()];
+    return test;
+  }
+  void run(const Case& test) {
+    // After a few failures more of them say nothing new.
+    if (tally_.failed < 5) tally_ += check_case(test);
+  }
+  void run(const Shape& shape) { run(make(shape)); }
+  [[nodiscard]] std::uint64_t turn() const { return turn_; }
+  [[nodiscard]] const Tally& tally() const { return tally_; }
+
+ private:
+  const KernelOfType& kernel_;
+  std::vector<Fill> fills_;
+  std::uint64_t turn_ = 0;
+  Tally tally_;
+};
+
+/// Around the register tiles that kernels in the field use.
+constexpr std::array<std::int64_t, 7> common_tiles{6, 8, 12, 14, 16, 32, 48};
+
+/// One value, or a neighbour of a multiple of a tile.
+std::vector<std::int64_t> around(std::int64_t tile) {
+  if (tile <= 0) return {};
+  return {tile - 1, tile, tile + 1, 2 * tile - 1, 2 * tile, 2 * tile + 1};
+}
+
+constexpr std::int64_t transposed_gap = 3;
+
+/// Four ways to store rows x columns.
+OperandLayout stored(int way, std::int64_t rows, std::int64_t columns) {
+  switch (way) {
+    case 0: return {columns, 1};
+    case 1: return {columns + 5, 1};
+    case 2: return {1, rows};
+    default: return {1, rows + transposed_gap};
+  }
+}
+
+/// What only A and B may do.
+OperandLayout unusual(int way, std::int64_t rows, std::int64_t columns) {
+  switch (way) {
+    case 0: return {-columns, 1};
+    case 1: return {columns, -1};
+    case 2: return {-(columns + 2), -1};
+    case 3: return {0, 1};
+    case 4: return {1, 0};
+    case 5: return {0, 0};
+    case 6: return {2 * columns + 1, 2};
+    case 7: return {3, 3 * rows + 7};
+    default: return {1, 1};  // a Hankel matrix: elements shared along the diagonals
+  }
+}
+constexpr int unusual_ways = 9;
+
+constexpr std::array<Scalar, 5> some_scalars{Scalar(0), Scalar(1), Scalar(-1), Scalar(2.5), Scalar(-0.75)};
+constexpr std::array<Scalar, 5> some_integers{Scalar(0), Scalar(1), Scalar(-1), Scalar(3), Scalar(-7)};
+
+}  // namespace
+
+Tally check_shapes(const KernelOfType& kernel) {
+  Runner runner(kernel);
+  for (const Shape& shape : {Shape{0, 5, 7}, Shape{5, 0, 7}, Shape{5, 7, 0}, Shape{0, 0, 0}, Shape{1, 1, 1}})
+    runner.run(shape);
+  for (const std::int64_t tile : common_tiles) {
+    for (const std::int64_t size : {tile - 1, tile, tile + 1, 3 * tile + 1}) runner.run({size, size, size});
+    runner.run({tile + 1, 2 * tile - 1, 37});
+  }
+  const Blocking own = blocking_of(kernel, 200, 200, 200);
+  for (const std::int64_t m : around(own.mr))
+    for (const std::int64_t n : around(own.nr)) runner.run({m, n, 19});
+  for (const std::int64_t m : {own.mc - 1, own.mc, own.mc + 1})
+    if (m > 0 && m < 4000) runner.run({m, 21, 11});
+  for (const std::int64_t n : {own.nc - 1, own.nc + 1})
+    if (n > 0 && n < 9000) runner.run({7, n, 5});
+  for (const Shape& shape : {Shape{31, 37, 41}, Shape{67, 71, 73}, Shape{97, 101, 103}, Shape{127, 131, 61}})
+    runner.run(shape);
+  for (const Shape& shape : {Shape{3, 5, 20011}, Shape{17, 13, 4099}, Shape{64, 64, 1025}, Shape{1, 1, 5003}})
+    runner.run(shape);
+  for (const Shape& shape : {Shape{1009, 1013, 3}, Shape{523, 7, 2}, Shape{2, 3001, 1}}) runner.run(shape);
+  for (const Shape& shape : {Shape{1, 777, 333}, Shape{777, 1, 333}, Shape{1, 2049, 129}, Shape{8, 515, 259},
+                             Shape{515, 8, 259}, Shape{333, 777, 1}, Shape{2, 2, 2048}, Shape{35, 131, 600}})
+    runner.run(shape);
+  return runner.tally();
+}
+
+Tally check_depths(const KernelOfType& kernel) {
+  Runner runner(kernel);
+  std::set<std::int64_t> depths{2, 3, 4, 127, 128, 129, 255, 256, 257, 383, 384, 385, 511, 512, 513, 1000, 2049};
+  const Blocking own = blocking_of(kernel, 100, 100, 4000);
+  for (const std::int64_t k : around(own.kc)) depths.insert(k);
+  for (const std::int64_t k : depths) {
+    if (k <= 0) continue;
+    runner.run({13, 17, k});
+    runner.run({49, 33, k});
+    // All K blocks but the first add to C, which must be scaled by beta once.
+    Case test = runner.make({14, 50, k});
+    test.fill = Fill::small_integers;
+    test.beta = 2;
+    runner.run(test);
+  }
+  return runner.tally();
+}
+
+Tally check_layouts(const KernelOfType& kernel) {
+  Runner runner(kernel);
+  for (const Shape& s : {Shape{5, 6, 7}, Shape{33, 50, 40}, Shape{71, 67, 300}, Shape{1, 40, 30}, Shape{40, 1, 30}}) {
+    for (int ways = 0; ways < 64; ++ways) {
+      Case test = runner.make(s);
+      test.description.a = stored(ways % 4, s.m, s.k);
+      test.description.b = stored(ways / 4 % 4, s.k, s.n);
+      test.description.c = stored(ways / 16, s.m, s.n);
+      test.beta = ways % 3 == 0 ? 1 : 0;
+      runner.run(test);
+    }
+  }
+  for (const Shape& s : {Shape{7, 9, 11}, Shape{35, 49, 66}, Shape{1, 33, 270}, Shape{33, 1, 270}}) {
+    for (int way = 0; way < unusual_ways; ++way) {
+      for (const int operand : {0, 1, 2}) {
+        Case test = runner.make(s);
+        if (operand != 1) test.description.a = unusual(way, s.m, s.k);
+        if (operand != 0) test.description.b = unusual(way, s.k, s.n);
+        runner.run(test);
+      }
+    }
+    for (const OperandLayout& c : {OperandLayout{2 * s.n, 2}, OperandLayout{3 * s.n + 1, 3}, OperandLayout{2, 2 * s.m},
+                                   OperandLayout{3, 3 * s.m + 5}}) {
+      Case test = runner.make(s);
+      test.description.c = c;
+      test.beta = runner.turn() % 2 == 0 ? 0 : -1;
+      runner.run(test);
+    }
+  }
+  return runner.tally();
+}
+
+Tally check_scalars(const KernelOfType& kernel) {
+  Runner runner(kernel);
+  const bool floating = is_floating(kernel.types.input);
+  for (const Shape& shape : {Shape{9, 11, 10}, Shape{30, 35, 290}, Shape{6, 5, 0}}) {
+    for (const Scalar& alpha : floating ? some_scalars : some_integers) {
+      for (const Scalar& beta : floating ? some_scalars : some_integers) {
+        Case test = runner.make(shape);
+        test.alpha = alpha;
+        test.beta = beta;
+        runner.run(test);
+      }
+    }
+    if (!is_complex(kernel.types.input)) continue;
+    Case test = runner.make(shape);
+    test.alpha = std::complex<double>(0.5, -2);
+    test.beta = std::complex<double>(0, 1.25);
+    runner.run(test);
+  }
+  return runner.tally();
+}
+
+Tally check_epilogues(const KernelOfType& kernel) {
+  Runner runner(kernel);
+  const bool complex = is_complex(kernel.types.output);
+  const bool floating = is_floating(kernel.types.output);
+  for (const Shape& shape : {Shape{7, 9, 8}, Shape{50, 35, 40}, Shape{17, 50, 530}, Shape{1, 60, 50}, Shape{60, 1, 50},
+                             Shape{13, 14, 0}}) {
+    for (const Bias bias : {Bias::none, Bias::per_row, Bias::per_column}) {
+      for (const Activation activation : {Activation::none, Activation::relu, Activation::gelu}) {
+        if (activation != Activation::none && complex) continue;
+        if (activation == Activation::gelu && !floating) continue;
+        for (const int beta : {0, 1}) {
+          Case test = runner.make(shape);
+          test.description.bias = bias;
+          test.description.activation = activation;
+          test.beta = beta;
+          test.alpha = runner.turn() % 5 == 0 ? 0 : 1;
+          if (runner.turn() % 4 == 0) test.description.c = {1, shape.m};
+          runner.run(test);
+        }
+      }
+    }
+  }
+  return runner.tally();
+}
+
+Tally check_batches(const KernelOfType& kernel) {
+  Runner runner(kernel);
+  const auto layout = [](int kind, std::int64_t rows, std::int64_t columns) -> OperandLayout {
+    switch (kind) {
+      case 0: return {columns, 1, rows * columns};
+      case 1: return {columns, 1, 0};                       // one matrix for all
+      case 2: return {columns, 1, 0, true};                 // pointers
+      case 3: return {columns + 1, 1, -((columns + 1) * rows)};  // backwards
+      default: return {1, rows, rows * columns + 3};
+    }
+  };
+  for (const Shape& s : {Shape{9, 9, 9}, Shape{4, 35, 20}, Shape{1, 16, 33}, Shape{50, 33, 70}}) {
+    for (const std::int64_t count : {0, 1, 2, 7, 33}) {
+      if (s.m == 50 && count == 33) continue;
+      for (const auto& [a, b, c] : {std::tuple{0, 0, 0}, {0, 1, 0}, {1, 0, 4}, {1, 1, 0}, {2, 2, 2}, {2, 0, 0},
+                                    {0, 2, 2}, {3, 4, 0}, {4, 3, 2}}) {
+        Case test = runner.make(s);
+        test.description.batch_count = count;
+        test.description.a = layout(a, s.m, s.k);
+        test.description.b = layout(b, s.k, s.n);
+        test.description.c = layout(c, s.m, s.n);
+        test.beta = runner.turn() % 3 == 0 ? 1 : 0;
+        runner.run(test);
+      }
+    }
+  }
+  // Rows of C interleaved with those of its neighbour: batch stride below row stride.
+  Case test = runner.make({8, 10, 12});
+  test.description.batch_count = 3;
+  test.description.a = {12, 1, 96};
+  test.description.b = {10, 1, 120};
+  test.description.c = {30, 1, 10};
+  runner.run(test);
+  return runner.tally();
+}
+
+Tally check_fills(const KernelOfType& kernel) {
+  Runner runner(kernel);
+  for (const Fill fill : verification::fills_for(kernel.types.input)) {
+    for (const Shape& shape : {Shape{4, 5, 3}, Shape{13, 17, 64}, Shape{33, 49, 100}, Shape{1, 50, 70}, Shape{50, 1, 70},
+                               Shape{25, 66, 257}, Shape{61, 97, 31}}) {
+      for (const int beta : {0, 1}) {
+        Case test = runner.make(shape);
+        test.fill = fill;
+        test.beta = beta;
+        runner.run(test);
+      }
+    }
+  }
+  return runner.tally();
+}
+
+Tally check_tiny(const KernelOfType& kernel) {
+  Runner runner(kernel);
+  for (std::int64_t m = 1; m <= 17; ++m)
+    for (std::int64_t n = 1; n <= 17; ++n)
+      for (std::int64_t k = 1; k <= 17; ++k) runner.run({m, n, k});
+  return runner.tally();
+}
+
+}  // namespace exactile::test

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/check_case.hpp"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <charconv>
+#include <cstdlib>
+
+namespace exactile::test {
+namespace {
+
+class RegisteredTest : public testing::Test {
+ public:
+  explicit RegisteredTest(std::function<void()> body) : body_(std::move(body)) {}
+  void TestBody() override { body_(); }
+
+ private:
+  std::function<void()> body_;
+};
+
+/// The number behind "MR=" and the like.
+std::int64_t number_behind(const std::string& text, const std::string& label) {
+  const std::size_t at = text.find(label);
+  if (at == std::string::npos) return 0;
+  std::int64_t value = 0;
+  std::from_chars(text.data() + at + label.size(), text.data() + text.size(), value);
+  return value;
+}
+
+}  // namespace
+
+verification::Case contiguous_case(GemmTypes types, std::int64_t m, std::int64_t n, std::int64_t k) {
+  return {.description = {.types = types, .m = m, .n = n, .k = k, .a = {k, 1}, .b = {n, 1}, .c = {n, 1}}};
+}
+
+Outcome check_case(const verification::Case& test) {
+  const std::string line = verification::reproducer(test);
+  announce(line);
+  const Result<verification::ErrorReport> result = verification::run_case(test);
+  announce({});
+  if (!result.ok()) {
+    if (result.status().code() == StatusCode::unsupported && !test.options.kernel.empty()) return Outcome::unsupported;
+    ADD_FAILURE() << to_string(result.status().code()) << ": " << result.status().message() << "\n  " << line;
+    return Outcome::failed;
+  }
+  const verification::ErrorReport& report = result.value();
+  if (report.passed) return Outcome::passed;
+  ADD_FAILURE() << report.failure << " (error over bound " << report.error_over_bound << ")\n  " << line;
+  return Outcome::failed;
+}
+
+void Tally::operator+=(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::passed: ++passed; break;
+    case Outcome::failed: ++failed; break;
+    case Outcome::unsupported: ++unsupported; break;
+  }
+}
+
+std::vector<KernelOfType> available_kernels() {
+  std::vector<KernelOfType> all;
+  for (const KernelInfo& kernel : kernels())
+    if (kernel.available)
+      for (const GemmTypes types : kernel.types) all.push_back({kernel.name, types});
+  return all;
+}
+
+std::vector<KernelOfType> planner_for_all_types() {
+  std::vector<KernelOfType> all;
+  for (const GemmTypes types : all_gemm_types()) all.push_back({"", types});
+  return all;
+}
+
+Blocking blocking_of(const KernelOfType& kernel, std::int64_t m, std::int64_t n, std::int64_t k) {
+  const GemmDescription description = contiguous_case(kernel.types, m, n, k).description;
+  const Result<Plan> plan = Plan::make(description, {.kernel = kernel.kernel});
+  if (!plan.ok()) return {};
+  std::string text(1, ' ');
+  text += plan.value().summary().blocking;
+  return {number_behind(text, " MR="), number_behind(text, " NR="), number_behind(text, " MC="),
+          number_behind(text, " KC="), number_behind(text, " NC=")};
+}
+
+std::string test_name(const KernelOfType& kernel) {
+  std::string name = (kernel.kernel.empty() ? "planner" : kernel.kernel) + "__" + to_string(kernel.types);
+  for (char& c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  return name;
+}
+
+void register_test(const std::string& suite, const std::string& name, std::function<void()> body) {
+  testing::RegisterTest(suite.c_str(), name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                        [body = std::move(body)]() -> testing::Test* { return new RegisteredTest(body); });
+}
+
+std::uint64_t number_from_environment(const char* name, std::uint64_t fallback) {
+  const char* text = std::getenv(name);
+  return text == nullptr || *text == '\0' ? fallback : std::strtoull(text, nullptr, 0);
+}
+
+}  // namespace exactile::test

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Cases of the verification room as assertions.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "exactile/exactile.hpp"
+#include "verification/verification.hpp"
+
+namespace exactile::test {
+
+/// Row-major, contiguous, alpha = 1, beta = 0, normal numbers.
+[[nodiscard]] verification::Case contiguous_case(GemmTypes types, std::int64_t m, std::int64_t n, std::int64_t k);
+
+enum class Outcome : std::uint8_t { passed, failed, unsupported };
+
+/// Runs the case; a failure is reported with the line that reproduces it. `unsupported` is no failure where the case
+/// names a kernel: a kernel may refuse.
+Outcome check_case(const verification::Case& test);
+
+/// Counts of what check_case() answered.
+struct Tally {
+  int passed = 0;
+  int failed = 0;
+  int unsupported = 0;
+  void operator+=(Outcome outcome);
+};
+
+/// A kernel of this machine with one of its types; an empty name is the planner's choice.
+struct KernelOfType {
+  std::string kernel;
+  GemmTypes types;
+};
+/// Every available kernel times every type it has.
+[[nodiscard]] std::vector<KernelOfType> available_kernels();
+/// The planner's choice for every type.
+[[nodiscard]] std::vector<KernelOfType> planner_for_all_types();
+
+/// Block sizes as the plan's summary states them; 0 where it does not.
+struct Blocking {
+  std::int64_t mr = 0;
+  std::int64_t nr = 0;
+  std::int64_t mc = 0;
+  std::int64_t kc = 0;
+  std::int64_t nc = 0;
+};
+[[nodiscard]] Blocking blocking_of(const KernelOfType& kernel, std::int64_t m, std::int64_t n, std::int64_t k);
+
+/// "avx512_f32_fma/f32" made fit for a test's name.
+[[nodiscard]] std::string test_name(const KernelOfType& kernel);
+
+/// Registers `body` as the test `suite`.`name`.
+void register_test(const std::string& suite, const std::string& name, std::function<void()> body);
+
+/// The environment variable as a number, or the fallback.
+[[nodiscard]] std::uint64_t number_from_environment(const char* name, std::uint64_t fallback);
+
+/// What a crash handler may print: the line that reproduces the case now running.
+void announce(const std::string& line);
+
+/// Called by main() after GoogleTest is ready; a binary that registers tests at run time defines it, others need not.
+extern void (*register_tests)();
+
+}  // namespace exactile::test
