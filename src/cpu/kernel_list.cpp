@@ -3,12 +3,27 @@
 
 #include <array>
 
+#include "cpu/engine_entries.hpp"
 #include "cpu/naive.hpp"
 
 namespace exactile::cpu {
 
 std::span<const plan::KernelEntry> kernel_list() {
-  static const std::array list{naive_entry()};
+  static const std::array list{
+      direct_entry<Isa::avx512, float, avx512_f32>("avx512_f32_fma_direct"),
+      stream_entry<Isa::avx512, float, avx512_f32>("avx512_f32_fma_stream"),
+      packed_entry<Isa::avx512, float, avx512_f32>("avx512_f32_fma_12x32"),
+      direct_entry<Isa::avx512, double, avx512_f64>("avx512_f64_fma_direct"),
+      stream_entry<Isa::avx512, double, avx512_f64>("avx512_f64_fma_stream"),
+      packed_entry<Isa::avx512, double, avx512_f64>("avx512_f64_fma_12x16"),
+      direct_entry<Isa::avx2, float, avx2_f32>("avx2_f32_fma_direct"),
+      stream_entry<Isa::avx2, float, avx2_f32>("avx2_f32_fma_stream"),
+      packed_entry<Isa::avx2, float, avx2_f32>("avx2_f32_fma_6x16"),
+      direct_entry<Isa::avx2, double, avx2_f64>("avx2_f64_fma_direct"),
+      stream_entry<Isa::avx2, double, avx2_f64>("avx2_f64_fma_stream"),
+      packed_entry<Isa::avx2, double, avx2_f64>("avx2_f64_fma_6x8"),
+      naive_entry(),
+  };
   return list;
 }
 

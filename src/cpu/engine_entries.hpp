@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// One entry per family, instruction set and type. The micro-kernels an entry runs are a template argument (a function
+/// such as avx512_f32), because an entry is plain function pointers.
+#pragma once
+
+#include <array>
+
+#include "cpu/isa.hpp"
+#include "cpu/loops/packed.hpp"
+#include "cpu/micro/tile.hpp"
+#include "cpu/small/direct.hpp"
+#include "cpu/small/stream.hpp"
+#include "plan/kernel_entry.hpp"
+
+namespace exactile::cpu {
+
+template <class T>
+inline constexpr std::array<GemmTypes, 1> types_of{{{element_type_v<T>, element_type_v<T>}}};
+
+template <Isa isa>
+std::string_view unavailable() {
+  return why_unavailable(isa);
+}
+
+template <Isa isa, class T, auto Micro>
+plan::KernelEntry packed_entry(std::string_view name) {
+  return {.name = name,
+          .backend = "cpu",
+          .role = "engine",
+          .summary = "cache-blocked loops over packed panels; any strides, any number of threads",
+          .types = types_of<T>,
+          .unavailable = unavailable<isa>,
+          .refuses = [](const plan::Problem&) { return std::string_view(); },
+          .cost = [](const plan::Problem& p) { return packed_cost(p, Micro()); },
+          .prepare = [](const plan::Problem& p) { return make_packed(p, Micro()); }};
+}
+
+template <Isa isa, class T, auto Micro>
+plan::KernelEntry direct_entry(std::string_view name) {
+  return {.name = name,
+          .backend = "cpu",
+          .role = "engine",
+          .summary = "the micro-kernel on the operands where they lie: small products and batches of them",
+          .types = types_of<T>,
+          .unavailable = unavailable<isa>,
+          .refuses = direct_refuses,
+          .cost = [](const plan::Problem& p) { return direct_cost(p, Micro()); },
+          .prepare = [](const plan::Problem& p) { return make_direct(p, Micro()); }};
+}
+
+template <Isa isa, class T, auto Micro>
+plan::KernelEntry stream_entry(std::string_view name) {
+  return {.name = name,
+          .backend = "cpu",
+          .role = "engine",
+          .summary = "a few rows against a B that is read once from memory",
+          .types = types_of<T>,
+          .unavailable = unavailable<isa>,
+          .refuses = [](const plan::Problem& p) { return stream_refuses(p, Micro()); },
+          .cost = [](const plan::Problem& p) { return stream_cost(p, Micro()); },
+          .prepare = [](const plan::Problem& p) { return make_stream(p, Micro()); }};
+}
+
+}  // namespace exactile::cpu

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cpu/loops/packed.hpp"
+
+#include <algorithm>
+
+#include "cpu/loops/blocking.hpp"
+#include "cpu/loops/partition.hpp"
+#include "cpu/loops/product.hpp"
+#include "cpu/loops/rates.hpp"
+#include "cpu/threads/scratch.hpp"
+#include "cpu/threads/team.hpp"
+
+namespace exactile::cpu {
+namespace {
+
+constexpr std::int64_t largest_tile = 32 * 32;  ///< elements; MR x NR of every instruction set fits
+
+template <class T>
+class Packed final : public Product<T> {
+ public:
+  Packed(const plan::Problem& problem, const MicroKernels<T>& kernels);
+
+  [[nodiscard]] Status run(const GemmArguments& arguments) const override;
+  [[nodiscard]] int threads() const override { return threads_; }
+  [[nodiscard]] std::int64_t workspace_bytes() const override {
+    return static_cast<std::int64_t>(sizeof(T)) * (2 * b_elements_ + threads_ * a_elements_);
+  }
+
+ private:
+  using Base = Product<T>;
+  using Base::kernels_;
+  using Base::o_;
+
+  /// One step of the jc and pc loops: which part of the product, and how C is updated.
+  struct Step {
+    Operands<T> data;
+    Range columns;
+    Range terms;
+    const T* packed_b;
+    T beta;
+  };
+
+  void run_product(const Operands<T>& data, T* scratch, const Member& member) const;
+  void pack_b(const Step& step, T* packed, const Member& member) const;
+  void compute(const Step& step, T* packed_a, const Member& member) const;
+  void pack_a(const Step& step, Range rows, T* packed) const;
+  void macro_kernel(const Step& step, Range rows, Range panels, const T* packed_a) const;
+  void run_tile(Tile<T> tile, int rows, std::int64_t columns) const;
+
+  [[nodiscard]] std::int64_t tiles_of(Range rows) const { return core::ceil_divide(rows.end - rows.begin, blocking_sizes_.mr); }
+
+  Blocking blocking_sizes_;
+  std::int64_t a_elements_;  ///< of one thread's block of A
+  std::int64_t b_elements_;  ///< of one buffer of B
+  int threads_;
+};
+
+template <class T>
+Packed<T>::Packed(const plan::Problem& problem, const MicroKernels<T>& kernels)
+    : Base(problem, kernels, preferred_orientation(problem.description)),
+      blocking_sizes_(blocking_for(kernels.rows, kernels.vectors * kernels.lanes, sizeof(T), o_.m, o_.n, o_.k)),
+      a_elements_(core::round_up(blocking_sizes_.mc * blocking_sizes_.kc, 1024)),
+      b_elements_(core::round_up(blocking_sizes_.nc * blocking_sizes_.kc, 1024)) {
+  const std::int64_t tiles = core::ceil_divide(o_.m, blocking_sizes_.mr) * core::ceil_divide(o_.n, blocking_sizes_.nr);
+  const double terms = static_cast<double>(o_.m) * static_cast<double>(o_.n) * static_cast<double>(o_.k);
+  threads_ = useful_threads(terms, tiles, problem.threads);
+  this->blocking_ = blocking_sizes_.text();
+  const auto m = static_cast<double>(o_.m);
+  const auto n = static_cast<double>(o_.n);
+  const auto k = static_cast<double>(o_.k);
+  this->model_bytes_ = static_cast<double>(sizeof(T)) * static_cast<double>(problem.description.batch_count) *
+                       (m * k * static_cast<double>(core::ceil_divide(o_.n, blocking_sizes_.nc)) + k * n +
+                        2 * m * n * static_cast<double>(core::ceil_divide(o_.k, blocking_sizes_.kc)));
+}
+
+template <class T>
+Status Packed<T>::run(const GemmArguments& arguments) const {
+  auto* scratch = static_cast<T*>(thread_scratch(workspace_bytes()));
+  if (scratch == nullptr)
+    return {StatusCode::out_of_memory, "no memory for packing: " + std::to_string(workspace_bytes()) + " bytes"};
+  for (std::int64_t p = 0; p < this->description_.batch_count; ++p) {
+    const Operands<T> data = this->operands(arguments, p);
+    run_team(threads_, [&](const Member& member) { run_product(data, scratch, member); });
+  }
+  this->finish(arguments);
+  return {};
+}
+
+template <class T>
+void Packed<T>::run_product(const Operands<T>& data, T* scratch, const Member& member) const {
+  T* packed_a = scratch + 2 * b_elements_ + member.id * a_elements_;
+  int buffer = 0;
+  for (std::int64_t jc = 0; jc < o_.n; jc += blocking_sizes_.nc) {
+    const Range columns{jc, std::min(jc + blocking_sizes_.nc, o_.n)};
+    for (std::int64_t pc = 0; pc < o_.k; pc += chunk_terms) {
+      // Two buffers: packing the next block may begin while slower members still read this one.
+      T* packed_b = scratch + buffer * b_elements_;
+      buffer ^= 1;
+      const Step step{data, columns, {pc, std::min(pc + chunk_terms, o_.k)}, packed_b, pc == 0 ? data.beta : T(1)};
+      pack_b(step, packed_b, member);
+      member.meet();
+      compute(step, packed_a, member);
+    }
+  }
+}
+
+template <class T>
+void Packed<T>::pack_b(const Step& step, T* packed, const Member& member) const {
+  const std::int64_t nr = blocking_sizes_.nr;
+  const std::int64_t terms = step.terms.end - step.terms.begin;
+  const std::int64_t columns = step.columns.end - step.columns.begin;
+  const Range mine = part_of(core::ceil_divide(columns, nr), member.count, member.id);
+  const T* from = step.data.b + step.terms.begin * o_.b.row_stride + step.columns.begin * o_.b.column_stride;
+  for (std::int64_t panel = mine.begin; panel < mine.end; ++panel)
+    kernels_.pack(from + panel * nr * o_.b.column_stride, o_.b.column_stride, o_.b.row_stride,
+               std::min(nr, columns - panel * nr), nr, terms, packed + panel * nr * terms);
+}
+
+template <class T>
+void Packed<T>::compute(const Step& step, T* packed_a, const Member& member) const {
+  const std::int64_t row_tiles = tiles_of({0, o_.m});
+  const std::int64_t panels = core::ceil_divide(step.columns.end - step.columns.begin, blocking_sizes_.nr);
+  const ThreadGrid grid = thread_grid(member.count, row_tiles, panels);
+  if (member.id >= grid.rows * grid.columns) return;
+  const Range my_tiles = part_of(row_tiles, grid.rows, member.id / grid.columns);
+  const Range my_panels = part_of(panels, grid.columns, member.id % grid.columns);
+  const Range my_rows{my_tiles.begin * blocking_sizes_.mr, std::min(my_tiles.end * blocking_sizes_.mr, o_.m)};
+  // Blocks of nearly equal height: a short last block would waste the panels of B it walks.
+  const std::int64_t blocks = core::ceil_divide(my_rows.end - my_rows.begin, blocking_sizes_.mc);
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    const Range tiles = part_of(my_tiles.end - my_tiles.begin, blocks, block);
+    const Range rows{my_rows.begin + tiles.begin * blocking_sizes_.mr,
+                     std::min(my_rows.begin + tiles.end * blocking_sizes_.mr, my_rows.end)};
+    pack_a(step, rows, packed_a);
+    macro_kernel(step, rows, my_panels, packed_a);
+  }
+}
+
+template <class T>
+void Packed<T>::pack_a(const Step& step, Range rows, T* packed) const {
+  const std::int64_t height = rows.end - rows.begin;
+  const std::int64_t terms = step.terms.end - step.terms.begin;
+  const std::int64_t tiles = tiles_of(rows);
+  const T* from = step.data.a + rows.begin * o_.a.row_stride + step.terms.begin * o_.a.column_stride;
+  for (std::int64_t tile = 0; tile < tiles; ++tile) {
+    const Range part = part_of(height, tiles, tile);
+    kernels_.pack(from + part.begin * o_.a.row_stride, o_.a.row_stride, o_.a.column_stride, part.end - part.begin,
+               part.end - part.begin, terms, packed + part.begin * terms);
+  }
+}
+
+template <class T>
+void Packed<T>::macro_kernel(const Step& step, Range rows, Range panels, const T* packed_a) const {
+  const std::int64_t nr = blocking_sizes_.nr;
+  const std::int64_t height = rows.end - rows.begin;
+  const std::int64_t terms = step.terms.end - step.terms.begin;
+  const std::int64_t tiles = tiles_of(rows);
+  const std::int64_t columns = step.columns.end - step.columns.begin;
+  const std::int64_t c_column_stride = c_is_row_contiguous(o_) ? 1 : o_.c.column_stride;
+  for (std::int64_t panel = panels.begin; panel < panels.end; ++panel) {
+    const std::int64_t width = std::min(nr, columns - panel * nr);
+    const int vectors = static_cast<int>(core::ceil_divide(width, kernels_.lanes));
+    const std::int64_t last_lanes = width - (vectors - 1) * kernels_.lanes;
+    T* c = step.data.c + rows.begin * o_.c.row_stride + (step.columns.begin + panel * nr) * c_column_stride;
+    Tile<T> tile{nullptr, 0, step.packed_b + panel * nr * terms, nr, nullptr, o_.c.row_stride, terms, last_lanes,
+                 step.data.alpha, step.beta};
+    for (std::int64_t t = 0; t < tiles; ++t) {
+      const Range part = part_of(height, tiles, t);
+      const auto tile_rows = part.end - part.begin;
+      tile.a = packed_a + part.begin * terms;
+      tile.a_stride = tile_rows;
+      tile.c = c + part.begin * o_.c.row_stride;
+      run_tile(tile, static_cast<int>(tile_rows), width);
+    }
+  }
+}
+
+/// Where C's columns are neighbours the micro-kernel works on C itself, whose lines are asked for ahead of its last
+/// term; elsewhere on a copy of the tile.
+template <class T>
+void Packed<T>::run_tile(Tile<T> tile, int rows, std::int64_t columns) const {
+  const int vectors = static_cast<int>(core::ceil_divide(columns, kernels_.lanes));
+  const auto kernel = kernels_.tile(AOrder::columns, rows, vectors, tile.last_lanes != kernels_.lanes);
+  if (c_is_row_contiguous(o_)) {
+    for (int i = 0; i < rows; ++i)
+      for (int v = 0; v < vectors; ++v) __builtin_prefetch(tile.c + i * tile.c_stride + v * kernels_.lanes, 1);
+    kernel(tile);
+    return;
+  }
+  alignas(64) T copy[largest_tile];
+  T* const c = tile.c;
+  const auto for_each = [&](auto&& visit) {
+    for (int i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < columns; ++j)
+        visit(copy[i * columns + j], c[i * o_.c.row_stride + j * o_.c.column_stride]);
+  };
+  if (tile.beta != T(0)) for_each([](T& there, const T& here) { there = here; });
+  tile.c = copy;
+  tile.c_stride = columns;
+  kernel(tile);
+  for_each([](const T& there, T& here) { here = there; });
+}
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<plan::Executable> make_packed(const plan::Problem& problem, const MicroKernels<T>& kernels) {
+  return std::make_unique<Packed<T>>(problem, kernels);
+}
+
+template <class T>
+double packed_cost(const plan::Problem& problem, const MicroKernels<T>& kernels) {
+  const Orientation o = preferred_orientation(problem.description);
+  const auto m = static_cast<double>(core::round_up(o.m, 2));
+  const auto n = static_cast<double>(core::round_up(o.n, kernels.lanes));
+  const auto k = static_cast<double>(o.k);
+  const double arithmetic = m * n * k * 1.04 / terms_per_second(kernels);
+  const double packing = static_cast<double>(sizeof(T)) * (m * k + k * n) * pack_seconds;
+  return (arithmetic + packing + 300e-9) * static_cast<double>(problem.description.batch_count);
+}
+
+template std::unique_ptr<plan::Executable> make_packed(const plan::Problem&, const MicroKernels<float>&);
+template std::unique_ptr<plan::Executable> make_packed(const plan::Problem&, const MicroKernels<double>&);
+
+template double packed_cost(const plan::Problem&, const MicroKernels<float>&);
+template double packed_cost(const plan::Problem&, const MicroKernels<double>&);
+
+}  // namespace exactile::cpu

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file What every CPU product of one type knows, whatever its loops.
+#pragma once
+
+#include <string>
+
+#include "cpu/micro/tile.hpp"
+#include "cpu/orientation.hpp"
+#include "plan/kernel_entry.hpp"
+
+namespace exactile::cpu {
+
+/// The operands of one product of the batch, oriented.
+template <class T>
+struct Operands {
+  const T* a;
+  const T* b;
+  T* c;
+  T alpha;
+  T beta;
+};
+
+template <class T>
+class Product : public plan::Executable {
+ public:
+  Product(const plan::Problem& problem, const MicroKernels<T>& kernels, const Orientation& orientation)
+      : description_(problem.description), o_(orientation), kernels_(kernels) {}
+
+  [[nodiscard]] double model_bytes() const override { return model_bytes_; }
+  [[nodiscard]] std::string blocking() const override { return blocking_; }
+
+ protected:
+  /// Product number `index` of the batch.
+  [[nodiscard]] Operands<T> operands(const GemmArguments& arguments, std::int64_t index) const {
+    const void* a = o_.exchanged ? arguments.b : arguments.a;
+    const void* b = o_.exchanged ? arguments.a : arguments.b;
+    return {base<const T>(a, o_.a, index), base<const T>(b, o_.b, index), base<T>(arguments.c, o_.c, index),
+            arguments.alpha.template as<T>(), arguments.beta.template as<T>()};
+  }
+
+  /// bias and activation, after the last term; a no-op where the description has none.
+  void finish(const GemmArguments& arguments) const;
+
+  GemmDescription description_;
+  Orientation o_;
+  const MicroKernels<T>& kernels_;
+  double model_bytes_ = 0;
+  std::string blocking_;
+
+ private:
+  template <class U, class V>
+  static U* base(V* data, const OperandLayout& layout, std::int64_t index) {
+    if (layout.pointer_array) return static_cast<U* const*>(data)[index];
+    return static_cast<U*>(data) + index * layout.batch_stride;
+  }
+};
+
+extern template class Product<float>;
+extern template class Product<double>;
+
+}  // namespace exactile::cpu

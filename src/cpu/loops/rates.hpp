@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The round figures behind the CPU's cost estimates. They rank the CPU's kernels against each other; being wrong by a
+/// half changes no ranking that matters, and nothing measured is derived from them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cpu/micro/tile.hpp"
+
+namespace exactile::cpu {
+
+inline constexpr double nominal_hertz = 4e9;
+inline constexpr double bytes_per_second = 20e9;   ///< one core from memory
+inline constexpr double pack_seconds = 0.12e-9;     ///< per byte written while packing from cache
+
+/// Two vector multiply-adds a cycle.
+template <class T>
+[[nodiscard]] double terms_per_second(const MicroKernels<T>& kernels) {
+  return 2.0 * kernels.lanes * nominal_hertz;
+}
+
+/// A thread is worth waking for about 2^22 terms (tens of microseconds).
+[[nodiscard]] inline int useful_threads(double terms, std::int64_t parts, int most) {
+  const auto limit = static_cast<double>(std::min<std::int64_t>(parts, most));
+  return static_cast<int>(std::max(1.0, std::min(terms / 0x1p22, limit)));
+}
+
+}  // namespace exactile::cpu

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The contract between the cache loops and the micro-kernels, free of any instruction set.
+#pragma once
+
+#include <cstdint>
+
+namespace exactile::cpu {
+
+/// One tile of C: `rows` x (vectors * lanes) elements, updated with k rank-1 terms.
+///
+///     C[i][j] <- alpha * sum_p A[i][p] * B[p][j] + beta * C[i][j]     (beta = 0 does not read C)
+///
+/// The sum starts at zero and runs over p = 0, 1, ..., k-1 with one fused multiply-add each; the update is one more
+/// fused multiply-add. Every micro-kernel of every instruction set does exactly that, which is why the bits of a result
+/// do not depend on which of them ran.
+template <class T>
+struct Tile {
+  const T* a;
+  std::int64_t a_stride;  ///< row order: from row to row (terms are neighbours); column order: from term to term
+  const T* b;             ///< rows of B; columns are neighbours
+  std::int64_t b_stride;
+  T* c;  ///< rows of C; columns are neighbours
+  std::int64_t c_stride;
+  std::int64_t k;
+  std::int64_t last_lanes;  ///< valid lanes of the last vector; masked kernels touch no other
+  T alpha;
+  T beta;
+};
+
+enum class AOrder : std::uint8_t { rows, columns };
+
+/// The micro-kernels of one instruction set and type, and the register blocks they are best called with.
+template <class T>
+struct MicroKernels {
+  using Kernel = void (*)(const Tile<T>&);
+  /// rows x vectors; masked: the last vector is partial.
+  Kernel (*tile)(AOrder order, int rows, int vectors, bool masked);
+  /// Few rows against a B too large for the caches; see stream_tile.hpp. `a` by rows, rows <= stream_rows.
+  Kernel (*stream)(int rows);
+  /// panel[p * width + l] = from[l * lane_stride + p * term_stride], zero for lanes <= l < width; see highway_pack.hpp.
+  void (*pack)(const T* from, std::int64_t lane_stride, std::int64_t term_stride, std::int64_t lanes,
+               std::int64_t width, std::int64_t terms, T* panel);
+  int lanes;        ///< elements of a vector
+  int vectors;      ///< vectors of a full tile: NR = vectors * lanes
+  int rows;         ///< rows of a full tile: MR
+  int narrow_rows;  ///< rows of a full tile of one vector
+  int stream_rows;
+  /// Multiply-adds on registers only, for measuring the peak; returns the operations done.
+  double (*peak_loop)(std::int64_t rounds);
+};
+
+const MicroKernels<float>& avx512_f32();
+const MicroKernels<double>& avx512_f64();
+const MicroKernels<float>& avx2_f32();
+const MicroKernels<double>& avx2_f64();
+
+/// Terms summed in one chain before they are added to C. The same for every kernel: it is part of what the result is,
+/// not a tuning parameter. 256 terms of a 32-column panel of B fill two thirds of a 48 KiB L1 cache.
+inline constexpr std::int64_t chunk_terms = 256;
+
+}  // namespace exactile::cpu

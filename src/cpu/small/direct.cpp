@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cpu/small/direct.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "cpu/caches.hpp"
+#include "cpu/loops/partition.hpp"
+#include "cpu/loops/product.hpp"
+#include "cpu/loops/rates.hpp"
+#include "cpu/threads/team.hpp"
+
+namespace exactile::cpu {
+namespace {
+
+[[nodiscard]] bool a_by_rows(const Orientation& o) { return o.a.column_stride == 1 || o.k == 1; }
+[[nodiscard]] bool a_by_columns(const Orientation& o) { return o.a.row_stride == 1 || o.m == 1; }
+
+/// The columns of C cut into panels of full width and a last one; for each, its row tiles of two heights.
+template <class T>
+struct Panel {
+  int vectors = 0;
+  std::int64_t last_lanes = 0;
+  std::int64_t tiles = 0;       ///< row tiles over all of m
+  std::int64_t tall_tiles = 0;  ///< the first so many have height + 1 rows
+  std::int64_t height = 0;
+  typename MicroKernels<T>::Kernel tall = nullptr;
+  typename MicroKernels<T>::Kernel plain = nullptr;
+};
+
+template <class T>
+class Direct final : public Product<T> {
+ public:
+  Direct(const plan::Problem& problem, const MicroKernels<T>& kernels);
+  [[nodiscard]] Status run(const GemmArguments& arguments) const override;
+  [[nodiscard]] int threads() const override { return threads_; }
+
+ private:
+  using Base = Product<T>;
+  using Base::kernels_;
+  using Base::o_;
+
+  [[nodiscard]] Panel<T> panel_of(std::int64_t width) const;
+  void run_panel(const Operands<T>& data, const Panel<T>& panel, std::int64_t column, Range tiles) const;
+  void run_tiles(const Operands<T>& data, std::int64_t part, std::int64_t parts) const;
+
+  AOrder order_;
+  std::int64_t full_panels_;
+  Panel<T> full_;
+  Panel<T> last_;
+  int threads_;
+};
+
+template <class T>
+Panel<T> Direct<T>::panel_of(std::int64_t width) const {
+  Panel<T> panel;
+  if (width == 0) return panel;
+  panel.vectors = static_cast<int>(core::ceil_divide(width, kernels_.lanes));
+  panel.last_lanes = width - (panel.vectors - 1) * kernels_.lanes;
+  const bool masked = panel.last_lanes != kernels_.lanes;
+  const int most_rows = panel.vectors == 1 ? kernels_.narrow_rows : kernels_.rows;
+  panel.tiles = core::ceil_divide(o_.m, most_rows);
+  panel.height = o_.m / panel.tiles;
+  panel.tall_tiles = o_.m % panel.tiles;
+  panel.plain = kernels_.tile(order_, static_cast<int>(panel.height), panel.vectors, masked);
+  if (panel.tall_tiles > 0) panel.tall = kernels_.tile(order_, static_cast<int>(panel.height) + 1, panel.vectors, masked);
+  return panel;
+}
+
+template <class T>
+Direct<T>::Direct(const plan::Problem& problem, const MicroKernels<T>& kernels)
+    : Base(problem, kernels, preferred_orientation(problem.description)),
+      order_(a_by_columns(o_) ? AOrder::columns : AOrder::rows),
+      full_panels_(o_.n / (kernels.vectors * kernels.lanes)),
+      full_(panel_of(full_panels_ > 0 ? kernels.vectors * kernels.lanes : 0)),
+      last_(panel_of(o_.n % (kernels.vectors * kernels.lanes))) {
+  const GemmDescription& d = problem.description;
+  const double terms = static_cast<double>(o_.m) * static_cast<double>(o_.n) * static_cast<double>(o_.k) *
+                       static_cast<double>(d.batch_count);
+  const std::int64_t parts = std::max(d.batch_count, full_.tiles + last_.tiles);
+  threads_ = useful_threads(terms, parts, problem.threads);
+  this->blocking_ = fmt::format("MR={} NR={}", kernels.rows, kernels.vectors * kernels.lanes);
+  const double panels = static_cast<double>(core::ceil_divide(o_.n, kernels.vectors * kernels.lanes));
+  const double tiles = static_cast<double>(core::ceil_divide(o_.m, kernels.rows));
+  const auto m = static_cast<double>(o_.m);
+  const auto n = static_cast<double>(o_.n);
+  const auto k = static_cast<double>(o_.k);
+  this->model_bytes_ =
+      static_cast<double>(sizeof(T)) * static_cast<double>(d.batch_count) * (m * k * panels + k * n * tiles + m * n);
+}
+
+template <class T>
+void Direct<T>::run_panel(const Operands<T>& data, const Panel<T>& panel, std::int64_t column, Range tiles) const {
+  const std::int64_t a_step = o_.a.row_stride;
+  Tile<T> tile{nullptr, order_ == AOrder::columns ? o_.a.column_stride : a_step, nullptr, o_.b.row_stride,
+               nullptr, o_.c.row_stride, 0, panel.last_lanes, data.alpha, data.beta};
+  std::int64_t row = tiles.begin * panel.height + std::min(tiles.begin, panel.tall_tiles);
+  for (std::int64_t t = tiles.begin; t < tiles.end; ++t) {
+    const bool tall = t < panel.tall_tiles;
+    tile.a = data.a + row * a_step;
+    tile.b = data.b + column;
+    tile.c = data.c + row * o_.c.row_stride + column;
+    tile.beta = data.beta;
+    for (std::int64_t left = o_.k; left > 0; left -= chunk_terms) {
+      tile.k = std::min(left, chunk_terms);
+      (tall ? panel.tall : panel.plain)(tile);
+      if (left > chunk_terms) {
+        tile.a += chunk_terms * o_.a.column_stride;
+        tile.b += chunk_terms * o_.b.row_stride;
+        tile.beta = T(1);
+      }
+    }
+    row += panel.height + (tall ? 1 : 0);
+  }
+}
+
+/// Part `part` of `parts` of every panel's row tiles.
+template <class T>
+void Direct<T>::run_tiles(const Operands<T>& data, std::int64_t part, std::int64_t parts) const {
+  const auto mine = [&](const Panel<T>& panel) {
+    return parts == 1 ? Range{0, panel.tiles} : part_of(panel.tiles, parts, part);
+  };
+  const std::int64_t width = kernels_.vectors * kernels_.lanes;
+  std::int64_t column = 0;
+  for (std::int64_t p = 0; p < full_panels_; ++p, column += width) run_panel(data, full_, column, mine(full_));
+  if (last_.vectors > 0) run_panel(data, last_, column, mine(last_));
+}
+
+template <class T>
+Status Direct<T>::run(const GemmArguments& arguments) const {
+  const std::int64_t products = this->description_.batch_count;
+  if (threads_ == 1) {
+    for (std::int64_t p = 0; p < products; ++p) run_tiles(this->operands(arguments, p), 0, 1);
+  } else {
+    run_team(threads_, [&](const Member& member) {
+      if (products >= member.count) {
+        const Range mine = part_of(products, member.count, member.id);
+        for (std::int64_t p = mine.begin; p < mine.end; ++p) run_tiles(this->operands(arguments, p), 0, 1);
+      } else {
+        for (std::int64_t p = 0; p < products; ++p) run_tiles(this->operands(arguments, p), member.id, member.count);
+      }
+    });
+  }
+  this->finish(arguments);
+  return {};
+}
+
+}  // namespace
+
+std::string_view direct_refuses(const plan::Problem& problem) {
+  const Orientation o = preferred_orientation(problem.description);
+  if (!c_is_row_contiguous(o)) return "C has neither unit row stride nor unit column stride";
+  if (o.b.column_stride != 1 && o.n != 1)
+    return o.exchanged ? "A's rows are not neighbours" : "B's columns are not neighbours";
+  if (!a_by_rows(o) && !a_by_columns(o)) return "one operand has no unit stride";
+  return {};
+}
+
+template <class T>
+double direct_cost(const plan::Problem& problem, const MicroKernels<T>& kernels) {
+  const Orientation o = preferred_orientation(problem.description);
+  const std::int64_t b_bytes = o.k * o.n * static_cast<std::int64_t>(sizeof(T));
+  const double row_tiles = static_cast<double>(core::ceil_divide(o.m, kernels.rows));
+  const double padded = static_cast<double>(core::round_up(o.n, kernels.lanes)) / static_cast<double>(o.n);
+  const auto m = static_cast<double>(o.m);
+  const auto n = static_cast<double>(o.n);
+  const auto k = static_cast<double>(o.k);
+  const double arithmetic = m * n * k * padded / terms_per_second(kernels);
+  // B that does not stay in L2 is fetched again for every tile of rows.
+  const double b_reads = b_bytes <= caches().l2 / 2 ? 1 : row_tiles;
+  const double memory = static_cast<double>(sizeof(T)) * (m * k + k * n * b_reads + m * n) / bytes_per_second;
+  const double nearness = b_bytes <= caches().l1 ? 1.02 : 1.12;
+  return (std::max(arithmetic * nearness, b_bytes <= caches().l2 / 2 ? 0 : memory) + 10e-9) *
+         static_cast<double>(problem.description.batch_count);
+}
+
+template <class T>
+std::unique_ptr<plan::Executable> make_direct(const plan::Problem& problem, const MicroKernels<T>& kernels) {
+  return std::make_unique<Direct<T>>(problem, kernels);
+}
+
+template std::unique_ptr<plan::Executable> make_direct(const plan::Problem&, const MicroKernels<float>&);
+template std::unique_ptr<plan::Executable> make_direct(const plan::Problem&, const MicroKernels<double>&);
+template double direct_cost(const plan::Problem&, const MicroKernels<float>&);
+template double direct_cost(const plan::Problem&, const MicroKernels<double>&);
+
+}  // namespace exactile::cpu

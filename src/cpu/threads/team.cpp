@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cpu/threads/team.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace exactile::cpu {
+namespace {
+
+constexpr int most_workers = 1023;
+
+struct Job {
+  const std::function<void(const Member&)>* body;
+  std::barrier<>* meeting;
+  int count;
+  std::atomic<int> unfinished;
+};
+
+struct Worker {
+  std::mutex mutex;
+  std::condition_variable wake;
+  Job* job = nullptr;
+  int id = 0;
+};
+
+/// The workers of this process. Never destroyed: a worker may still sleep in it when the process ends.
+class Pool {
+ public:
+  /// Takes up to `wanted` idle workers, starting new ones only while fewer than `wanted` exist.
+  std::vector<Worker*> take(int wanted) {
+    std::lock_guard lock(mutex_);
+    wanted = std::min(wanted, most_workers);
+    while (started_ < wanted && start_one()) {
+    }
+    const auto count = std::min<std::size_t>(idle_.size(), static_cast<std::size_t>(wanted));
+    std::vector<Worker*> taken(idle_.end() - static_cast<std::ptrdiff_t>(count), idle_.end());
+    idle_.resize(idle_.size() - count);
+    return taken;
+  }
+
+ private:
+  bool start_one() {
+    auto* worker = new Worker;
+    try {
+      std::thread([this, worker] { work(*worker); }).detach();
+    } catch (const std::system_error&) {  // no more threads to be had: work with those there are
+      delete worker;
+      return false;
+    }
+    idle_.push_back(worker);
+    ++started_;
+    return true;
+  }
+
+  [[noreturn]] void work(Worker& self) {
+    for (;;) {
+      Job* job = nullptr;
+      {
+        std::unique_lock lock(self.mutex);
+        self.wake.wait(lock, [&] { return self.job != nullptr; });
+        job = std::exchange(self.job, nullptr);
+      }
+      (*job->body)(Member{self.id, job->count, job->meeting});
+      {
+        std::lock_guard lock(mutex_);
+        idle_.push_back(&self);
+      }
+      // The job lives on the caller's stack until the last worker has counted down; nothing may touch it afterwards.
+      if (job->unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1) finished(*job);
+    }
+  }
+
+  static void finished(Job& job);
+
+  std::mutex mutex_;
+  std::vector<Worker*> idle_;
+  int started_ = 0;
+};
+
+// A caller waits for its job on this pair rather than in the job, which may vanish as soon as the count is zero.
+struct Completion {
+  std::mutex mutex;
+  std::condition_variable done;
+};
+
+std::atomic<Pool*> current_pool{nullptr};
+std::atomic<Completion*> current_completion{nullptr};
+
+void Pool::finished(Job&) {
+  Completion& completion = *current_completion.load(std::memory_order_acquire);
+  std::lock_guard lock(completion.mutex);
+  completion.done.notify_all();
+}
+
+void forget_pool() noexcept {
+  // In the child of fork() the workers are gone and their locks may be held for ever. Both are left behind.
+  current_pool.store(nullptr, std::memory_order_release);
+  current_completion.store(nullptr, std::memory_order_release);
+}
+
+template <class T>
+T& get(std::atomic<T*>& place) {
+  if (T* there = place.load(std::memory_order_acquire)) return *there;
+  auto* made = new T;
+  T* expected = nullptr;
+  if (place.compare_exchange_strong(expected, made, std::memory_order_acq_rel)) return *made;
+  delete made;
+  return *expected;
+}
+
+Pool& pool() {
+  static const int registered = pthread_atfork(nullptr, nullptr, forget_pool);
+  static_cast<void>(registered);
+  get(current_completion);
+  return get(current_pool);
+}
+
+void start(Worker& worker, Job& job, int id) {
+  std::lock_guard lock(worker.mutex);
+  worker.job = &job;
+  worker.id = id;
+  worker.wake.notify_one();
+}
+
+void wait_for(Job& job) {
+  // The others are usually done within microseconds of the caller.
+  for (int spin = 0; spin < 2000; ++spin)
+    if (job.unfinished.load(std::memory_order_acquire) == 0) return;
+  Completion& completion = *current_completion.load(std::memory_order_acquire);
+  std::unique_lock lock(completion.mutex);
+  completion.done.wait(lock, [&] { return job.unfinished.load(std::memory_order_acquire) == 0; });
+}
+
+}  // namespace
+
+void run_team(int wanted, const std::function<void(const Member&)>& body) {
+  std::vector<Worker*> workers;
+  if (wanted > 1) workers = pool().take(wanted - 1);
+  const int count = static_cast<int>(workers.size()) + 1;
+  if (count == 1) {
+    body(Member{0, 1, nullptr});
+    return;
+  }
+  std::barrier<> meeting(count);
+  Job job{&body, &meeting, count, count - 1};
+  for (int id = 1; id < count; ++id) start(*workers[static_cast<std::size_t>(id - 1)], job, id);
+  body(Member{0, count, &meeting});
+  wait_for(job);
+}
+
+}  // namespace exactile::cpu
