@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// exactile_compare: times exactile against other libraries in one program. See README.md beside this file.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "contest.hpp"
+#include "exactile/devices.hpp"
+#include "ours.hpp"
+#include "report.hpp"
+#include "shapes.hpp"
+
+namespace exactile::bench {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> types = {"f32"};
+  std::vector<std::string> shapes;
+  std::vector<std::string> batches;
+  std::vector<std::string> transposed;
+  std::vector<std::string> rivals;
+  OurOptions ours;
+  int threads = 1;
+  double seconds = 0.5;
+  Order order = Order::both;
+  bool rivals_only = false;
+  bool peak = false;
+  std::string json;
+};
+
+void declare(CLI::App& app, Arguments& arguments) {
+  const std::map<std::string, Order> orders{
+      {"forward", Order::forward}, {"backward", Order::backward}, {"both", Order::both}};
+  app.add_option("--types", arguments.types, "f32, f64 or both")->delimiter(',')->check(CLI::IsMember({"f32", "f64"}));
+  app.add_option("--shapes", arguments.shapes, "Files of shapes, or lists MxNxK,MxNxK; may be given again");
+  app.add_option("--batch", arguments.batches, "COUNTxMxNxK: one batched plan against a loop over each rival");
+  app.add_option("--transposed", arguments.transposed, "MxNxK: transposed, padded and strided against plain");
+  app.add_option("--rival", arguments.rivals, "NAME=PATH[,VARIABLE=VALUE...]; may be given again");
+  app.add_option("--backend", arguments.ours.backend, "exactile's backend")->capture_default_str();
+  app.add_option("--kernel", arguments.ours.kernel, "exactile's kernel; the planner's choice by default");
+  app.add_option("--threads", arguments.threads, "Threads of every contender")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--seconds", arguments.seconds, "Timed work for each contender and shape")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--order", arguments.order, "forward (exactile first), backward or both in turn")
+      ->transform(CLI::CheckedTransformer(orders));
+  app.add_flag("--rivals-only", arguments.rivals_only, "Leave exactile out")->excludes("--transposed");
+  app.add_flag("--peak", arguments.peak, "Measure the multiply-add peak before each shape")->excludes("--rivals-only");
+  app.add_option("--json", arguments.json, "Write the results to this file");
+}
+
+ElementType type_of(const std::string& name) { return name == "f64" ? ElementType::f64 : ElementType::f32; }
+
+double measured_peak(const Arguments& arguments, ElementType type) {
+  const Result<double> peak = measure_peak(arguments.ours.backend, {type, type}, arguments.threads);
+  if (!peak.ok()) throw std::runtime_error("peak: " + std::string(peak.status().message()));
+  return peak.value();
+}
+
+/// The program's state: who competes, under which limits, and what came of it.
+class Comparison {
+ public:
+  explicit Comparison(Arguments arguments) : arguments_(std::move(arguments)) {
+    setting_.threads = arguments_.threads;
+    setting_.rivals_only = arguments_.rivals_only;
+    limits_.seconds = arguments_.seconds;
+    limits_.order = arguments_.order;
+    if (arguments_.threads > 1) limits_.pause_seconds = 0.05;  // longer than OpenMP's and OpenBLAS's workers spin
+    if (!arguments_.rivals_only) enter("exactile", make_exactile(arguments_.ours));
+    for (const std::string& specification : arguments_.rivals) {
+      NamedRival rival = load_rival(specification);
+      enter(std::move(rival.name), std::move(rival.library));
+    }
+  }
+
+  void run() {
+    print_versions(setting_);
+    for (const std::string& name : arguments_.types) run_type(type_of(name));
+    print_means(rows_, setting_);
+    if (!arguments_.json.empty()) write_json(arguments_.json, rows_, setting_);
+  }
+
+  /// Says every wrong result once more, where it is not overlooked.
+  [[nodiscard]] bool all_right() const {
+    bool right = true;
+    for (const Row& row : rows_)
+      for (const Score& score : row.scores)
+        if (!score.error.empty()) {
+          fmt::print(stderr, "wrong: {} {} {}: {}\n", score.name, to_string(row.type), to_string(row.shape),
+                     score.error);
+          right = false;
+        }
+    return right;
+  }
+
+ private:
+  void enter(std::string name, std::unique_ptr<Contender> library) {
+    library->set_threads(arguments_.threads);
+    setting_.versions.emplace_back(name, library->version());
+    entrants_.push_back({std::move(name), std::move(library)});
+  }
+
+  void run_type(ElementType type) {
+    if (arguments_.peak)
+      fmt::print("peak {}           {:.1f} GFLOP/s\n", to_string(type), measured_peak(arguments_, type) * 1e-9);
+    for (const std::string& text : arguments_.shapes) {
+      const ShapeGroup group = read_shapes(text);
+      for (const Shape& shape : group.shapes) add_contest(group.name, type, shape);
+    }
+    for (const std::string& text : arguments_.batches) add_contest("batch", type, parse_batch(text));
+    for (const std::string& text : arguments_.transposed) add_layouts(type, parse_shape(text));
+  }
+
+  void add_contest(const std::string& group, ElementType type, const Shape& shape) {
+    Row row{.group = group, .type = type, .shape = shape, .scores = {}};
+    if (arguments_.peak) row.peak = measured_peak(arguments_, type);
+    row.scores = hold_contest(entrants_, plain_product(shape, type), limits_);
+    add(std::move(row));
+  }
+
+  void add_layouts(ElementType type, const Shape& shape) {
+    const std::vector<Variant> variants = layouts_of(plain_product(shape, type));
+    add({.group = "layouts",
+         .type = type,
+         .shape = shape,
+         .scores = compare_layouts(*entrants_.front().library, variants, limits_),
+         .layouts = true});
+  }
+
+  void add(Row row) {
+    print_row(row, setting_);
+    rows_.push_back(std::move(row));
+  }
+
+  Arguments arguments_;
+  Setting setting_;
+  RoundLimits limits_;
+  std::vector<Entrant> entrants_;
+  std::vector<Row> rows_;
+};
+
+int compare_all(const Arguments& arguments) try {
+  Comparison comparison(arguments);
+  comparison.run();
+  return comparison.all_right() ? 0 : 1;
+} catch (const std::exception& error) {
+  fmt::print(stderr, "exactile_compare: {}\n", error.what());
+  return 2;
+}
+
+}  // namespace
+}  // namespace exactile::bench
+
+int main(int count, char** values) {
+  CLI::App app("Times exactile against other libraries, turn by turn in one program", "exactile_compare");
+  exactile::bench::Arguments arguments;
+  exactile::bench::declare(app, arguments);
+  try {
+    app.parse(count, values);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  return exactile::bench::compare_all(arguments);
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// exactile as a contender: a plan made once, then run.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "rivals/contender.hpp"
+
+namespace exactile::bench {
+
+struct OurOptions {
+  std::string backend = "cpu";
+  std::string kernel;  ///< "" lets the planner choose
+};
+
+[[nodiscard]] std::unique_ptr<Contender> make_exactile(OurOptions options);
+
+}  // namespace exactile::bench

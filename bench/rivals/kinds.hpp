@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// One maker for each kind of library; load_rival() picks by name.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "rivals/contender.hpp"
+
+namespace exactile::bench {
+
+[[nodiscard]] std::unique_ptr<Contender> make_openblas(const std::string& path);
+[[nodiscard]] std::unique_ptr<Contender> make_blis(const std::string& path);
+[[nodiscard]] std::unique_ptr<Contender> make_mkl(const std::string& path);
+[[nodiscard]] std::unique_ptr<Contender> make_onednn(const std::string& path);
+[[nodiscard]] std::unique_ptr<Contender> make_onednn_matmul(const std::string& path);
+[[nodiscard]] std::unique_ptr<Contender> make_libxsmm(const std::string& path);
+
+}  // namespace exactile::bench

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rivals/cblas.hpp"
+#include "rivals/kinds.hpp"
+
+namespace exactile::bench {
+namespace {
+
+// The build for Python packages puts this before every name, so that it can live beside another BLAS.
+std::string symbol_prefix(const SharedObject& library) {
+  const std::string prefix = "scipy_";
+  return library.find<void()>(prefix + "cblas_sgemm") != nullptr ? prefix : std::string();
+}
+
+class Openblas final : public Rival {
+ public:
+  explicit Openblas(const std::string& path)
+      : library_(path), prefix_(symbol_prefix(library_)), cblas_(library_, prefix_) {}
+
+  std::string version() const override {
+    std::string text = library_.require<const char*()>(prefix_ + "openblas_get_config")();
+    if (auto* core = library_.find<const char*()>(prefix_ + "openblas_get_corename"))
+      text += std::string(" on ") + core();
+    return text;
+  }
+  void set_threads(int threads) override { library_.require<void(int)>(prefix_ + "openblas_set_num_threads")(threads); }
+  std::unique_ptr<Call> prepare_one(const Product& product) const override { return cblas_.prepare(product); }
+
+ private:
+  SharedObject library_;
+  std::string prefix_;
+  Cblas cblas_;
+};
+
+}  // namespace
+
+std::unique_ptr<Contender> make_openblas(const std::string& path) { return std::make_unique<Openblas>(path); }
+
+}  // namespace exactile::bench

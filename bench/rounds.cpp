@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rounds.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+namespace exactile::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Reading the clock costs some tens of nanoseconds: in a group this long that is less than a thousandth.
+constexpr double shortest_group_seconds = 60e-6;
+constexpr double warm_up_seconds = 0.03;
+/// A call longer than this settles its own caches; shorter ones are led in by untimed calls.
+constexpr double lead_in_below_seconds = 1e-3;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// Some generated kernels leave the upper halves of the vector registers in use, which slows whatever SSE code runs
+/// next: without this, one contender would pay for the one before it.
+void clear_upper_registers() {
+#if defined(__x86_64__)
+  static const bool has_avx = __builtin_cpu_supports("avx") != 0;
+  if (has_avx) __asm__ volatile("vzeroupper" ::: "memory");
+#endif
+}
+
+/// Runs one lane's calls and remembers which set of operands comes next.
+class Runner {
+ public:
+  explicit Runner(Lane& lane) : lane_(lane) {}
+
+  /// Warms up and finds how many calls make one sample.
+  void warm_up() {
+    double spent = 0;
+    do {
+      const double elapsed = time(calls_);
+      spent += elapsed;
+      call_seconds_ = elapsed / static_cast<double>(calls_);
+      if (elapsed < shortest_group_seconds) calls_ *= 2;
+    } while (spent < warm_up_seconds);
+  }
+
+  /// Seconds of timed work.
+  double sample(bool forward) {
+    if (call_seconds_ < lead_in_below_seconds) time(std::max<std::int64_t>(1, calls_ / 4));
+    const double elapsed = time(calls_);
+    (forward ? lane_.forward : lane_.backward).push_back(elapsed / static_cast<double>(calls_));
+    return elapsed;
+  }
+
+ private:
+  double time(std::int64_t calls) {
+    clear_upper_registers();
+    const Clock::time_point start = Clock::now();
+    run(calls);
+    return seconds_since(start);
+  }
+
+  void run(std::int64_t calls) {
+    const std::int64_t sets = lane_.sets->count();
+    if (sets == 1) return lane_.call->run(lane_.sets->at(0), {}, calls);
+    while (calls > 0) {
+      const std::int64_t now = std::min(calls, sets - next_set_);
+      lane_.call->run(lane_.sets->at(next_set_), lane_.sets->strides(), now);
+      next_set_ = (next_set_ + now) % sets;
+      calls -= now;
+    }
+  }
+
+  Lane& lane_;
+  std::int64_t next_set_ = 0;
+  std::int64_t calls_ = 1;
+  double call_seconds_ = 0;
+};
+
+double one_round(std::vector<Runner>& runners, bool forward, double pause_seconds) {
+  double timed = 0;
+  for (std::size_t i = 0; i < runners.size(); ++i) {
+    timed += runners[forward ? i : runners.size() - 1 - i].sample(forward);
+    if (pause_seconds > 0) std::this_thread::sleep_for(std::chrono::duration<double>(pause_seconds));
+  }
+  return timed;
+}
+
+/// The value at fraction `f` of a sorted, non-empty list, interpolated between neighbours.
+double quantile(const std::vector<double>& sorted, double f) {
+  const double place = f * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (place - std::floor(place)) * (sorted[above] - sorted[below]);
+}
+
+}  // namespace
+
+void time_rounds(std::vector<Lane>& lanes, const RoundLimits& limits) {
+  std::vector<Runner> runners(lanes.begin(), lanes.end());
+  for (Runner& runner : runners) runner.warm_up();
+  const double enough = limits.seconds * static_cast<double>(lanes.size());
+  double timed = 0;
+  for (int round = 0; round < limits.most_rounds && (round < limits.least_rounds || timed < enough); ++round) {
+    const bool forward = limits.order == Order::both ? round % 2 == 0 : limits.order == Order::forward;
+    timed += one_round(runners, forward, limits.pause_seconds);
+  }
+}
+
+Summary summarize(std::vector<double> samples) {
+  if (samples.empty()) return {};
+  std::sort(samples.begin(), samples.end());
+  const double median = quantile(samples, 0.5);
+  return {median, samples.front(), (quantile(samples, 0.75) - quantile(samples, 0.25)) / median};
+}
+
+Summary summarize(const Lane& lane) {
+  std::vector<double> all = lane.forward;
+  all.insert(all.end(), lane.backward.begin(), lane.backward.end());
+  return summarize(std::move(all));
+}
+
+}  // namespace exactile::bench
