@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// C must not share an element with A or B; blocks of one storage that do not are fine.
+#include <gtest/gtest.h>
+
+#include <complex>
+#include <vector>
+
+#include "exactile/exactile.hpp"
+
+namespace exactile {
+namespace {
+
+class Overlap : public testing::Test {
+ protected:
+  std::vector<float> storage_ = std::vector<float>(64 * 64, 1.0F);
+  std::vector<float> other_ = std::vector<float>(64 * 64, 1.0F);
+  MatrixView<float> whole_{storage_.data(), 64, 64};
+  MatrixView<float> apart_{other_.data(), 64, 64};
+
+  void expect_refused(MatrixView<float> a, MatrixView<float> b, MatrixView<float> c) {
+    const Status status = gemm(a, b, c);
+    EXPECT_EQ(status.code(), StatusCode::invalid_argument);
+    EXPECT_NE(status.message().find("c "), std::string_view::npos) << status.message();
+  }
+  void expect_accepted(MatrixView<float> a, MatrixView<float> b, MatrixView<float> c) {
+    const Status status = gemm(a, b, c);
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(c(0, 0), static_cast<float>(a.columns));
+    EXPECT_EQ(c(c.rows - 1, c.columns - 1), static_cast<float>(a.columns));
+  }
+};
+
+TEST_F(Overlap, SamePlace) {
+  expect_refused(whole_, apart_, whole_);
+  expect_refused(apart_, whole_, whole_);
+  expect_refused(apart_, apart_, apart_);
+  expect_refused(whole_.transposed(), apart_, whole_);
+}
+
+TEST_F(Overlap, OneElementShared) {
+  const auto c = whole_.submatrix(0, 0, 8, 8);
+  expect_refused(whole_.submatrix(7, 7, 8, 8), apart_.submatrix(0, 0, 8, 8), c);
+  expect_refused(apart_.submatrix(0, 0, 8, 8), whole_.submatrix(7, 7, 8, 8), c);
+}
+
+TEST_F(Overlap, BlocksSideBySide) {
+  const auto c = whole_.submatrix(0, 0, 8, 8);
+  expect_accepted(whole_.submatrix(0, 8, 8, 8), apart_.submatrix(0, 0, 8, 8), c);
+  storage_.assign(storage_.size(), 1.0F);
+  expect_accepted(whole_.submatrix(0, 8, 8, 8), whole_.submatrix(8, 0, 8, 8), c);
+  storage_.assign(storage_.size(), 1.0F);
+  expect_accepted(whole_.submatrix(0, 56, 8, 8), whole_.submatrix(3, 8, 8, 8), whole_.submatrix(2, 16, 8, 8));
+}
+
+TEST_F(Overlap, BlocksOfOneColumnMajorStorage) {
+  const auto whole = whole_.transposed();
+  expect_accepted(whole.submatrix(8, 0, 8, 8), whole.submatrix(0, 8, 8, 8), whole.submatrix(0, 0, 8, 8));
+  expect_refused(whole.submatrix(0, 7, 8, 8), apart_.submatrix(0, 0, 8, 8), whole.submatrix(0, 0, 8, 8));
+}
+
+TEST_F(Overlap, NegativeStridesReachBackwards) {
+  const MatrixView<float> backwards(storage_.data() + 64, 8, 8, -8, 1);  // rows at 64, 56, ..., 8
+  expect_refused(backwards, apart_.submatrix(0, 0, 8, 8), MatrixView<float>(storage_.data() + 8, 8, 8));
+  expect_accepted(backwards, apart_.submatrix(0, 0, 8, 8), MatrixView<float>(storage_.data() + 72, 8, 8));
+}
+
+TEST_F(Overlap, BatchesReachAllTheirProducts) {
+  const MatrixView<const float> first(other_.data(), 4, 4);
+  const BatchView<const float> batch{first, 4, 16};
+  const BatchView<const float> late{MatrixView<const float>(storage_.data() + 60, 4, 4), 4, 0};
+  const BatchView<float> c{MatrixView<float>(storage_.data(), 4, 4), 4, 16};
+  EXPECT_EQ(gemm(batch, late, c).code(), StatusCode::invalid_argument);
+  const BatchView<const float> behind{MatrixView<const float>(storage_.data() + 64, 4, 4), 4, 0};
+  EXPECT_TRUE(gemm(batch, behind, c).ok());
+}
+
+TEST_F(Overlap, PointerArraysAreComparedProductByProduct) {
+  float* data = storage_.data();
+  const float* a_pointers[] = {other_.data(), other_.data()};
+  const float* b_pointers[] = {data + 16, data};
+  float* c_pointers[] = {data, data + 16};
+  const MatrixView<const float> shape(nullptr, 4, 4);
+  const PointerBatchView<const float> a{shape, 2, a_pointers};
+  const PointerBatchView<float> c{MatrixView<float>(nullptr, 4, 4), 2, c_pointers};
+  EXPECT_TRUE(gemm(a, PointerBatchView<const float>{shape, 2, b_pointers}, c).ok());
+  const float* bad[] = {data + 16, data + 16};
+  const Status status = gemm(a, PointerBatchView<const float>{shape, 2, bad}, c);
+  EXPECT_EQ(status.code(), StatusCode::invalid_argument);
+  EXPECT_NE(status.message().find('1'), std::string_view::npos) << status.message();
+}
+
+TEST_F(Overlap, RefusedCallsTouchNothing) {
+  const std::vector<float> before = storage_;
+  expect_refused(whole_, apart_, whole_);
+  EXPECT_EQ(storage_, before);
+}
+
+TEST_F(Overlap, NothingIsSharedByEmptyMatrices) {
+  EXPECT_TRUE(gemm(whole_.submatrix(0, 0, 0, 8), apart_.submatrix(0, 0, 8, 8), whole_.submatrix(0, 0, 0, 8)).ok());
+  EXPECT_TRUE(gemm(whole_.submatrix(0, 0, 8, 0), apart_.submatrix(0, 0, 0, 8), whole_.submatrix(0, 0, 8, 8)).ok());
+  EXPECT_EQ(whole_(3, 3), 0.0F);
+}
+
+}  // namespace
+}  // namespace exactile

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is refused, with which code, and that the sentence names the argument, its value and what was expected.
+#include <gtest/gtest.h>
+
+#include <complex>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "exactile/exactile.hpp"
+#include "support/matrices.hpp"
+
+namespace exactile::test {
+namespace {
+
+constexpr GemmTypes f32{ElementType::f32, ElementType::f32};
+constexpr GemmTypes i32{ElementType::i32, ElementType::i32};
+constexpr GemmTypes cf32{ElementType::cf32, ElementType::cf32};
+constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+
+void expect_refusal(const Status& status, StatusCode code, const std::vector<std::string>& words) {
+  EXPECT_EQ(status.code(), code) << status.message();
+  for (const std::string& word : words)
+    EXPECT_NE(status.message().find(word), std::string_view::npos) << "no '" << word << "' in: " << status.message();
+}
+
+Status make(const GemmDescription& description, const GemmOptions& options = {}) {
+  return Plan::make(description, options).status();
+}
+
+TEST(Refusals, NegativeSizes) {
+  GemmDescription d = contiguous(f32, 4, 5, 6);
+  d.m = -4;
+  expect_refusal(make(d), StatusCode::invalid_argument, {"m", "-4", "expected"});
+  d = contiguous(f32, 4, 5, 6);
+  d.n = -1;
+  expect_refusal(make(d), StatusCode::invalid_argument, {"n", "-1", "expected"});
+  d = contiguous(f32, 4, 5, 6);
+  d.k = std::numeric_limits<std::int64_t>::min();
+  expect_refusal(make(d), StatusCode::invalid_argument, {"k", "-9223372036854775808", "expected"});
+  d = contiguous(f32, 4, 5, 6);
+  d.batch_count = -2;
+  expect_refusal(make(d), StatusCode::invalid_argument, {"batch_count", "-2", "expected"});
+}
+
+TEST(Refusals, SizesWhoseProductsOverflow) {
+  const std::int64_t half = std::int64_t{1} << 32;
+  expect_refusal(make({.types = f32, .m = half, .n = half, .k = 1, .a = {1, 1}, .b = {0, 0}, .c = {half, 1}}),
+                 StatusCode::invalid_argument, {"4294967296", "64 bits"});
+  expect_refusal(make({.types = f32, .m = 2, .n = 1, .k = 1, .a = {largest, 1}, .b = {1, 1}, .c = {1, 1}}),
+                 StatusCode::invalid_argument, {"a", "9223372036854775807", "expected"});
+  expect_refusal(make({.types = f32, .m = 2, .n = 2, .k = 3, .a = {3, 1}, .b = {-largest / 2, -largest / 2},
+                       .c = {2, 1}}),
+                 StatusCode::invalid_argument, {"b", "expected"});
+  expect_refusal(make({.types = f32, .m = 2, .n = 2, .k = 2, .a = {2, std::numeric_limits<std::int64_t>::min()},
+                       .b = {2, 1}, .c = {2, 1}}),
+                 StatusCode::invalid_argument, {"a", "expected"});
+  GemmDescription d = contiguous(f32, 1000, 1000, 10);
+  d.batch_count = std::int64_t{1} << 50;
+  expect_refusal(make(d), StatusCode::invalid_argument, {"batch_count", "1125899906842624"});
+}
+
+TEST(Refusals, StridesOfC) {
+  const auto refused = [](const OperandLayout& c, std::int64_t batch_count, const std::vector<std::string>& words) {
+    GemmDescription d = contiguous(f32, 4, 5, 6, batch_count);
+    d.c = c;
+    expect_refusal(make(d), StatusCode::invalid_argument, words);
+  };
+  refused({-5, 1}, 1, {"c", "row stride", "-5", "expected"});
+  refused({5, 0}, 1, {"c", "column stride", "0", "expected"});
+  refused({4, 1}, 1, {"c", "4", "overlap", "expected"});
+  refused({1, 3}, 1, {"c", "3", "overlap", "expected"});
+  refused({2, 2}, 1, {"c", "overlap"});
+  refused({5, 1, 0}, 2, {"c", "batch stride", "0", "expected"});
+  refused({5, 1, 19}, 2, {"c", "batch stride", "19", "expected"});
+}
+
+TEST(Refusals, StridesOfCThatAreFine) {
+  const auto accepted = [](const OperandLayout& c, std::int64_t batch_count) {
+    GemmDescription d = contiguous(f32, 4, 5, 6, batch_count);
+    d.c = c;
+    const Status status = make(d);
+    EXPECT_TRUE(status.ok()) << status.message();
+  };
+  accepted({5, 1}, 1);
+  accepted({1, 4}, 1);
+  accepted({10, 2}, 1);
+  accepted({15, 1, 5}, 3);  // rows of three products interleaved
+  accepted({5, 1, 0, true}, 3);
+  GemmDescription line = contiguous(f32, 1, 5, 6);
+  line.c = {0, 1};  // the stride of the only row is never used
+  EXPECT_TRUE(make(line).ok());
+}
+
+TEST(Refusals, EmptyProductsNeedNoStrides) {
+  for (const auto& [m, n, batch] : {std::tuple{4, 0, 1}, {0, 5, 1}, {4, 5, 0}, {0, 0, 0}}) {
+    const GemmDescription d{.types = f32, .m = m, .n = n, .k = 3, .a = {}, .b = {}, .c = {0, 0}, .batch_count = batch};
+    EXPECT_TRUE(make(d).ok()) << m << " x " << n << " times " << batch << ": " << make(d).message();
+    EXPECT_TRUE(gemm(d, {}).ok());
+  }
+}
+
+TEST(Refusals, TypesThatHaveNoProduct) {
+  expect_refusal(make(contiguous({ElementType::f32, ElementType::f64}, 2, 2, 2)), StatusCode::unsupported,
+                 {"f32->f64", "i8->i32", "expected"});
+  expect_refusal(make(contiguous({ElementType::i8, ElementType::i8}, 2, 2, 2)), StatusCode::unsupported, {"i8"});
+}
+
+TEST(Refusals, NamesThatThereAreNot) {
+  const GemmDescription d = contiguous(f32, 2, 2, 2);
+  expect_refusal(make(d, {.backend = "gpu"}), StatusCode::unknown_name, {"gpu", "cpu", "expected"});
+  expect_refusal(make(d, {.kernel = "fastest"}), StatusCode::unknown_name, {"fastest", "cpu_naive", "expected"});
+  for (const KernelInfo& kernel : kernels())
+    expect_refusal(make(d, {.kernel = "fastest"}), StatusCode::unknown_name, {kernel.name});
+  const GemmDescription empty = contiguous(f32, 0, 2, 2);
+  expect_refusal(make(empty, {.kernel = "fastest"}), StatusCode::unknown_name, {"fastest"});
+}
+
+TEST(Refusals, AccuracyNotYetAvailable) {
+  for (const Accuracy accuracy : {Accuracy::reduced, Accuracy::compensated, Accuracy::correctly_rounded})
+    expect_refusal(make(contiguous(f32, 2, 2, 2), {.accuracy = accuracy}), StatusCode::not_yet_available,
+                   {std::string(to_string(accuracy)), "not yet available", "standard"});
+}
+
+TEST(Refusals, Threads) {
+  expect_refusal(make(contiguous(f32, 2, 2, 2), {.threads = -1}), StatusCode::invalid_argument,
+                 {"threads", "-1", "expected"});
+}
+
+TEST(Refusals, Epilogues) {
+  GemmDescription d = contiguous(cf32, 2, 2, 2);
+  d.activation = Activation::relu;
+  expect_refusal(make(d), StatusCode::unsupported, {"relu", "cf32"});
+  d = contiguous(i32, 2, 2, 2);
+  d.activation = Activation::gelu;
+  expect_refusal(make(d), StatusCode::unsupported, {"gelu", "i32"});
+  d.activation = Activation::relu;
+  EXPECT_TRUE(make(d).ok());
+}
+
+TEST(Refusals, NullPointers) {
+  const GemmDescription d = contiguous(f32, 2, 2, 2);
+  Matrices matrices(d, 1);
+  GemmArguments arguments = matrices.arguments();
+  arguments.a = nullptr;
+  expect_refusal(gemm(d, arguments), StatusCode::invalid_argument, {"a", "null", "expected"});
+  arguments = matrices.arguments();
+  arguments.b = nullptr;
+  expect_refusal(gemm(d, arguments), StatusCode::invalid_argument, {"b", "null", "expected"});
+  arguments = matrices.arguments();
+  arguments.c = nullptr;
+  expect_refusal(gemm(d, arguments), StatusCode::invalid_argument, {"c", "null", "expected"});
+  GemmDescription with_bias = d;
+  with_bias.bias = Bias::per_row;
+  expect_refusal(gemm(with_bias, matrices.arguments()), StatusCode::invalid_argument, {"bias", "null", "expected"});
+}
+
+TEST(Refusals, NullInPointerArrays) {
+  GemmDescription d = contiguous(f32, 2, 2, 2, 2);
+  std::vector<float> data(4);
+  std::vector<float> output(8);
+  d.a = {2, 1, 0, true};
+  d.b = {2, 1, 0};
+  const void* pointers[] = {data.data(), nullptr};
+  expect_refusal(gemm(d, {.a = pointers, .b = data.data(), .c = output.data()}), StatusCode::invalid_argument,
+                 {"a", "1", "null"});
+}
+
+TEST(Refusals, ScalarsThatTheTypeCannotHold) {
+  const GemmDescription d = contiguous(i32, 2, 2, 2);
+  Matrices matrices(d, 1);
+  GemmArguments arguments = matrices.arguments();
+  arguments.alpha = 2.5;
+  expect_refusal(gemm(d, arguments), StatusCode::invalid_argument, {"alpha", "2.5", "i32"});
+  arguments = matrices.arguments();
+  arguments.beta = std::numeric_limits<double>::quiet_NaN();
+  expect_refusal(gemm(d, arguments), StatusCode::invalid_argument, {"beta", "nan", "i32"});
+  const GemmDescription real = contiguous(f32, 2, 2, 2);
+  Matrices floats(real, 1);
+  arguments = floats.arguments();
+  arguments.alpha = std::complex<double>(1, 1);
+  expect_refusal(gemm(real, arguments), StatusCode::invalid_argument, {"alpha", "complex", "f32"});
+}
+
+TEST(Refusals, ShapesOfTheTypedFace) {
+  std::vector<float> data(100);
+  std::vector<float> out(100);
+  const MatrixView<const float> a(data.data(), 4, 5);
+  expect_refusal(gemm(a, MatrixView<const float>(data.data(), 6, 3), MatrixView(out.data(), 4, 3)),
+                 StatusCode::invalid_argument, {"4 x 5", "6 x 3", "expected"});
+  expect_refusal(gemm(a, MatrixView<const float>(data.data(), 5, 3), MatrixView(out.data(), 4, 4)),
+                 StatusCode::invalid_argument, {"c", "4 x 4", "4 x 3"});
+  using Batch = BatchView<const float>;
+  expect_refusal(gemm(Batch{a, 2, 20}, Batch{{data.data(), 5, 3}, 3, 0}, BatchView<float>{{out.data(), 4, 3}, 3, 12}),
+                 StatusCode::invalid_argument, {"2, 3, 3", "expected"});
+}
+
+}  // namespace
+}  // namespace exactile::test
