@@ -31,12 +31,12 @@ Json array_json(const ArrayReport& array) {
 }  // namespace
 
 void print_multiply_text(const MultiplyReport& report) {
-  print("{} = {} * {}\n", array_text(report.c), array_text(report.a), array_text(report.b));
-  print("{} on {} thread{}: product {} ({} GFLOP/s), read {}, write {}\n", report.summary.kernel,
+  print_result("{} = {} * {}\n", array_text(report.c), array_text(report.a), array_text(report.b));
+  print_result("{} on {} thread{}: product {} ({} GFLOP/s), read {}, write {}\n", report.summary.kernel,
         report.summary.threads, report.summary.threads == 1 ? "" : "s", seconds_text(report.product_seconds),
         number_text(gflops(report)), seconds_text(report.read_seconds), seconds_text(report.write_seconds));
   if (report.error)
-    print("verified on {} rows and with random vectors: largest relative error {}, {} of the bound\n",
+    print_result("verified on {} rows and with random vectors: largest relative error {}, {} of the bound\n",
           report.error->rows_checked, error_text(report.error->max_relative_error),
           number_text(report.error->error_over_bound));
 }

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::int64_t most_threads = 65536;
 
-void require_size(const char* option, std::int64_t value) {
-  if (value < 0) fail(Exit::bad_usage, "{} {}: is negative; expected a size of 0 or more", option, value);
+void require_size(const char* name, std::int64_t value) {
+  if (value < 0) fail(Exit::bad_usage, "{} = {}: is negative; expected a size of 0 or more", name, value);
 }
 
 constexpr verification::Fill all_fills[] = {
@@ -62,10 +62,10 @@ void add_size_options(CLI::App& app, SizeOptions& options, bool required) {
 }
 
 GemmDescription describe(const SizeOptions& sizes, GemmTypes types) {
-  require_size("--m", sizes.m);
-  require_size("--n", sizes.n);
-  require_size("--k", sizes.k);
-  require_size("--batch", sizes.batch);
+  require_size("m", sizes.m);
+  require_size("n", sizes.n);
+  require_size("k", sizes.k);
+  require_size("batch", sizes.batch);
   const std::int64_t a = product_of_sizes(sizes.m, sizes.k, "m * k");
   const std::int64_t b = product_of_sizes(sizes.k, sizes.n, "k * n");
   const std::int64_t c = product_of_sizes(sizes.m, sizes.n, "m * n");
@@ -101,11 +101,9 @@ GemmTypes parse_types(const std::string& name) {
 }
 
 verification::Fill parse_fill(const std::string& name) {
-  std::vector<std::string> names;
-  for (const verification::Fill fill : all_fills) {
-    if (name == verification::to_string(fill)) return fill;
-    names.emplace_back(verification::to_string(fill));
-  }
+  if (const auto fill = verification::parse_fill(name)) return *fill;
+  std::vector<std::string_view> names;
+  for (const verification::Fill fill : all_fills) names.push_back(verification::to_string(fill));
   fail(Exit::bad_usage, "--fill {}: is not known; there are {}", name, fmt::join(names, ", "));
 }
 

@@ -47,7 +47,7 @@ void add_size_options(CLI::App& app, SizeOptions& options, bool required);
 
 [[nodiscard]] verification::Fill parse_fill(const std::string& name);
 
-/// The backend a kernel of this name belongs to; fails (bad usage) where there is none and lists those there are.
+/// Fail (bad usage) where there is none of this name, and list those there are.
 void require_known_kernel(const std::string& kernel);
 void require_known_backend(const std::string& backend);
 

@@ -25,6 +25,12 @@ std::optional<T> whole_number(std::string_view text) {
 }
 
 std::optional<std::complex<double>> complex_number(std::string_view text) {
+  if (const std::size_t comma = text.find(','); comma != std::string_view::npos) {
+    const auto real = whole_number<double>(text.substr(0, comma));
+    const auto imaginary = whole_number<double>(text.substr(comma + 1));
+    if (!real || !imaginary) return std::nullopt;
+    return std::complex<double>(*real, *imaginary);
+  }
   if (text.empty() || (text.back() != 'j' && text.back() != 'i')) return std::nullopt;
   text.remove_suffix(1);
   // The sign between the parts is the last one that does not belong to an exponent and is not the first character.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// \file alpha and beta as a person writes them: 2, -0.5, 1e-3, 1+2j.
+/// \file alpha and beta as a person writes them: 2, -0.5, 1e-3, 1+2j or 1,2.
 #pragma once
 
 #include <complex>

@@ -42,7 +42,7 @@ class Progress {
 void write_result(std::string_view text);
 
 template <class... Args>
-void print(fmt::format_string<Args...> format, Args&&... args) {
+void print_result(fmt::format_string<Args...> format, Args&&... args) {
   write_result(fmt::format(format, std::forward<Args>(args)...));
 }
 

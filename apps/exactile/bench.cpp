@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "commands.hpp"
+#include "exactile/devices.hpp"
+#include "measurement.hpp"
+#include "options.hpp"
+#include "table.hpp"
+#include "units.hpp"
+
+namespace exactile::program {
+namespace {
+
+constexpr const char* footer = R"(
+Median, smallest time and spread (interquartile range over the median) of at least --runs calls after a warm-up; the
+first call apart. Where A, B or C is vector-like (m, n or k of 16 or less) the calls take turns on copies of the
+operands that together are four times the last cache, so that memory is timed and not the cache; --rotate says
+otherwise. Several --type and --kernel may be given; `--kernel all` takes every one that is available.
+
+Exit status: 1 a result's error is above its bound.)";
+
+struct Options {
+  SizeOptions sizes;
+  std::vector<std::string> types = {"f32"};
+  std::vector<std::string> kernels;
+  ChoiceOptions choice;
+  std::string fill = "normal";
+  std::string rotate = "auto";
+  std::uint64_t seed = 1;
+  double seconds = 1;
+  std::int64_t runs = 5;
+  bool json = false;
+};
+
+/// Bytes that push an operand out of every cache.
+std::int64_t beyond_the_caches() {
+  const std::int64_t last_cache = std::max<std::int64_t>(sysconf(_SC_LEVEL3_CACHE_SIZE), 0);
+  return std::clamp<std::int64_t>(4 * last_cache, std::int64_t{64} << 20, std::int64_t{1} << 30);
+}
+
+std::int64_t copies_for(const Options& options, const GemmDescription& d) {
+  constexpr std::int64_t vector_like = 16;
+  constexpr std::int64_t most_copies = 4096;
+  if (options.rotate != "auto" && options.rotate != "on" && options.rotate != "off")
+    fail(Exit::bad_usage, "--rotate {}: expected auto, on or off", options.rotate);
+  const bool rotate = options.rotate == "on" || (options.rotate == "auto" && std::min({d.m, d.n, d.k}) <= vector_like);
+  if (!rotate) return 1;
+  const std::int64_t bytes = operand_bytes(d);
+  return std::clamp<std::int64_t>(beyond_the_caches() / bytes + 1, 2, most_copies);
+}
+
+std::vector<std::string> kernels_for(const Options& options, GemmTypes types) {
+  if (options.kernels.empty()) return {""};
+  if (options.kernels != std::vector<std::string>{"all"}) return options.kernels;
+  std::vector<std::string> names;
+  for (const KernelInfo& kernel : kernels())
+    if (kernel.available && std::find(kernel.types.begin(), kernel.types.end(), types) != kernel.types.end() &&
+        (options.choice.backend.empty() || options.choice.backend == kernel.backend))
+      names.push_back(kernel.name);
+  return names;
+}
+
+std::vector<MeasurementRequest> requests_for(const Options& options) {
+  std::vector<MeasurementRequest> requests;
+  if (options.runs < 1 || options.runs > 1000000) fail(Exit::bad_usage, "--runs {}: expected 1 to 1000000", options.runs);
+  if (!(options.seconds >= 0)) fail(Exit::bad_usage, "--seconds {}: expected 0 or more", options.seconds);
+  for (const std::string& type : options.types) {
+    const GemmTypes types = parse_types(type);
+    for (const std::string& kernel : kernels_for(options, types)) {
+      MeasurementRequest request;
+      request.description = describe(options.sizes, types);
+      ChoiceOptions choice = options.choice;
+      choice.kernel = kernel;
+      request.options = gemm_options(choice);
+      request.limits = {.warm_up_seconds = std::min(0.05, options.seconds),
+                        .total_seconds = options.seconds,
+                        .least_runs = static_cast<int>(options.runs),
+                        .most_runs = 1000000};
+      requests.push_back(request);
+    }
+  }
+  return requests;
+}
+
+void print_text(const std::vector<Measurement>& rows) {
+  const GemmDescription& d = rows.front().description;
+  print_result("C ({} x {}) = A ({} x {}) * B ({} x {}), batch {}\n\n", d.m, d.n, d.m, d.k, d.k, d.n, d.batch_count);
+  Table table({"kernel", "type", "median", "min", "spread", "first call", "GFLOP/s", "of peak", "rel.error", "/bound"});
+  for (const Measurement& row : rows)
+    table.add({row.summary.kernel, to_string(row.description.types), seconds_text(row.timing.median_seconds),
+               seconds_text(row.timing.min_seconds), percent_text(row.timing.spread),
+               seconds_text(row.timing.first_call_seconds), number_text(row.operations_per_second * 1e-9),
+               row.fraction_of_peak ? percent_text(*row.fraction_of_peak) : "-",
+               error_text(row.error.max_relative_error),
+               row.error.passed ? number_text(row.error.error_over_bound) : "FAILED"});
+  table.align_left({1});
+  print_result("{}", table.text());
+  for (const Measurement& row : rows)
+    if (!row.error.passed) print_result("{} FAILED: {}\n", row.summary.kernel, row.error.failure);
+}
+
+void print_rows_json(const std::vector<Measurement>& rows, const std::vector<std::int64_t>& copies) {
+  Json json = document("bench");
+  json["device"] = "";
+  for (const DeviceInfo& device : devices())
+    if (device.backend == rows.front().summary.backend) json["device"] = device.name;
+  json["results"] = Json::array();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    Json row = row_json(rows[i]);
+    row["operand_copies"] = copies[i];
+    json["results"].push_back(std::move(row));
+  }
+  print_json(json);
+}
+
+Exit bench(const Options& options) {
+  const verification::Fill fill = parse_fill(options.fill);
+  const std::vector<MeasurementRequest> requests = requests_for(options);
+  double seconds = 0;
+  for (const MeasurementRequest& request : requests) seconds += expected_seconds(request);
+  announce_cost("this benchmark", seconds);
+  PeakMeter peaks(static_cast<int>(options.choice.threads));
+  std::vector<Measurement> rows;
+  std::vector<std::int64_t> copies;
+  Progress progress;
+  for (const MeasurementRequest& request : requests) {
+    progress.show(fmt::format("{} ({} of {})", request.options.kernel, rows.size() + 1, requests.size()));
+    copies.push_back(copies_for(options, request.description));
+    Operands operands(request.description, fill, options.seed, copies.back());
+    rows.push_back(require(measure_kernel(request, operands, peaks)));
+  }
+  progress.clear();
+  if (rows.empty()) fail(Exit::bad_usage, "no kernel can run this product");
+  options.json ? print_rows_json(rows, copies) : print_text(rows);
+  const bool passed = std::all_of(rows.begin(), rows.end(), [](const auto& row) { return row.error.passed; });
+  return passed ? Exit::done : Exit::check_failed;
+}
+
+}  // namespace
+
+Action add_bench(CLI::App& command) {
+  const auto options = std::make_shared<Options>();
+  add_size_options(command, options->sizes, true);
+  command.add_option("--type", options->types, "Element type (default f32): " + type_names())
+      ->type_name("T")
+      ->delimiter(',');
+  add_choice_options(command, options->choice);
+  command.remove_option(command.get_option("--kernel"));
+  command.add_option("--kernel", options->kernels, "Time these kernels, or all (default: the planner's choice)")
+      ->type_name("NAME")
+      ->delimiter(',');
+  command.add_option("--fill", options->fill, "What A and B hold: normal (default), uniform, ...")->type_name("NAME");
+  command.add_option("--seed", options->seed, "Of the random numbers (default 1)")->type_name("S");
+  command.add_option("--seconds", options->seconds, "Time each kernel for this long (default 1)")->type_name("S");
+  command.add_option("--runs", options->runs, "At least this many timed calls (default 5)")->type_name("N");
+  command.add_option("--rotate", options->rotate, "Copies of the operands beyond the caches: auto, on, off")
+      ->type_name("WHEN");
+  command.add_flag("--json", options->json, "As JSON (exactile.bench/1)");
+  command.footer(footer);
+  return [options] { return bench(*options); };
+}
+
+}  // namespace exactile::program

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exactile/devices.hpp"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "commands.hpp"
+#include "json.hpp"
+#include "measurement.hpp"
+
+namespace exactile::program {
+namespace {
+
+struct Options {
+  bool peak = false;
+  bool json = false;
+};
+
+/// Measured only when asked for: it keeps every core busy for a moment.
+std::vector<std::pair<GemmTypes, double>> measured_peaks(const DeviceInfo& device, const Options& options) {
+  std::vector<std::pair<GemmTypes, double>> peaks;
+  if (!options.peak || !device.available) return peaks;
+  PeakMeter meter(0);
+  for (const ElementType type : {ElementType::f32, ElementType::f64})
+    if (const auto peak = meter.peak(device.backend, {type, type})) peaks.push_back({{type, type}, *peak});
+  return peaks;
+}
+
+void print_device(const DeviceInfo& device, const Options& options) {
+  print_result("{}: {}{}\n", bold(device.backend), device.name.empty() ? "no device" : device.name,
+        device.available ? "" : fmt::format(" (not available: {})", device.reason));
+  for (const auto& [key, value] : device.properties) print_result("    {:<14} {}\n", key, value);
+  for (const auto& [types, peak] : measured_peaks(device, options))
+    print_result("    {:<14} {:.0f} GFLOP/s, measured on {} threads\n", "peak " + to_string(types), peak * 1e-9,
+          default_threads());
+}
+
+Json device_json(const DeviceInfo& device, const Options& options) {
+  Json json = {{"backend", device.backend},
+               {"name", device.name},
+               {"available", device.available},
+               {"reason", device.reason},
+               {"properties", Json::object()}};
+  for (const auto& [key, value] : device.properties) json["properties"][key] = value;
+  if (options.peak) json["peak_gflops"] = Json::object();
+  for (const auto& [types, peak] : measured_peaks(device, options)) json["peak_gflops"][to_string(types)] = peak * 1e-9;
+  return json;
+}
+
+}  // namespace
+
+Action add_devices(CLI::App& command) {
+  const auto options = std::make_shared<Options>();
+  command.add_flag("--peak", options->peak, "Measure how fast each device multiplies and adds (f32, f64)");
+  command.add_flag("--json", options->json, "As JSON (exactile.devices/1)");
+  return [options] {
+    Json json = document("devices");
+    json["threads"] = default_threads();
+    json["devices"] = Json::array();
+    for (const DeviceInfo& device : devices()) {
+      if (options->json)
+        json["devices"].push_back(device_json(device, *options));
+      else
+        print_device(device, *options);
+    }
+    if (options->json) print_json(json);
+    return Exit::done;
+  };
+}
+
+}  // namespace exactile::program

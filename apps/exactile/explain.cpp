@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "commands.hpp"
+#include "json.hpp"
+#include "options.hpp"
+
+namespace exactile::program {
+namespace {
+
+struct Options {
+  SizeOptions sizes;
+  std::string type = "f32";
+  ChoiceOptions choice;
+  bool json = false;
+};
+
+void print_plan_json(const Plan& plan, Accuracy accuracy) {
+  const PlanSummary summary = plan.summary();
+  const GemmDescription& d = plan.description();
+  Json json = document("explain");
+  json.update({{"m", d.m},
+               {"n", d.n},
+               {"k", d.k},
+               {"batch", d.batch_count},
+               {"type", to_string(d.types)},
+               {"accuracy", to_string(accuracy)},
+               {"kernel", summary.kernel},
+               {"backend", summary.backend},
+               {"blocking", summary.blocking},
+               {"accumulator", summary.accumulator},
+               {"threads", summary.threads},
+               {"workspace_bytes", summary.workspace_bytes},
+               {"operations", summary.operations},
+               {"model_bytes", summary.model_bytes},
+               {"minimum_bytes", summary.minimum_bytes}});
+  json["candidates"] = Json::array();
+  for (const Candidate& candidate : summary.candidates)
+    json["candidates"].push_back({{"kernel", candidate.kernel},
+                                  {"backend", candidate.backend},
+                                  {"chosen", candidate.chosen},
+                                  {"supported", candidate.supported},
+                                  {"reason", candidate.reason},
+                                  {"cost_seconds", candidate.cost_seconds}});
+  print_json(json);
+}
+
+Exit explain(const Options& options) {
+  const GemmDescription description = describe(options.sizes, parse_types(options.type));
+  const GemmOptions wanted = gemm_options(options.choice);
+  const Plan plan = require(Plan::make(description, wanted));
+  if (options.json) {
+    print_plan_json(plan, wanted.accuracy);
+    return Exit::done;
+  }
+  std::string text = plan.explain();
+  if (!text.ends_with('\n')) text += '\n';
+  write_result(text);
+  return Exit::done;
+}
+
+}  // namespace
+
+Action add_explain(CLI::App& command) {
+  const auto options = std::make_shared<Options>();
+  add_size_options(command, options->sizes, true);
+  command.add_option("--type", options->type, "Element type (default f32): " + type_names())->type_name("T");
+  add_choice_options(command, options->choice);
+  command.add_flag("--json", options->json, "As JSON (exactile.explain/1)");
+  return [options] { return explain(*options); };
+}
+
+}  // namespace exactile::program

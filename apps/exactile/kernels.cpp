@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "commands.hpp"
+#include "exactile/devices.hpp"
+#include "json.hpp"
+#include "options.hpp"
+#include "table.hpp"
+
+namespace exactile::program {
+namespace {
+
+struct Options {
+  std::string backend;
+  bool json = false;
+};
+
+std::vector<std::string> names_of(const std::vector<GemmTypes>& types) {
+  std::vector<std::string> names;
+  for (const GemmTypes pair : types) names.push_back(to_string(pair));
+  return names;
+}
+
+std::vector<KernelInfo> wanted_kernels(const Options& options) {
+  if (!options.backend.empty()) require_known_backend(options.backend);
+  std::vector<KernelInfo> wanted = kernels();
+  std::erase_if(wanted, [&](const KernelInfo& kernel) {
+    return !options.backend.empty() && kernel.backend != options.backend;
+  });
+  return wanted;
+}
+
+void print_text(const std::vector<KernelInfo>& list) {
+  for (const KernelInfo& kernel : list) {
+    print_result("{} ({}, {}{})\n", bold(kernel.name), kernel.backend, kernel.role, kernel.available ? "" : ", not available");
+    if (!kernel.summary.empty()) print_result("    {}\n", kernel.summary);
+    print_result("    types: {}\n", fmt::join(names_of(kernel.types), ", "));
+    if (!kernel.available) print_result("    not available: {}\n", kernel.reason);
+  }
+}
+
+void print_list_json(const std::vector<KernelInfo>& list) {
+  Json json = document("kernels");
+  json["kernels"] = Json::array();
+  for (const KernelInfo& kernel : list)
+    json["kernels"].push_back({{"name", kernel.name},
+                               {"backend", kernel.backend},
+                               {"types", names_of(kernel.types)},
+                               {"role", kernel.role},
+                               {"summary", kernel.summary},
+                               {"available", kernel.available},
+                               {"reason", kernel.reason}});
+  print_json(json);
+}
+
+}  // namespace
+
+Action add_kernels(CLI::App& command) {
+  const auto options = std::make_shared<Options>();
+  command.add_option("--backend", options->backend, "Kernels of this backend only")->type_name("NAME");
+  command.add_flag("--json", options->json, "As JSON (exactile.kernels/1)");
+  command.footer(
+      "\nIn the planner's order of preference. An `engine` kernel competes for every product; a `ladder` kernel shows one\n"
+      "step on the way there and runs when it is asked for by name.");
+  return [options] {
+    const std::vector<KernelInfo> list = wanted_kernels(*options);
+    options->json ? print_list_json(list) : print_text(list);
+    return Exit::done;
+  };
+}
+
+}  // namespace exactile::program

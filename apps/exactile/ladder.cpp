@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ladder.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "commands.hpp"
+#include "exactile/devices.hpp"
+#include "ladder_report.hpp"
+#include "measurement.hpp"
+#include "units.hpp"
+
+namespace exactile::program {
+namespace {
+
+constexpr const char* footer = R"(
+Columns: time (median), speed-up over cpu_naive, GFLOP/s, fraction of the peak measured on this device, the bytes that
+the kernel's traffic model moves, how many times the least possible that is, the GB/s that this makes, and two
+figures against a result of higher precision: the largest relative error, and the error over its bound (1 is the most
+allowed). A kernel that would take longer than 3 s is timed on part of its rows; the table marks it with a *.
+
+--sweep makes cubes of m*k*n = 10^3, 10^4, ... up to --max and sets cpu_naive against the planner's choice.
+
+Exit status: 1 a kernel's error is above its bound.)";
+
+std::vector<std::string> kernels_to_run(const LadderOptions& options, GemmTypes types, LadderReport& report) {
+  std::vector<std::string> names;
+  for (const KernelInfo& kernel : kernels()) {
+    const bool is_base = kernel.name == base_kernel;
+    const bool fits = std::find(kernel.types.begin(), kernel.types.end(), types) != kernel.types.end();
+    const bool wanted = (options.choice.backend.empty() || kernel.backend == options.choice.backend) &&
+                        (options.choice.kernel.empty() || kernel.name == options.choice.kernel);
+    if (!fits || !(wanted || is_base)) continue;
+    if (kernel.available)
+      names.push_back(kernel.name);
+    else
+      report.skipped.push_back({kernel.name, kernel.reason});
+  }
+  return names;
+}
+
+Exit run_ladder(const LadderOptions& options) {
+  const GemmTypes types = parse_types(options.type);
+  const GemmDescription description = describe({.m = options.m, .n = options.n, .k = options.k}, types);
+  GemmOptions wanted = gemm_options(options.choice);
+  wanted.backend.clear();
+  LadderReport report{.rows = {}, .skipped = {}, .fill = options.fill, .threads = wanted.threads};
+  if (report.threads == 0) report.threads = default_threads();
+  const std::vector<std::string> names = kernels_to_run(options, types, report);
+
+  std::vector<MeasurementRequest> requests;
+  double seconds = 0;
+  for (const std::string& name : names) {
+    wanted.kernel = name;
+    requests.push_back({.description = description,
+                        .options = wanted,
+                        .limits = {.warm_up_seconds = 0.05, .total_seconds = 0.5, .least_runs = 3, .most_runs = 1000},
+                        .longest_call_seconds = longest_ladder_call_seconds});
+    seconds += expected_seconds(requests.back());
+  }
+  announce_cost("this ladder", seconds);
+  Operands operands(description, parse_fill(options.fill), options.seed);
+  PeakMeter peaks(wanted.threads);
+  Progress progress;
+  for (const MeasurementRequest& request : requests) {
+    progress.show(fmt::format("{} ({} of {})", request.options.kernel,
+                              report.rows.size() + report.skipped.size() + 1, requests.size()));
+    Result<Measurement> measured = measure_kernel(request, operands, peaks);
+    if (measured.ok())
+      report.rows.push_back(std::move(measured).value());
+    else
+      report.skipped.push_back({request.options.kernel, std::string(measured.status().message())});
+  }
+  progress.clear();
+  if (report.rows.empty()) fail(Exit::bad_usage, "no kernel can run this product");
+  std::stable_sort(report.rows.begin(), report.rows.end(), [](const Measurement& a, const Measurement& b) {
+    return a.timing.median_seconds > b.timing.median_seconds;
+  });
+  options.json ? print_ladder_json(report) : print_ladder_text(report);
+  const bool passed = std::all_of(report.rows.begin(), report.rows.end(), [](const auto& r) { return r.error.passed; });
+  return passed ? Exit::done : Exit::check_failed;
+}
+
+Exit run(const LadderOptions& options, bool sizes_given) {
+  if (options.sweep && sizes_given) fail(Exit::bad_usage, "--sweep has sizes of its own; expected no M K N beside it");
+  if (options.sweep) return run_sweep(options);
+  if (!sizes_given) fail(Exit::bad_usage, "M K N are missing; expected three sizes, or --sweep");
+  return run_ladder(options);
+}
+
+}  // namespace
+
+Action add_ladder(CLI::App& command) {
+  const auto options = std::make_shared<LadderOptions>();
+  CLI::Option* const m = command.add_option("M", options->m, "Rows of A and C");
+  CLI::Option* const k = command.add_option("K", options->k, "Columns of A, rows of B");
+  CLI::Option* const n = command.add_option("N", options->n, "Columns of B and C");
+  m->needs(n);
+  k->needs(n);
+  command.add_option("--type", options->type, "Element type (default f32): " + type_names())->type_name("T");
+  command.add_option("--fill", options->fill, "What A and B hold: normal (default), uniform, small_integers, ...")
+      ->type_name("NAME");
+  command.add_option("--seed", options->seed, "Of the random numbers (default 1)")->type_name("S");
+  add_choice_options(command, options->choice);
+  command.add_flag("--sweep", options->sweep, "The table of sizes instead of the table of kernels");
+  command.add_option("--max", options->largest, "Largest m*k*n of the sweep (default 1e10)")->type_name("X");
+  command.add_flag("--json", options->json, "As JSON (exactile.ladder/1)");
+  command.footer(footer);
+  return [options, n] { return run(*options, n->count() > 0); };
+}
+
+}  // namespace exactile::program

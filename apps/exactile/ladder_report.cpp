@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ladder_report.hpp"
+
+#include <algorithm>
+
+#include "exactile/devices.hpp"
+#include "ladder.hpp"
+#include "table.hpp"
+#include "units.hpp"
+
+namespace exactile::program {
+namespace {
+
+std::string over_bound_text(const verification::ErrorReport& error) {
+  return error.passed ? number_text(error.error_over_bound) : "FAILED";
+}
+
+std::vector<std::string> cells(const Measurement& row, const std::vector<Measurement>& rows) {
+  const double ratio = speedup(row, rows);
+  const PlanSummary& s = row.summary;
+  return {s.kernel,
+          seconds_text(row.timing.median_seconds) + (row.partial() ? "*" : ""),
+          ratio > 0 ? fmt::format("{}x", number_text(ratio)) : "-",
+          number_text(row.operations_per_second * 1e-9),
+          row.fraction_of_peak ? percent_text(*row.fraction_of_peak) : "-",
+          bytes_text(s.model_bytes),
+          s.minimum_bytes > 0 ? fmt::format("{}x", number_text(s.model_bytes / s.minimum_bytes)) : "-",
+          number_text(row.bytes_per_second() * 1e-9),
+          error_text(row.error.max_relative_error),
+          over_bound_text(row.error)};
+}
+
+std::string device_name(const std::string& backend) {
+  for (const DeviceInfo& device : devices())
+    if (device.backend == backend) return device.name;
+  return backend;
+}
+
+/// The devices that ran, each once, with the peak that the fractions mean.
+std::string peaks_text(const std::vector<Measurement>& rows) {
+  std::string text;
+  std::vector<std::string> seen;
+  for (const Measurement& row : rows) {
+    if (std::find(seen.begin(), seen.end(), row.summary.backend) != seen.end()) continue;
+    seen.push_back(row.summary.backend);
+    text += fmt::format("{}: {}", row.summary.backend, device_name(row.summary.backend));
+    if (row.fraction_of_peak && *row.fraction_of_peak > 0)
+      text += fmt::format(", peak {} GFLOP/s (measured)",
+                          number_text(row.operations_per_second / *row.fraction_of_peak * 1e-9));
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+double speedup(const Measurement& measurement, const std::vector<Measurement>& rows) {
+  for (const Measurement& row : rows) {
+    const GemmDescription& d = row.description;
+    if (row.summary.kernel == base_kernel && d == measurement.description && measurement.timing.median_seconds > 0)
+      return row.timing.median_seconds / measurement.timing.median_seconds;
+  }
+  return 0;
+}
+
+void print_ladder_text(const LadderReport& report) {
+  if (report.rows.empty()) return;
+  const GemmDescription& d = report.rows.front().description;
+  print_result("C ({} x {}) = A ({} x {}) * B ({} x {}), {}, {} data, up to {} thread{}\n", d.m, d.n, d.m, d.k, d.k,
+               d.n, to_string(d.types), report.fill, report.threads, report.threads == 1 ? "" : "s");
+  print_result("{}least traffic: {} (each input once, the output once)\n\n", peaks_text(report.rows),
+               bytes_text(report.rows.front().summary.minimum_bytes));
+  Table table({"kernel", "time", "speed-up", "GFLOP/s", "of peak", "traffic", "/least", "GB/s", "rel.error", "/bound"});
+  for (const Measurement& row : report.rows) table.add(cells(row, report.rows));
+  print_result("{}", table.text());
+  for (const Measurement& row : report.rows) {
+    if (row.partial())
+      print_result("* {}: timed on {} of its {} rows, and multiplied\n", row.summary.kernel, row.timed_rows,
+                   row.description.m);
+    if (!row.error.passed) print_result("{} FAILED: {}\n", row.summary.kernel, row.error.failure);
+  }
+  for (const SkippedKernel& skipped : report.skipped)
+    note("not run: {}: {}", skipped.kernel, skipped.reason);
+}
+
+void print_ladder_json(const LadderReport& report) {
+  Json json = document("ladder");
+  json["device"] = report.rows.empty() ? "" : device_name(report.rows.back().summary.backend);
+  json["threads"] = report.threads;
+  json["fill"] = report.fill;
+  json["results"] = Json::array();
+  for (const Measurement& row : report.rows) {
+    Json entry = row_json(row);
+    const double ratio = speedup(row, report.rows);
+    entry["speedup"] = ratio > 0 ? Json(ratio) : Json(nullptr);
+    entry["model_bytes"] = row.summary.model_bytes;
+    entry["minimum_bytes"] = row.summary.minimum_bytes;
+    entry["gbytes_per_second"] = row.bytes_per_second() * 1e-9;
+    entry["timed_rows"] = row.timed_rows;
+    json["results"].push_back(std::move(entry));
+  }
+  json["skipped"] = Json::array();
+  for (const SkippedKernel& skipped : report.skipped)
+    json["skipped"].push_back({{"kernel", skipped.kernel}, {"reason", skipped.reason}});
+  print_json(json);
+}
+
+}  // namespace exactile::program

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "measurement.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "exactile/devices.hpp"
+#include "units.hpp"
+
+namespace exactile::program {
+namespace {
+
+/// How much of the exact result is formed: a tenth of a second or two of comparing.
+constexpr double comparison_work = 5e7;
+/// A probe this long is past the start-up of a call, and its speed is about that of the whole.
+constexpr double probe_seconds = 0.1;
+
+double work(const GemmDescription& d) {
+  return static_cast<double>(d.m) * static_cast<double>(d.n) * static_cast<double>(d.k) *
+         static_cast<double>(d.batch_count);
+}
+
+GemmDescription first_rows(GemmDescription description, std::int64_t rows) {
+  description.m = rows;
+  return description;
+}
+
+/// Seconds of one call on the first rows.
+Result<double> probe(const MeasurementRequest& request, const Operands& operands, std::int64_t rows) {
+  Result<Plan> plan = Plan::make(first_rows(request.description, rows), request.options);
+  if (!plan.ok()) return plan.status();
+  const auto start = std::chrono::steady_clock::now();
+  if (Status s = plan.value().run(operands.arguments(0)); !s.ok()) return s;
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// How many rows are timed: all, or so many that a call takes a third of the longest one allowed.
+Result<std::int64_t> choose_rows(const MeasurementRequest& request, const Operands& operands) {
+  const std::int64_t m = request.description.m;
+  // No kernel does less than this many products of elements in a second.
+  constexpr double slowest_rate = 5e7;
+  const double row_work = std::max(work(first_rows(request.description, 1)), 1.0);
+  if (request.longest_call_seconds <= 0 || row_work * static_cast<double>(m) < slowest_rate) return m;
+  std::int64_t rows = std::clamp<std::int64_t>(static_cast<std::int64_t>(0.05 * slowest_rate / row_work), 1, m);
+  while (true) {
+    const Result<double> seconds = probe(request, operands, rows);
+    if (!seconds.ok()) return seconds.status();
+    const double row_seconds = std::max(seconds.value(), 1e-9) / static_cast<double>(rows);
+    if (seconds.value() < probe_seconds && rows < m) {
+      rows = std::min(m, std::max(rows * 2, static_cast<std::int64_t>(probe_seconds / row_seconds)));
+      continue;
+    }
+    if (row_seconds * static_cast<double>(m) <= request.longest_call_seconds) return m;
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(request.longest_call_seconds / 3 / row_seconds), 1, m);
+  }
+}
+
+void scale(measure::Timing& timing, double factor) {
+  timing.first_call_seconds *= factor;
+  timing.median_seconds *= factor;
+  timing.min_seconds *= factor;
+}
+
+}  // namespace
+
+std::optional<double> PeakMeter::peak(const std::string& backend, GemmTypes types) {
+  const auto [place, is_new] = peaks_.try_emplace({backend, types.input, types.output});
+  if (is_new)
+    if (const Result<double> measured = measure_peak(backend, types, threads_); measured.ok() && measured.value() > 0)
+      place->second = measured.value();
+  return place->second;
+}
+
+double Measurement::bytes_per_second() const {
+  return timing.median_seconds > 0 ? summary.model_bytes / timing.median_seconds : 0;
+}
+
+Result<Measurement> measure_kernel(const MeasurementRequest& request, Operands& operands, PeakMeter& peaks) {
+  const GemmDescription& whole = request.description;
+  Result<Plan> plan = Plan::make(whole, request.options);
+  if (!plan.ok()) return plan.status();
+  Measurement result;
+  result.description = whole;
+  result.accuracy = request.options.accuracy;
+  result.summary = plan.value().summary();
+  // Kept by name from here on: the planner might choose another kernel for fewer rows.
+  MeasurementRequest named = request;
+  named.options.kernel = result.summary.kernel;
+
+  operands.poison_output();
+  const Result<std::int64_t> rows = choose_rows(named, operands);
+  if (!rows.ok()) return rows.status();
+  result.timed_rows = rows.value();
+  const GemmDescription timed = first_rows(whole, result.timed_rows);
+  if (result.partial()) plan = Plan::make(timed, named.options);
+  if (!plan.ok()) return plan.status();
+
+  operands.poison_output();
+  Status status;
+  result.timing = measure::time_calls(
+      [&](std::int64_t i) { return (status = plan.value().run(operands.arguments(i))).ok(); }, request.limits);
+  if (!status.ok()) return status;
+  if (result.partial()) scale(result.timing, static_cast<double>(whole.m) / static_cast<double>(result.timed_rows));
+
+  const double operations = operation_count(whole.types, whole.m, whole.n, whole.k) *
+                            static_cast<double>(whole.batch_count);
+  if (result.timing.median_seconds > 0) result.operations_per_second = operations / result.timing.median_seconds;
+  if (const auto peak = peaks.peak(result.summary.backend, whole.types))
+    result.fraction_of_peak = result.operations_per_second / *peak;
+  result.error = verification::compare(timed, operands.arguments(0), nullptr, comparison_work);
+  return result;
+}
+
+Json row_json(const Measurement& m) {
+  const GemmDescription& d = m.description;
+  Json row = {{"kernel", m.summary.kernel},
+              {"backend", m.summary.backend},
+              {"type", to_string(d.types)},
+              {"accuracy", to_string(m.accuracy)},
+              {"m", d.m},
+              {"n", d.n},
+              {"k", d.k},
+              {"batch", d.batch_count},
+              {"threads", m.summary.threads},
+              {"median_seconds", m.timing.median_seconds},
+              {"min_seconds", m.timing.min_seconds},
+              {"first_call_seconds", m.timing.first_call_seconds},
+              {"spread", m.timing.spread},
+              {"runs", m.timing.runs},
+              {"gflops", m.operations_per_second * 1e-9}};
+  row["fraction_of_peak"] = m.fraction_of_peak ? Json(*m.fraction_of_peak) : Json(nullptr);
+  row["max_relative_error"] = m.error.max_relative_error;
+  row["error_over_bound"] = m.error.error_over_bound;
+  row["passed"] = m.error.passed;
+  if (!m.error.passed) row["failure"] = m.error.failure;
+  return row;
+}
+
+double expected_seconds(const MeasurementRequest& request) {
+  const Result<Plan> plan = Plan::make(request.description, request.options);
+  if (!plan.ok()) return 0;
+  double call = 0;
+  for (const Candidate& candidate : plan.value().summary().candidates)
+    if (candidate.chosen) call = candidate.cost_seconds;
+  // A partial call takes a third of the longest one, and probing about as much as a probe.
+  if (request.longest_call_seconds > 0 && call > request.longest_call_seconds) call = request.longest_call_seconds / 3;
+  const double timing = std::max(request.limits.total_seconds + request.limits.warm_up_seconds,
+                                 call * (request.limits.least_runs + 1));
+  const double comparing = std::min(work(request.description), comparison_work) * 4e-9;
+  return timing + probe_seconds + comparing;
+}
+
+void announce_cost(const char* what, double seconds) {
+  if (seconds >= 5) note("exactile: {} will take about {}", what, seconds_text(seconds));
+}
+
+}  // namespace exactile::program

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file One kernel on one product: how long, how far from the peak, how far from the exact result.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+
+#include "exactile/plan.hpp"
+#include "json.hpp"
+#include "measure/stopwatch.hpp"
+#include "operands.hpp"
+#include "verification/verification.hpp"
+
+namespace exactile::program {
+
+/// Peaks are measured once for each backend and type.
+class PeakMeter {
+ public:
+  explicit PeakMeter(int threads) : threads_(threads) {}
+  /// Operations per second; nothing where the backend cannot say.
+  [[nodiscard]] std::optional<double> peak(const std::string& backend, GemmTypes types);
+
+ private:
+  int threads_;
+  std::map<std::tuple<std::string, ElementType, ElementType>, std::optional<double>> peaks_;
+};
+
+struct MeasurementRequest {
+  GemmDescription description;
+  GemmOptions options;
+  measure::TimingLimits limits;
+  /// A call that would take longer is timed on part of its rows and its time multiplied; 0 never does so.
+  double longest_call_seconds = 0;
+};
+
+struct Measurement {
+  GemmDescription description;
+  Accuracy accuracy = Accuracy::standard;
+  PlanSummary summary;  ///< of the whole product, also where part of it was timed
+  measure::Timing timing;
+  std::int64_t timed_rows = 0;
+  double operations_per_second = 0;
+  std::optional<double> fraction_of_peak;
+  verification::ErrorReport error;
+
+  [[nodiscard]] bool partial() const { return timed_rows < description.m; }
+  /// Bytes of the kernel's traffic model over the time.
+  [[nodiscard]] double bytes_per_second() const;
+};
+
+/// Times the kernel and compares its result. A Status says that the planner refused or the run failed.
+[[nodiscard]] Result<Measurement> measure_kernel(const MeasurementRequest& request, Operands& operands,
+                                                 PeakMeter& peaks);
+
+/// The row that `bench --json` and `ladder --json` share.
+[[nodiscard]] Json row_json(const Measurement& measurement);
+
+/// About how long measure_kernel() will take, by the planner's estimate.
+[[nodiscard]] double expected_seconds(const MeasurementRequest& request);
+
+/// "what" on stderr where it takes long enough to make one wonder.
+void announce_cost(const char* what, double seconds);
+
+}  // namespace exactile::program
