@@ -111,6 +111,14 @@ Tally check_shapes(const KernelOfType& kernel) {
   for (const Shape& shape : {Shape{1, 777, 333}, Shape{777, 1, 333}, Shape{1, 2049, 129}, Shape{8, 515, 259},
                              Shape{515, 8, 259}, Shape{333, 777, 1}, Shape{2, 2, 2048}, Shape{35, 131, 600}})
     runner.run(shape);
+  // Large enough for several threads to be worth waking.
+  for (const Shape& shape : {Shape{203, 211, 223}, Shape{35, 601, 499}, Shape{3, 1801, 1600}}) {
+    for (const int threads : {2, 3, 7}) {
+      Case test = runner.make(shape);
+      test.options.threads = threads;
+      runner.run(test);
+    }
+  }
   return runner.tally();
 }
 

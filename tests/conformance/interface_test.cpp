@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// The public face: typed calls of every type, plans made once and run often, what a plan says of itself.
+#include <algorithm>
+#include <complex>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "conformance/support.hpp"
+
+namespace exactile::test {
+namespace {
+
+template <class In, class Out>
+void expect_typed_product() {
+  std::vector<In> a;
+  std::vector<In> b;
+  const auto value = [](int x) {
+    if constexpr (std::is_arithmetic_v<In>) {
+      return static_cast<In>(x);
+    } else {
+      return In(static_cast<float>(x));
+    }
+  };
+  for (int t = 0; t < 6; ++t) a.push_back(value(t - 2));
+  for (int t = 0; t < 12; ++t) b.push_back(value(t % 5 - 1));
+  std::vector<Out> c(8);
+  const Status status = gemm(MatrixView<const In>(a.data(), 2, 3), MatrixView<const In>(b.data(), 3, 4),
+                             MatrixView<Out>(c.data(), 2, 4), {.alpha = Accumulator<In>(2)});
+  ASSERT_TRUE(status.ok()) << status.message();
+  const verification::ErrorReport report =
+      verification::compare(contiguous({element_type_v<In>, element_type_v<Out>}, 2, 4, 3),
+                            {.a = a.data(), .b = b.data(), .c = c.data(), .alpha = 2}, nullptr);
+  EXPECT_TRUE(report.passed) << to_string(GemmTypes{element_type_v<In>, element_type_v<Out>}) << report.failure;
+}
+
+TEST(Interface, TypedCallsOfEveryType) {
+  expect_typed_product<double, double>();
+  expect_typed_product<float, float>();
+  expect_typed_product<Float16, Float16>();
+  expect_typed_product<Float16, float>();
+  expect_typed_product<BFloat16, BFloat16>();
+  expect_typed_product<BFloat16, float>();
+  expect_typed_product<Float8E4M3, float>();
+  expect_typed_product<Float8E4M3, BFloat16>();
+  expect_typed_product<Float8E5M2, float>();
+  expect_typed_product<Float8E5M2, BFloat16>();
+  expect_typed_product<std::int64_t, std::int64_t>();
+  expect_typed_product<std::int32_t, std::int32_t>();
+  expect_typed_product<std::int8_t, std::int32_t>();
+  expect_typed_product<std::complex<double>, std::complex<double>>();
+  expect_typed_product<std::complex<float>, std::complex<float>>();
+}
+
+TEST(Interface, IntegersWrap) {
+  constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+  const std::int64_t a[] = {largest, largest};
+  const std::int64_t b[] = {2, 3};
+  std::int64_t c = 5;
+  const GemmDescription d = contiguous({ElementType::i64, ElementType::i64}, 1, 1, 2);
+  ASSERT_TRUE(gemm(d, {.a = a, .b = b, .c = &c, .alpha = largest, .beta = largest}).ok());
+  // Modulo 2^64 largest is 2^63 - 1, its square 1: alpha * 5 * largest + 5 * largest = 5 + 5 * 2^63 - 5.
+  EXPECT_EQ(c, std::numeric_limits<std::int64_t>::min());
+}
+
+TEST(Interface, BytesOfLargestMagnitude) {
+  const std::vector<std::int8_t> a(200, -128);
+  std::int32_t c = 0;
+  const GemmDescription d = contiguous({ElementType::i8, ElementType::i32}, 1, 1, 200);
+  ASSERT_TRUE(gemm(d, {.a = a.data(), .b = a.data(), .c = &c}).ok());
+  EXPECT_EQ(c, 200 * 16384);
+}
+
+TEST(Interface, BatchesOfViews) {
+  std::vector<double> a(2 * 6, 1);
+  std::vector<double> b(6, 2);
+  std::vector<double> c(2 * 4, -1);
+  const MatrixView<double> one(a.data(), 2, 3);
+  const MatrixView<double> shared(b.data(), 3, 2);
+  const MatrixView<double> out(c.data(), 2, 2);
+  ASSERT_TRUE(gemm(BatchView<double>{one, 2, 6}, BatchView<double>{shared, 2, 0}, BatchView<double>{out, 2, 4}).ok());
+  EXPECT_EQ(c, std::vector<double>(8, 6.0));
+  double* a_pointers[] = {a.data() + 6, a.data()};
+  double* b_pointers[] = {b.data(), b.data()};
+  double* c_pointers[] = {c.data() + 4, c.data()};
+  ASSERT_TRUE(gemm(PointerBatchView<double>{one, 2, a_pointers}, PointerBatchView<double>{shared, 2, b_pointers},
+                   PointerBatchView<double>{out, 2, c_pointers}, {.alpha = 0.5, .beta = 1})
+                  .ok());
+  EXPECT_EQ(c, std::vector<double>(8, 9.0));
+}
+
+TEST(Interface, PlansRunOften) {
+  for (const KernelOfType& kernel : everything()) {
+    const GemmDescription d = contiguous(kernel.types, 9, 21, 34);
+    const Result<Plan> plan = Plan::make(d, {.kernel = kernel.kernel});
+    if (!plan.ok() && plan.status().code() == StatusCode::unsupported && !kernel.kernel.empty()) continue;
+    ASSERT_TRUE(plan.ok()) << plan.status().message();
+    EXPECT_EQ(plan.value().description(), d);
+    const Plan copy = plan.value();
+    for (std::uint64_t seed = 1; seed < 4; ++seed) {
+      Matrices matrices(d, seed);
+      ASSERT_TRUE(copy.run(matrices.arguments()).ok());
+      const verification::ErrorReport report = verification::compare(d, matrices.arguments(), nullptr);
+      EXPECT_TRUE(report.passed) << test_name(kernel) << ": " << report.failure;
+      const std::vector<std::byte> first = matrices.c();
+      matrices.clear_c();
+      ASSERT_TRUE(plan.value().run(matrices.arguments()).ok());
+      EXPECT_EQ(matrices.c(), first) << test_name(kernel);
+    }
+  }
+}
+
+TEST(Interface, PlansExplainThemselves) {
+  for (const GemmTypes types : all_gemm_types()) {
+    const Result<Plan> plan = Plan::make(contiguous(types, 100, 110, 120));
+    ASSERT_TRUE(plan.ok()) << to_string(types) << ": " << plan.status().message();
+    const PlanSummary summary = plan.value().summary();
+    const std::string text = plan.value().explain();
+    EXPECT_NE(text.find(summary.kernel), std::string::npos);
+    EXPECT_EQ(summary.accumulator, to_string(accumulator_type(types.input)));
+    EXPECT_GT(summary.operations, 0);
+    EXPECT_GT(summary.minimum_bytes, 0);
+    EXPECT_GE(summary.model_bytes, summary.minimum_bytes * 0.5);
+    EXPECT_LE(summary.workspace_bytes, (std::int64_t{32} << 20) * summary.threads);
+    ASSERT_EQ(summary.candidates.size(), kernels().size());
+    int chosen = 0;
+    for (const Candidate& candidate : summary.candidates) {
+      chosen += candidate.chosen ? 1 : 0;
+      EXPECT_FALSE(candidate.reason.empty()) << candidate.kernel;
+      EXPECT_NE(text.find(candidate.kernel), std::string::npos) << candidate.kernel;
+      EXPECT_EQ(candidate.chosen, candidate.kernel == summary.kernel);
+    }
+    EXPECT_EQ(chosen, 1);
+  }
+}
+
+TEST(Interface, ListsAreComplete) {
+  std::vector<std::string> names;
+  bool has_naive = false;
+  for (const KernelInfo& kernel : kernels()) {
+    EXPECT_EQ(std::count(names.begin(), names.end(), kernel.name), 0) << kernel.name;
+    names.push_back(kernel.name);
+    EXPECT_TRUE(kernel.role == "ladder" || kernel.role == "engine") << kernel.name << ": " << kernel.role;
+    EXPECT_FALSE(kernel.summary.empty());
+    EXPECT_FALSE(kernel.types.empty());
+    has_naive = has_naive || (kernel.name == "cpu_naive" && kernel.available);
+  }
+  EXPECT_TRUE(has_naive);
+  ASSERT_FALSE(devices().empty());
+  for (const DeviceInfo& device : devices()) EXPECT_EQ(device.available, device.reason.empty()) << device.name;
+}
+
+TEST(Interface, EveryTypeHasAnEngineKernelInEveryIsa) {
+  for (const GemmTypes types : all_gemm_types()) {
+    const Result<Plan> plan = Plan::make(contiguous(types, 50, 50, 50));
+    EXPECT_TRUE(plan.ok()) << to_string(types) << ": " << plan.status().message();
+  }
+}
+
+}  // namespace
+}  // namespace exactile::test
