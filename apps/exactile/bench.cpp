@@ -15,8 +15,8 @@
 namespace exactile::program {
 namespace {
 
-constexpr const char* footer = R"(
-Median, smallest time and spread (interquartile range over the median) of at least --runs calls after a warm-up; the
+constexpr const char* footer =
+    R"(Median, smallest time and spread (interquartile range over the median) of at least --runs calls after a warm-up; the
 first call apart. Where A, B or C is vector-like (m, n or k of 16 or less) the calls take turns on copies of the
 operands that together are four times the last cache, so that memory is timed and not the cache; --rotate says
 otherwise. Several --type and --kernel may be given; `--kernel all` takes every one that is available.
@@ -66,7 +66,8 @@ std::vector<std::string> kernels_for(const Options& options, GemmTypes types) {
 
 std::vector<MeasurementRequest> requests_for(const Options& options) {
   std::vector<MeasurementRequest> requests;
-  if (options.runs < 1 || options.runs > 1000000) fail(Exit::bad_usage, "--runs {}: expected 1 to 1000000", options.runs);
+  if (options.runs < 1 || options.runs > 1000000)
+    fail(Exit::bad_usage, "--runs {}: expected 1 to 1000000", options.runs);
   if (!(options.seconds >= 0)) fail(Exit::bad_usage, "--seconds {}: expected 0 or more", options.seconds);
   for (const std::string& type : options.types) {
     const GemmTypes types = parse_types(type);
@@ -154,9 +155,9 @@ Action add_bench(CLI::App& command) {
       ->type_name("NAME")
       ->delimiter(',');
   command.add_option("--fill", options->fill, "What A and B hold: normal (default), uniform, ...")->type_name("NAME");
-  command.add_option("--seed", options->seed, "Of the random numbers (default 1)")->type_name("S");
+  add_seed(command, options->seed);
   command.add_option("--seconds", options->seconds, "Time each kernel for this long (default 1)")->type_name("S");
-  command.add_option("--runs", options->runs, "At least this many timed calls (default 5)")->type_name("N");
+  add_integer(command, "--runs", options->runs, "At least this many timed calls (default 5)");
   command.add_option("--rotate", options->rotate, "Copies of the operands beyond the caches: auto, on, off")
       ->type_name("WHEN");
   command.add_flag("--json", options->json, "As JSON (exactile.bench/1)");

@@ -28,11 +28,11 @@ std::vector<std::pair<GemmTypes, double>> measured_peaks(const DeviceInfo& devic
 
 void print_device(const DeviceInfo& device, const Options& options) {
   print_result("{}: {}{}\n", bold(device.backend), device.name.empty() ? "no device" : device.name,
-        device.available ? "" : fmt::format(" (not available: {})", device.reason));
+               device.available ? "" : fmt::format(" (not available: {})", device.reason));
   for (const auto& [key, value] : device.properties) print_result("    {:<14} {}\n", key, value);
   for (const auto& [types, peak] : measured_peaks(device, options))
     print_result("    {:<14} {:.0f} GFLOP/s, measured on {} threads\n", "peak " + to_string(types), peak * 1e-9,
-          default_threads());
+                 default_threads());
 }
 
 Json device_json(const DeviceInfo& device, const Options& options) {

@@ -19,7 +19,9 @@ namespace {
 std::array<char, 4096> temporary_path;
 std::atomic<bool> temporary_exists = false;
 
-void say(std::string_view text) { [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size()); }
+void say(std::string_view text) {
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+}
 
 void remove_temporary() {
   if (temporary_exists.load(std::memory_order_acquire)) unlink(temporary_path.data());

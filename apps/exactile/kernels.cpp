@@ -27,15 +27,15 @@ std::vector<std::string> names_of(const std::vector<GemmTypes>& types) {
 std::vector<KernelInfo> wanted_kernels(const Options& options) {
   if (!options.backend.empty()) require_known_backend(options.backend);
   std::vector<KernelInfo> wanted = kernels();
-  std::erase_if(wanted, [&](const KernelInfo& kernel) {
-    return !options.backend.empty() && kernel.backend != options.backend;
-  });
+  std::erase_if(
+      wanted, [&](const KernelInfo& kernel) { return !options.backend.empty() && kernel.backend != options.backend; });
   return wanted;
 }
 
 void print_text(const std::vector<KernelInfo>& list) {
   for (const KernelInfo& kernel : list) {
-    print_result("{} ({}, {}{})\n", bold(kernel.name), kernel.backend, kernel.role, kernel.available ? "" : ", not available");
+    print_result("{} ({}, {}{})\n", bold(kernel.name), kernel.backend, kernel.role,
+                 kernel.available ? "" : ", not available");
     if (!kernel.summary.empty()) print_result("    {}\n", kernel.summary);
     print_result("    types: {}\n", fmt::join(names_of(kernel.types), ", "));
     if (!kernel.available) print_result("    not available: {}\n", kernel.reason);
@@ -63,7 +63,8 @@ Action add_kernels(CLI::App& command) {
   command.add_option("--backend", options->backend, "Kernels of this backend only")->type_name("NAME");
   command.add_flag("--json", options->json, "As JSON (exactile.kernels/1)");
   command.footer(
-      "\nIn the planner's order of preference. An `engine` kernel competes for every product; a `ladder` kernel shows one\n"
+      "In the planner's order of preference. An `engine` kernel competes for every product; a `ladder` kernel shows "
+      "one\n"
       "step on the way there and runs when it is asked for by name.");
   return [options] {
     const std::vector<KernelInfo> list = wanted_kernels(*options);

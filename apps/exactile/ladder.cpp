@@ -14,8 +14,8 @@
 namespace exactile::program {
 namespace {
 
-constexpr const char* footer = R"(
-Columns: time (median), speed-up over cpu_naive, GFLOP/s, fraction of the peak measured on this device, the bytes that
+constexpr const char* footer =
+    R"(Columns: time (median), speed-up over cpu_naive, GFLOP/s, fraction of the peak measured on this device, the bytes that
 the kernel's traffic model moves, how many times the least possible that is, the GB/s that this makes, and two
 figures against a result of higher precision: the largest relative error, and the error over its bound (1 is the most
 allowed). A kernel that would take longer than 3 s is timed on part of its rows; the table marks it with a *.
@@ -59,13 +59,14 @@ Exit run_ladder(const LadderOptions& options) {
                         .longest_call_seconds = longest_ladder_call_seconds});
     seconds += expected_seconds(requests.back());
   }
+  require_operand_memory(description);
   announce_cost("this ladder", seconds);
   Operands operands(description, parse_fill(options.fill), options.seed);
   PeakMeter peaks(wanted.threads);
   Progress progress;
   for (const MeasurementRequest& request : requests) {
-    progress.show(fmt::format("{} ({} of {})", request.options.kernel,
-                              report.rows.size() + report.skipped.size() + 1, requests.size()));
+    progress.show(fmt::format("{} ({} of {})", request.options.kernel, report.rows.size() + report.skipped.size() + 1,
+                              requests.size()));
     Result<Measurement> measured = measure_kernel(request, operands, peaks);
     if (measured.ok())
       report.rows.push_back(std::move(measured).value());
@@ -93,15 +94,15 @@ Exit run(const LadderOptions& options, bool sizes_given) {
 
 Action add_ladder(CLI::App& command) {
   const auto options = std::make_shared<LadderOptions>();
-  CLI::Option* const m = command.add_option("M", options->m, "Rows of A and C");
-  CLI::Option* const k = command.add_option("K", options->k, "Columns of A, rows of B");
-  CLI::Option* const n = command.add_option("N", options->n, "Columns of B and C");
+  CLI::Option* const m = add_integer(command, "M", options->m, "Rows of A and C");
+  CLI::Option* const k = add_integer(command, "K", options->k, "Columns of A, rows of B");
+  CLI::Option* const n = add_integer(command, "N", options->n, "Columns of B and C");
   m->needs(n);
   k->needs(n);
   command.add_option("--type", options->type, "Element type (default f32): " + type_names())->type_name("T");
   command.add_option("--fill", options->fill, "What A and B hold: normal (default), uniform, small_integers, ...")
       ->type_name("NAME");
-  command.add_option("--seed", options->seed, "Of the random numbers (default 1)")->type_name("S");
+  add_seed(command, options->seed);
   add_choice_options(command, options->choice);
   command.add_flag("--sweep", options->sweep, "The table of sizes instead of the table of kernels");
   command.add_option("--max", options->largest, "Largest m*k*n of the sweep (default 1e10)")->type_name("X");

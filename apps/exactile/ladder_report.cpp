@@ -79,8 +79,7 @@ void print_ladder_text(const LadderReport& report) {
                    row.description.m);
     if (!row.error.passed) print_result("{} FAILED: {}\n", row.summary.kernel, row.error.failure);
   }
-  for (const SkippedKernel& skipped : report.skipped)
-    note("not run: {}: {}", skipped.kernel, skipped.reason);
+  for (const SkippedKernel& skipped : report.skipped) note("not run: {}: {}", skipped.kernel, skipped.reason);
 }
 
 void print_ladder_json(const LadderReport& report) {

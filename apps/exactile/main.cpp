@@ -14,8 +14,8 @@
 namespace exactile::program {
 namespace {
 
-constexpr const char* footer = R"(
-Results go to stdout, notes and progress to stderr. `exactile COMMAND --help` says more of each command.
+constexpr const char* footer =
+    R"(Results go to stdout, notes and progress to stderr. `exactile COMMAND --help` says more of each command.
 Exit status: 0 done, 1 a check failed, 2 bad usage, 3 bad input file, 4 device or memory trouble.
 Environment: EXACTILE_NUM_THREADS, EXACTILE_MAX_ISA, NO_COLOR.
 
@@ -45,6 +45,12 @@ struct Command {
   Action action;
 };
 
+std::string command_names() {
+  std::string names;
+  for (const CommandEntry& entry : entries) names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.name);
+  return names;
+}
+
 int say_failure(const std::string& message, Exit exit_code) {
   write_note("exactile: " + message);
   return static_cast<int>(exit_code);
@@ -62,13 +68,14 @@ int run(int argc, char** argv) {
   CLI::App app("exactile: products of dense matrices, each within a stated error bound", "exactile");
   app.set_version_flag("--version", fmt::format("exactile {}", version()));
   app.footer(footer);
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);
   app.get_formatter()->column_width(34);
   std::vector<Command> commands;
   for (const CommandEntry& entry : entries) {
     CLI::App* const command = app.add_subcommand(entry.name, entry.summary);
     commands.push_back({command, entry.add(*command)});
   }
+  app.allow_extras();  // to say more about an unknown command than CLI11 would; the commands themselves take none
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -76,7 +83,11 @@ int run(int argc, char** argv) {
   }
   for (const Command& command : commands)
     if (command.app->parsed()) return static_cast<int>(command.action());
-  return static_cast<int>(Exit::bad_usage);
+  const std::vector<std::string> rest = app.remaining();
+  return say_failure(
+      fmt::format("{}; expected one of {}\nSee `exactile --help`.",
+                  rest.empty() ? "the command is missing" : rest.front() + ": is no command", command_names()),
+      Exit::bad_usage);
 }
 
 }  // namespace

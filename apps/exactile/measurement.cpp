@@ -102,8 +102,8 @@ Result<Measurement> measure_kernel(const MeasurementRequest& request, Operands& 
   if (!status.ok()) return status;
   if (result.partial()) scale(result.timing, static_cast<double>(whole.m) / static_cast<double>(result.timed_rows));
 
-  const double operations = operation_count(whole.types, whole.m, whole.n, whole.k) *
-                            static_cast<double>(whole.batch_count);
+  const double operations =
+      operation_count(whole.types, whole.m, whole.n, whole.k) * static_cast<double>(whole.batch_count);
   if (result.timing.median_seconds > 0) result.operations_per_second = operations / result.timing.median_seconds;
   if (const auto peak = peaks.peak(result.summary.backend, whole.types))
     result.fraction_of_peak = result.operations_per_second / *peak;
@@ -144,8 +144,8 @@ double expected_seconds(const MeasurementRequest& request) {
     if (candidate.chosen) call = candidate.cost_seconds;
   // A partial call takes a third of the longest one, and probing about as much as a probe.
   if (request.longest_call_seconds > 0 && call > request.longest_call_seconds) call = request.longest_call_seconds / 3;
-  const double timing = std::max(request.limits.total_seconds + request.limits.warm_up_seconds,
-                                 call * (request.limits.least_runs + 1));
+  const double timing =
+      std::max(request.limits.total_seconds + request.limits.warm_up_seconds, call * (request.limits.least_runs + 1));
   const double comparing = std::min(work(request.description), comparison_work) * 4e-9;
   return timing + probe_seconds + comparing;
 }

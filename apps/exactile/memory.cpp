@@ -60,8 +60,8 @@ std::int64_t available_memory() {
 void require_memory(std::int64_t bytes, const std::string& purpose) {
   const std::int64_t available = available_memory();
   if (bytes > available)
-    fail(Exit::trouble, "{} would take {} of memory; {} are available", purpose,
-         bytes_text(static_cast<double>(bytes)), bytes_text(static_cast<double>(available)));
+    fail(Exit::trouble, "{} would take {} of memory; {} are available", purpose, bytes_text(static_cast<double>(bytes)),
+         bytes_text(static_cast<double>(available)));
 }
 
 Mapping::Mapping(Mapping&& other) noexcept

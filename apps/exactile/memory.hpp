@@ -11,7 +11,8 @@ namespace exactile::program {
 /// Bytes that can be had without swapping: what the kernel says is available, or less where a cgroup limits it.
 [[nodiscard]] std::int64_t available_memory();
 
-/// Fails (trouble) when `bytes` more would not fit: better said now than by the kernel's killer in the middle of the work.
+/// Fails (trouble) when `bytes` more would not fit: better said now than by the kernel's killer in the middle of the
+/// work.
 void require_memory(std::int64_t bytes, const std::string& purpose);
 
 /// A private mapping of memory or of a file: page-aligned, and gone with the object.

@@ -18,8 +18,8 @@
 namespace exactile::program {
 namespace {
 
-constexpr const char* footer = R"(
-Reads .npy versions 1 to 3, C or Fortran order, of f2 f4 f8 i1 i4 i8 c8 c16 (i1 products are i4). Arrays of more than
+constexpr const char* footer =
+    R"(Reads .npy versions 1 to 3, C or Fortran order, of f2 f4 f8 i1 i4 i8 c8 c16 (i1 products are i4). Arrays of more than
 two dimensions are batches and broadcast as numpy.matmul does; nothing is copied. The output is computed under a
 temporary name beside its place and renamed when it is done (and verified, with --verify); on any failure nothing is
 left. It is not forced to the disk: call sync(1) if it must survive a power cut.
@@ -88,14 +88,14 @@ std::optional<NpyInput> open_start_value(const Options& options, Scalar beta, Ge
 
 void verify_call(const GemmDescription& description, const GemmArguments& arguments, const void* c_before,
                  verification::ErrorReport& total) {
-  for (const verification::ErrorReport& report :
-       {verification::compare(description, arguments, c_before),
-        verification::residual(description, arguments, c_before, 1)}) {
-    total.max_relative_error = std::max(total.max_relative_error, report.max_relative_error);
-    total.error_over_bound = std::max(total.error_over_bound, report.error_over_bound);
-    total.rows_checked += report.rows_checked;
-    if (total.passed && !report.passed) total.failure = report.failure;
-    total.passed = total.passed && report.passed;
+  const verification::ErrorReport compared = verification::compare(description, arguments, c_before);
+  const verification::ErrorReport residual = verification::residual(description, arguments, c_before, 1);
+  total.rows_checked += compared.rows_checked;
+  for (const verification::ErrorReport* report : {&compared, &residual}) {
+    total.max_relative_error = std::max(total.max_relative_error, report->max_relative_error);
+    total.error_over_bound = std::max(total.error_over_bound, report->error_over_bound);
+    if (total.passed && !report->passed) total.failure = report->failure;
+    total.passed = total.passed && report->passed;
   }
 }
 
@@ -187,12 +187,12 @@ class Multiplication {
 
 Action add_multiply(CLI::App& command) {
   const auto options = std::make_shared<Options>();
-  command.add_option("A", options->a, "Left operand, an .npy file")->required()->type_name("A.npy");
-  command.add_option("B", options->b, "Right operand, an .npy file")->required()->type_name("B.npy");
-  command.add_option("-o,--output", options->output, "Where the product goes")->required()->type_name("C.npy");
+  command.add_option("A", options->a, "Left operand, an .npy file")->required()->type_name("FILE");
+  command.add_option("B", options->b, "Right operand, an .npy file")->required()->type_name("FILE");
+  command.add_option("-o,--output", options->output, "Where the product goes")->required()->type_name("FILE");
   command.add_option("--alpha", options->alpha.text, "Factor of A*B (default 1; complex as 1+2j)")->type_name("X");
   command.add_option("--beta", options->beta.text, "Factor of C0 (default 0)")->type_name("Y");
-  command.add_option("--c", options->c, "C0: the result is alpha*A*B + beta*C0")->type_name("C0.npy");
+  command.add_option("--c", options->c, "C0: the result is alpha*A*B + beta*C0")->type_name("FILE");
   command.add_flag("--transpose-a", options->transpose_a, "Swap the last two dimensions of A; nothing is moved");
   command.add_flag("--transpose-b", options->transpose_b, "Swap the last two dimensions of B; nothing is moved");
   command.add_option("--out-type", options->out_type, "Type of the result, e.g. f32 for a product of f16")

@@ -33,12 +33,12 @@ Json array_json(const ArrayReport& array) {
 void print_multiply_text(const MultiplyReport& report) {
   print_result("{} = {} * {}\n", array_text(report.c), array_text(report.a), array_text(report.b));
   print_result("{} on {} thread{}: product {} ({} GFLOP/s), read {}, write {}\n", report.summary.kernel,
-        report.summary.threads, report.summary.threads == 1 ? "" : "s", seconds_text(report.product_seconds),
-        number_text(gflops(report)), seconds_text(report.read_seconds), seconds_text(report.write_seconds));
+               report.summary.threads, report.summary.threads == 1 ? "" : "s", seconds_text(report.product_seconds),
+               number_text(gflops(report)), seconds_text(report.read_seconds), seconds_text(report.write_seconds));
   if (report.error)
-    print_result("verified on {} rows and with random vectors: largest relative error {}, {} of the bound\n",
-          report.error->rows_checked, error_text(report.error->max_relative_error),
-          number_text(report.error->error_over_bound));
+    print_result("verified on {} of {} rows and with random vectors: largest relative error {}, {} of the bound\n",
+                 report.error->rows_checked, report.description.m * report.description.batch_count,
+                 error_text(report.error->max_relative_error), number_text(report.error->error_over_bound));
 }
 
 void print_multiply_json(const MultiplyReport& report) {
@@ -58,9 +58,8 @@ void print_multiply_json(const MultiplyReport& report) {
   json["backend"] = report.summary.backend;
   json["accuracy"] = to_string(report.accuracy);
   json["threads"] = report.summary.threads;
-  json["seconds"] = {{"read", report.read_seconds},
-                     {"product", report.product_seconds},
-                     {"write", report.write_seconds}};
+  json["seconds"] = {
+      {"read", report.read_seconds}, {"product", report.product_seconds}, {"write", report.write_seconds}};
   json["gflops"] = gflops(report);
   json["verified"] = report.error.has_value();
   if (report.error) {

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "failure.hpp"
@@ -45,12 +45,16 @@ ElementType element_type(std::string_view descr) {
   const std::string_view kind = ordered ? descr.substr(1) : descr;
   if (kind.empty()) throw HeaderError("the header's descr is empty");
   switch (kind[0]) {
-    case 'O': throw HeaderError("it holds Python objects; expected numbers");
+    case 'O':
+      throw HeaderError("it holds Python objects; expected numbers");
     case 'S':
     case 'U':
-    case 'a': throw HeaderError(fmt::format("it holds strings ('{}'); expected numbers", descr));
-    case 'V': throw HeaderError(fmt::format("it holds raw or structured data ('{}'); expected numbers", descr));
-    default: break;
+    case 'a':
+      throw HeaderError(fmt::format("it holds strings ('{}'); expected numbers", descr));
+    case 'V':
+      throw HeaderError(fmt::format("it holds raw or structured data ('{}'); expected numbers", descr));
+    default:
+      break;
   }
   for (const StoredType& stored : stored_types) {
     if (stored.descr != kind) continue;
@@ -58,8 +62,8 @@ ElementType element_type(std::string_view descr) {
       throw HeaderError(fmt::format("its numbers are big-endian ('{}'); expected '<{}'", descr, kind));
     return stored.type;
   }
-  throw HeaderError(fmt::format("its type '{}' is none that is multiplied; expected one of f2 f4 f8 i1 i4 i8 c8 c16",
-                                descr));
+  throw HeaderError(
+      fmt::format("its type '{}' is none that is multiplied; expected one of f2 f4 f8 i1 i4 i8 c8 c16", descr));
 }
 
 /// The text of the dict, and in `data_offset` where the elements begin.
@@ -72,8 +76,8 @@ std::string_view header_text(std::span<const std::byte> file, std::int64_t& data
   if (file.size() < magic.size() + 4) throw HeaderError("the file is truncated: it ends inside the header");
   const auto version = std::to_integer<int>(file[6]);
   if (version < 1 || version > 3 || file[7] != std::byte{0})
-    throw HeaderError(fmt::format("its .npy version is {}.{}; expected 1.0, 2.0 or 3.0", version,
-                                  std::to_integer<int>(file[7])));
+    throw HeaderError(
+        fmt::format("its .npy version is {}.{}; expected 1.0, 2.0 or 3.0", version, std::to_integer<int>(file[7])));
   const std::size_t length_bytes = version == 1 ? 2 : 4;
   const std::size_t text_offset = magic.size() + 2 + length_bytes;
   if (file.size() < text_offset) throw HeaderError("the file is truncated: it ends inside the header");

@@ -64,7 +64,8 @@ void NpyInput::copy_to_aligned_memory(int descriptor) {
     const ssize_t count = pread(descriptor, memory.data() + done, static_cast<std::size_t>(header_.data_bytes - done),
                                 header_.data_offset + done);
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) fail(Exit::bad_input, "{}: cannot be read: {}", path_, count < 0 ? std::strerror(errno) : "it shrank");
+    if (count <= 0)
+      fail(Exit::bad_input, "{}: cannot be read: {}", path_, count < 0 ? std::strerror(errno) : "it shrank");
     done += count;
   }
   mapping_ = std::move(memory);

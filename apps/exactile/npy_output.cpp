@@ -35,11 +35,11 @@ void refuse_bad_target(const std::string& path, std::span<const NpyInput* const>
   if (stat(path.c_str(), &status) != 0) return;
   if (S_ISDIR(status.st_mode)) fail(Exit::bad_usage, "--output {}: is a folder; expected the name of a file", path);
   if (!S_ISREG(status.st_mode))
-    fail(Exit::bad_usage, "--output {}: exists and is not a regular file; expected a name that is free or a file", path);
+    fail(Exit::bad_usage, "--output {}: exists and is not a regular file; expected a name that is free or a file",
+         path);
   for (const NpyInput* input : inputs)
     if (input->is_file(status.st_dev, status.st_ino))
-      fail(Exit::bad_usage, "--output {}: is the same file as the input {}; expected another one", path,
-           input->path());
+      fail(Exit::bad_usage, "--output {}: is the same file as the input {}; expected another one", path, input->path());
 }
 
 std::filesystem::path folder_of(const std::filesystem::path& file) {
@@ -102,7 +102,8 @@ void NpyOutput::allocate(ElementType type, const std::vector<std::int64_t>& shap
   const std::string header = format_npy_header(type, shape);
   data_offset_ = static_cast<std::int64_t>(header.size());
   std::int64_t elements = 1;
-  for (const std::int64_t extent : shape) elements = product_of_sizes(elements, extent, "the result's number of elements");
+  for (const std::int64_t extent : shape)
+    elements = product_of_sizes(elements, extent, "the result's number of elements");
   const std::int64_t bytes = product_of_sizes(elements, size_in_bytes(type), "the result's size in bytes");
   std::int64_t total = 0;
   if (__builtin_add_overflow(bytes, data_offset_, &total)) fail_for_space(path_, bytes, "no file is that long");

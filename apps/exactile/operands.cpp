@@ -13,8 +13,8 @@ namespace {
 constexpr std::int64_t alignment = 4096;
 
 std::int64_t matrix_bytes(std::int64_t rows, std::int64_t columns, std::int64_t count, ElementType type) {
-  const std::int64_t elements = product_of_sizes(product_of_sizes(rows, columns, "rows * columns"), count,
-                                                 "rows * columns * batch");
+  const std::int64_t elements =
+      product_of_sizes(product_of_sizes(rows, columns, "rows * columns"), count, "rows * columns * batch");
   const std::int64_t bytes = product_of_sizes(elements, size_in_bytes(type), "the size in bytes");
   const std::int64_t blocks = bytes / alignment + 1;
   return product_of_sizes(blocks, alignment, "the size in bytes");
@@ -40,13 +40,17 @@ std::int64_t operand_bytes(const GemmDescription& d) {
                       matrix_bytes(d.m, d.n, d.batch_count, d.types.output));
 }
 
+void require_operand_memory(const GemmDescription& d, std::int64_t copies) {
+  require_memory(product_of_sizes(operand_bytes(d), copies, "operand bytes * copies"),
+                 fmt::format("m = {}, n = {}, k = {}, batch = {}: the operands", d.m, d.n, d.k, d.batch_count));
+}
+
 Operands::Operands(const GemmDescription& d, verification::Fill fill, std::uint64_t seed, std::int64_t copies)
     : copies_(copies),
       a_bytes_(matrix_bytes(d.m, d.k, d.batch_count, d.types.input)),
       b_bytes_(matrix_bytes(d.k, d.n, d.batch_count, d.types.input)),
       c_bytes_(matrix_bytes(d.m, d.n, d.batch_count, d.types.output)) {
-  require_memory(product_of_sizes(operand_bytes(d), copies, "operand bytes * copies"),
-                 fmt::format("m = {}, n = {}, k = {}, batch = {}: the operands", d.m, d.n, d.k, d.batch_count));
+  require_operand_memory(d, copies);
   a_ = Mapping::memory(a_bytes_ * copies);
   b_ = Mapping::memory(b_bytes_ * copies);
   c_ = Mapping::memory(c_bytes_ * copies);

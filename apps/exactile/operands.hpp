@@ -32,6 +32,9 @@ class Operands {
   Mapping c_;
 };
 
+/// Fails (trouble) where that many copies would not fit in the memory.
+void require_operand_memory(const GemmDescription& description, std::int64_t copies = 1);
+
 /// Bytes of one copy of A, B and C as describe() lays them out; fails (bad usage) where they do not fit in 64 bits.
 [[nodiscard]] std::int64_t operand_bytes(const GemmDescription& description);
 

@@ -5,6 +5,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
+#include <vector>
 
 #include "exactile/devices.hpp"
 #include "failure.hpp"
@@ -19,22 +21,45 @@ void require_size(const char* name, std::int64_t value) {
   if (value < 0) fail(Exit::bad_usage, "{} = {}: is negative; expected a size of 0 or more", name, value);
 }
 
-constexpr verification::Fill all_fills[] = {
-    verification::Fill::normal,     verification::Fill::uniform,    verification::Fill::small_integers,
-    verification::Fill::wide_range, verification::Fill::cancelling, verification::Fill::special_values};
+template <class T>
+T decimal(const std::string& name, const std::string& text) {
+  T value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range) fail(Exit::bad_usage, "{} {}: does not fit in 64 bits", name, text);
+  if (error != std::errc() || end != text.data() + text.size())
+    fail(Exit::bad_usage, "{} {}: is not a whole number", name, text);
+  return value;
+}
+
+constexpr verification::Fill all_fills[] = {verification::Fill::normal,         verification::Fill::uniform,
+                                            verification::Fill::small_integers, verification::Fill::wide_range,
+                                            verification::Fill::cancelling,     verification::Fill::special_values};
 
 }  // namespace
+
+CLI::Option* add_integer(CLI::App& app, const std::string& name, std::int64_t& value, const std::string& help) {
+  return app
+      .add_option_function<std::string>(
+          name, [name, &value](const std::string& text) { value = decimal<std::int64_t>(name, text); }, help)
+      ->type_name("N");
+}
+
+CLI::Option* add_seed(CLI::App& app, std::uint64_t& value) {
+  return app
+      .add_option_function<std::string>(
+          "--seed", [&value](const std::string& text) { value = decimal<std::uint64_t>("--seed", text); },
+          "Of the random numbers (default 1)")
+      ->type_name("N");
+}
 
 void add_choice_options(CLI::App& app, ChoiceOptions& options) {
   app.add_option("--backend", options.backend, "Compute on this backend only; `exactile devices` lists them")
       ->type_name("NAME");
   app.add_option("--kernel", options.kernel, "Run this kernel; `exactile kernels` lists them")->type_name("NAME");
-  app.add_option("--accuracy", options.accuracy,
-                 "reduced, standard (default), compensated or correctly_rounded")
+  app.add_option("--accuracy", options.accuracy, "reduced, standard (default), compensated or correctly_rounded")
       ->type_name("NAME");
-  app.add_option("--threads", options.threads,
-                 "Most threads to use (default: EXACTILE_NUM_THREADS, OMP_NUM_THREADS, or what the machine allows)")
-      ->type_name("N");
+  add_integer(app, "--threads", options.threads,
+              "Most threads to use (default: EXACTILE_NUM_THREADS, OMP_NUM_THREADS, or what the machine allows)");
 }
 
 GemmOptions gemm_options(const ChoiceOptions& options) {
@@ -53,10 +78,10 @@ GemmOptions gemm_options(const ChoiceOptions& options) {
 }
 
 void add_size_options(CLI::App& app, SizeOptions& options, bool required) {
-  app.add_option("--m", options.m, "Rows of A and C")->type_name("N")->required(required);
-  app.add_option("--n", options.n, "Columns of B and C")->type_name("N")->required(required);
-  app.add_option("--k", options.k, "Columns of A, rows of B")->type_name("N")->required(required);
-  app.add_option("--batch", options.batch, "Number of products in one call (default 1)")->type_name("N");
+  add_integer(app, "--m", options.m, "Rows of A and C")->required(required);
+  add_integer(app, "--n", options.n, "Columns of B and C")->required(required);
+  add_integer(app, "--k", options.k, "Columns of A, rows of B")->required(required);
+  add_integer(app, "--batch", options.batch, "Number of products in one call (default 1)");
   app.add_flag("--transpose-a", options.transpose_a, "A is stored transposed, as K x M");
   app.add_flag("--transpose-b", options.transpose_b, "B is stored transposed, as N x K");
 }

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "exactile/plan.hpp"
 #include "exactile/types.hpp"
@@ -13,9 +12,15 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace exactile::program {
+
+/// An option that takes a decimal integer and refuses what does not fit (CLI11 would clip it, and read 010 as 8).
+CLI::Option* add_integer(CLI::App& app, const std::string& name, std::int64_t& value, const std::string& help);
+/// --seed, any 64-bit number.
+CLI::Option* add_seed(CLI::App& app, std::uint64_t& value);
 
 /// Backend, kernel, accuracy, threads.
 struct ChoiceOptions {

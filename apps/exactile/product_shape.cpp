@@ -58,8 +58,7 @@ std::vector<std::int64_t> broadcast(const ArrayLayout& a, const ArrayLayout& b, 
 ProductShape match_shapes(ArrayLayout a, ArrayLayout b, bool transpose_a, bool transpose_b) {
   refuse_scalar(a);
   refuse_scalar(b);
-  const std::string shapes =
-      fmt::format("{} {} and {} {}", a.name, shape_text(a.shape), b.name, shape_text(b.shape));
+  const std::string shapes = fmt::format("{} {} and {} {}", a.name, shape_text(a.shape), b.name, shape_text(b.shape));
   if (transpose_a) transpose(a, "--transpose-a");
   if (transpose_b) transpose(b, "--transpose-b");
   const bool a_is_vector = a.shape.size() == 1;
@@ -98,8 +97,10 @@ std::optional<std::int64_t> single_stride(const std::vector<std::int64_t>& batch
   std::int64_t expected = 0;
   for (std::size_t i = batch.size(); i-- > 0;) {
     if (batch[i] == 1) continue;
-    if (!first) first = batch_strides[i];
-    else if (batch_strides[i] != expected) return std::nullopt;
+    if (!first)
+      first = batch_strides[i];
+    else if (batch_strides[i] != expected)
+      return std::nullopt;
     expected = batch_strides[i] * batch[i];
   }
   return first.value_or(0);

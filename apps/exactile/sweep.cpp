@@ -37,9 +37,9 @@ MeasurementRequest request_for(const LadderOptions& options, std::int64_t edge, 
   return request;
 }
 
-std::string line(const std::string& product, const std::string& size, const std::string& naive,
-                 const std::string& best, const std::string& ratio, const std::string& rate, const std::string& peak,
-                 const std::string& bound, const std::string& kernel) {
+std::string line(const std::string& product, const std::string& size, const std::string& naive, const std::string& best,
+                 const std::string& ratio, const std::string& rate, const std::string& peak, const std::string& bound,
+                 const std::string& kernel) {
   return fmt::format("{:<8} {:>8} {:>10} {:>10} {:>9} {:>9} {:>8} {:>8}  {}\n", product, size, naive, best, ratio, rate,
                      peak, bound, kernel);
 }
@@ -70,6 +70,7 @@ Exit run_sweep(const LadderOptions& options) {
   double seconds = 0;
   for (const std::int64_t edge : edges)
     for (const bool base : {true, false}) seconds += expected_seconds(request_for(options, edge, base));
+  require_operand_memory(request_for(options, edges.back(), true).description);
   announce_cost("this sweep", seconds);
 
   LadderReport report{.rows = {}, .skipped = {}, .fill = options.fill, .threads = gemm_options(options.choice).threads};

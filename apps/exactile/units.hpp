@@ -8,11 +8,11 @@
 
 namespace exactile::program {
 
-[[nodiscard]] std::string seconds_text(double seconds);  ///< "1.23 ms"
-[[nodiscard]] std::string bytes_text(double bytes);      ///< "67.1 MB"
-[[nodiscard]] std::string number_text(double value);     ///< "12.3", "1230"; three significant digits at least
-[[nodiscard]] std::string error_text(double value);      ///< "3.1e-07", "0"
-[[nodiscard]] std::string percent_text(double fraction); ///< "93.1 %"
+[[nodiscard]] std::string seconds_text(double seconds);   ///< "1.23 ms"
+[[nodiscard]] std::string bytes_text(double bytes);       ///< "67.1 MB"
+[[nodiscard]] std::string number_text(double value);      ///< "12.3", "1230"; three significant digits at least
+[[nodiscard]] std::string error_text(double value);       ///< "3.1e-07", "0"
+[[nodiscard]] std::string percent_text(double fraction);  ///< "93.1 %"
 /// "(4096, 4096)", as NumPy prints it.
 [[nodiscard]] std::string shape_text(const std::vector<std::int64_t>& shape);
 

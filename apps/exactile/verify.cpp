@@ -15,8 +15,8 @@
 namespace exactile::program {
 namespace {
 
-constexpr const char* footer = R"(
-Every product goes through three oracles: exact comparison on small integers, comparison against a result of higher
+constexpr const char* footer =
+    R"(Every product goes through three oracles: exact comparison on small integers, comparison against a result of higher
 precision within a bound computed from the unit roundoff, K and |A||B|, and random vectors (Freivalds). The operands
 lie between guarded pages and C is full of NaN before each run. What is not named is run for all there is: kernels,
 types, fills, and without sizes one of each class of shapes. A failure prints the line that runs it again.
@@ -42,11 +42,10 @@ struct Options {
 
 /// One of each class: a single element, an edge on every side of the usual tiles, primes, vector-like, deep-thin,
 /// shallow-wide, and one past the cache blocks.
-constexpr SizeOptions default_sizes[] = {{.m = 1, .n = 1, .k = 1},      {.m = 17, .n = 33, .k = 9},
-                                         {.m = 64, .n = 64, .k = 64},   {.m = 101, .n = 103, .k = 107},
-                                         {.m = 1, .n = 200, .k = 300},  {.m = 200, .n = 1, .k = 300},
-                                         {.m = 5, .n = 7, .k = 2000},   {.m = 200, .n = 210, .k = 3},
-                                         {.m = 150, .n = 140, .k = 520}};
+constexpr SizeOptions default_sizes[] = {
+    {.m = 1, .n = 1, .k = 1},       {.m = 17, .n = 33, .k = 9},   {.m = 64, .n = 64, .k = 64},
+    {.m = 101, .n = 103, .k = 107}, {.m = 1, .n = 200, .k = 300}, {.m = 200, .n = 1, .k = 300},
+    {.m = 5, .n = 7, .k = 2000},    {.m = 200, .n = 210, .k = 3}, {.m = 150, .n = 140, .k = 520}};
 
 std::optional<std::int64_t> integer(std::string_view text) {
   std::int64_t value = 0;
@@ -89,8 +88,7 @@ GemmDescription description_for(const Options& options, const SizeOptions& sizes
   apply_layout("--layout-b", options.layout_b, d.b);
   apply_layout("--layout-c", options.layout_c, d.c);
   d.bias = parse_word("--bias", options.bias, {Bias::none, Bias::per_row, Bias::per_column});
-  d.activation =
-      parse_word("--activation", options.activation, {Activation::none, Activation::relu, Activation::gelu});
+  d.activation = parse_word("--activation", options.activation, {Activation::none, Activation::relu, Activation::gelu});
   return d;
 }
 
@@ -210,10 +208,11 @@ Action add_verify(CLI::App& command) {
     for (CLI::Option* const other : sizes)
       if (one != other) one->needs(other);
   command.add_option("--type", options->type, "Element type (default: all): " + type_names())->type_name("T");
-  command.add_option("--fill", options->fill,
-                     "normal, uniform, small_integers, wide_range, cancelling or special_values (default: all)")
+  command
+      .add_option("--fill", options->fill,
+                  "normal, uniform, small_integers, wide_range, cancelling or special_values (default: all)")
       ->type_name("NAME");
-  command.add_option("--seed", options->seed, "Of the random numbers (default 1)")->type_name("S");
+  add_seed(command, options->seed);
   command.add_option("--alpha", options->alpha.text, "Factor of A*B (default 1)")->type_name("X");
   command.add_option("--beta", options->beta.text, "Factor of C (default 0)")->type_name("Y");
   command.add_option("--layout-a", options->layout_a, "Strides of A: ROW,COLUMN[,BATCH]")->type_name("R,C[,B]");
