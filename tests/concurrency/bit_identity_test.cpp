@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bits of an element depend neither on the number of threads nor on which rows and products share a call.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
+#include "support/check_case.hpp"
+#include "support/matrices.hpp"
+
+namespace exactile::test {
+namespace {
+
+constexpr GemmTypes f32{ElementType::f32, ElementType::f32};
+constexpr GemmTypes f64{ElementType::f64, ElementType::f64};
+
+bool is_tuned(GemmTypes types) { return types == f32 || types == f64; }
+
+/// C of the product on so many threads; empty where the kernel refuses.
+std::vector<std::byte> product(const GemmDescription& d, Matrices& matrices, const KernelOfType& kernel, int threads) {
+  matrices.clear_c();
+  const Status status = gemm(d, matrices.arguments(), {.kernel = kernel.kernel, .threads = threads});
+  if (status.code() == StatusCode::unsupported && !kernel.kernel.empty()) return {};
+  EXPECT_TRUE(status.ok()) << status.message();
+  return matrices.c();
+}
+
+void expect_same_on_all_thread_counts(const GemmDescription& d, Matrices& matrices, const KernelOfType& kernel) {
+  const std::vector<std::byte> one = product(d, matrices, kernel, 1);
+  if (one.empty()) return;
+  const verification::ErrorReport report = verification::compare(d, matrices.arguments(), nullptr, 3e6);
+  EXPECT_TRUE(report.passed) << test_name(kernel) << ": " << report.failure;
+  for (const int threads : {2, 3, 4, 7, 16})
+    EXPECT_EQ(product(d, matrices, kernel, threads) == one, true)
+        << test_name(kernel) << " " << d.m << " x " << d.n << " x " << d.k << " times " << d.batch_count << " on "
+        << threads << " threads";
+}
+
+/// Most have 2^23 terms and more, so that several threads are worth waking.
+std::vector<GemmDescription> shapes_for_threads(GemmTypes types) {
+  std::vector<GemmDescription> shapes{contiguous(types, 257, 251, 263)};
+  if (!is_tuned(types)) return shapes;
+  for (const auto& [m, n, k] :
+       {std::tuple{35, 1000, 600}, {1000, 40, 450}, {7, 3000, 900}, {3000, 7, 900}, {64, 64, 8192}, {1, 3000, 4100},
+        {4100, 1, 3000}, {2, 2, 2100000}, {3001, 2999, 2}, {500, 500, 500}, {13, 14, 100001}})
+    shapes.push_back(contiguous(types, m, n, k));
+  shapes.push_back(contiguous(types, 209, 210, 211, 4));
+  shapes.push_back(contiguous(types, 9, 9, 9, 5000));
+  shapes.push_back(contiguous(types, 0, 9, 9));
+  return shapes;
+}
+
+TEST(BitIdentity, AnyNumberOfThreads) {
+  for (const GemmTypes types : all_gemm_types()) {
+    std::vector<KernelOfType> kernels{{"", types}};
+    for (const KernelOfType& kernel : available_kernels())
+      if (kernel.types == types && kernel.kernel != "cpu_naive") kernels.push_back(kernel);  // naive: one thread
+    for (const GemmDescription& d : shapes_for_threads(types)) {
+      Matrices matrices(d, 11, verification::Fill::uniform);
+      for (const KernelOfType& kernel : kernels) expect_same_on_all_thread_counts(d, matrices, kernel);
+    }
+  }
+}
+
+/// A machine may grant fewer threads than asked for; more must be no trouble.
+TEST(BitIdentity, VeryManyThreads) {
+  const GemmDescription d = contiguous(f32, 500, 500, 500);
+  Matrices matrices(d, 12);
+  const KernelOfType planner{"", f32};
+  const std::vector<std::byte> one = product(d, matrices, planner, 1);
+  for (const int threads : {64, 1000, 1 << 30}) EXPECT_TRUE(product(d, matrices, planner, threads) == one) << threads;
+}
+
+/// Row i of A[0:m] * B for every m up to the full height: the same bits whatever the company, so also across the
+/// kernels between which the planner changes as m grows.
+void expect_rows_independent_of_company(const KernelOfType& kernel, std::int64_t most_rows, std::int64_t n,
+                                        std::int64_t k) {
+  const GemmDescription full = contiguous(kernel.types, most_rows, n, k);
+  Matrices matrices(full, 13);
+  if (product(full, matrices, kernel, 1).empty()) return;
+  const Matrices reference = matrices;
+  for (std::int64_t m = 1; m <= most_rows; ++m) {
+    GemmDescription d = full;
+    d.m = m;
+    matrices.clear_c();
+    const Status status = gemm(d, matrices.arguments(), {.kernel = kernel.kernel});
+    if (status.code() == StatusCode::unsupported) continue;
+    ASSERT_TRUE(status.ok()) << status.message();
+    ASSERT_EQ(matrices.c_rows(0, m) == reference.c_rows(0, m), true)
+        << test_name(kernel) << ": " << n << " columns, k = " << k << ": the first " << m << " rows of " << most_rows;
+  }
+}
+
+TEST(BitIdentity, RowsDoNotDependOnTheirCompany) {
+  std::vector<KernelOfType> kernels = planner_for_all_types();
+  for (const KernelOfType& kernel : available_kernels()) kernels.push_back(kernel);
+  for (const KernelOfType& kernel : kernels) {
+    expect_rows_independent_of_company(kernel, 40, 37, 300);
+    if (!is_tuned(kernel.types) || kernel.kernel == "cpu_naive") continue;
+    expect_rows_independent_of_company(kernel, 37, 130, 700);
+    expect_rows_independent_of_company(kernel, 26, 1, 1500);
+    expect_rows_independent_of_company(kernel, 26, 515, 1025);
+    expect_rows_independent_of_company(kernel, 20, 9, 30);
+  }
+}
+
+TEST(BitIdentity, BigAndSmallHeights) {
+  for (const GemmTypes types : {f32, f64}) {
+    const GemmDescription full = contiguous(types, 700, 300, 400);
+    Matrices matrices(full, 14);
+    ASSERT_FALSE(product(full, matrices, {"", types}, 0).empty());
+    const Matrices reference = matrices;
+    for (const std::int64_t m : {1, 2, 7, 12, 13, 60, 200, 699}) {
+      GemmDescription d = full;
+      d.m = m;
+      matrices.clear_c();
+      ASSERT_TRUE(gemm(d, matrices.arguments()).ok());
+      EXPECT_TRUE(matrices.c_rows(0, m) == reference.c_rows(0, m)) << to_string(types) << ", m = " << m;
+    }
+  }
+}
+
+/// Product p alone against product p within a batch.
+TEST(BitIdentity, ProductsDoNotDependOnTheirBatch) {
+  std::vector<KernelOfType> kernels = planner_for_all_types();
+  for (const KernelOfType& kernel : available_kernels()) kernels.push_back(kernel);
+  for (const KernelOfType& kernel : kernels) {
+    for (const auto& [m, n, k] : {std::tuple{9, 9, 9}, {30, 17, 290}, {1, 60, 600}, {100, 90, 80}}) {
+      const std::int64_t count = m == 100 ? 3 : 20;
+      const GemmDescription batch = contiguous(kernel.types, m, n, k, count);
+      Matrices matrices(batch, 15);
+      const std::vector<std::byte> all = product(batch, matrices, kernel, 0);
+      if (all.empty()) continue;
+      const GemmDescription single = contiguous(kernel.types, m, n, k);
+      const std::int64_t in = size_in_bytes(kernel.types.input);
+      const auto bytes = static_cast<std::size_t>(m * n * size_in_bytes(kernel.types.output));
+      std::vector<std::byte> c(bytes);
+      for (std::int64_t p = 0; p < count; ++p) {
+        const GemmArguments whole = matrices.arguments();
+        const Status status = gemm(single,
+                                   {.a = static_cast<const std::byte*>(whole.a) + p * m * k * in,
+                                    .b = static_cast<const std::byte*>(whole.b) + p * k * n * in,
+                                    .c = c.data()},
+                                   {.kernel = kernel.kernel});
+        if (status.code() == StatusCode::unsupported) break;
+        ASSERT_TRUE(status.ok()) << status.message();
+        ASSERT_TRUE(std::equal(c.begin(), c.end(), all.begin() + p * static_cast<std::ptrdiff_t>(bytes)))
+            << test_name(kernel) << ": product " << p << " of " << m << " x " << n << " x " << k;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace exactile::test
