@@ -8,6 +8,7 @@
 #include "commands.hpp"
 #include "exactile/devices.hpp"
 #include "measurement.hpp"
+#include "memory.hpp"
 #include "options.hpp"
 #include "table.hpp"
 #include "units.hpp"
@@ -18,7 +19,7 @@ namespace {
 constexpr const char* footer =
     R"(Median, smallest time and spread (interquartile range over the median) of at least --runs calls after a warm-up; the
 first call apart. Where A, B or C is vector-like (m, n or k of 16 or less) the calls take turns on copies of the
-operands that together are four times the last cache, so that memory is timed and not the cache; --rotate says
+operands that together are twice the last cache, so that memory is timed and not the cache; --rotate says
 otherwise. Several --type and --kernel may be given; `--kernel all` takes every one that is available.
 
 Exit status: 1 a result's error is above its bound.)";
@@ -36,10 +37,11 @@ struct Options {
   bool json = false;
 };
 
-/// Bytes that push an operand out of every cache.
+/// Bytes that push an operand out of every cache, in a fair share of the memory.
 std::int64_t beyond_the_caches() {
   const std::int64_t last_cache = std::max<std::int64_t>(sysconf(_SC_LEVEL3_CACHE_SIZE), 0);
-  return std::clamp<std::int64_t>(4 * last_cache, std::int64_t{64} << 20, std::int64_t{1} << 30);
+  const std::int64_t wanted = std::clamp<std::int64_t>(2 * last_cache, std::int64_t{64} << 20, std::int64_t{1} << 30);
+  return std::min(wanted, available_memory() / 4);
 }
 
 std::int64_t copies_for(const Options& options, const GemmDescription& d) {
@@ -53,9 +55,11 @@ std::int64_t copies_for(const Options& options, const GemmDescription& d) {
   return std::clamp<std::int64_t>(beyond_the_caches() / bytes + 1, 2, most_copies);
 }
 
+bool all_kernels(const Options& options) { return options.kernels == std::vector<std::string>{"all"}; }
+
 std::vector<std::string> kernels_for(const Options& options, GemmTypes types) {
   if (options.kernels.empty()) return {""};
-  if (options.kernels != std::vector<std::string>{"all"}) return options.kernels;
+  if (!all_kernels(options)) return options.kernels;
   std::vector<std::string> names;
   for (const KernelInfo& kernel : kernels())
     if (kernel.available && std::find(kernel.types.begin(), kernel.types.end(), types) != kernel.types.end() &&
@@ -132,7 +136,14 @@ Exit bench(const Options& options) {
     progress.show(fmt::format("{} ({} of {})", request.options.kernel, rows.size() + 1, requests.size()));
     copies.push_back(copies_for(options, request.description));
     Operands operands(request.description, fill, options.seed, copies.back());
-    rows.push_back(require(measure_kernel(request, operands, peaks)));
+    Result<Measurement> measured = measure_kernel(request, operands, peaks);
+    if (all_kernels(options) && measured.status().code() == StatusCode::unsupported) {
+      progress.clear();
+      note("not run: {}", measured.status().message());
+      copies.pop_back();
+      continue;
+    }
+    rows.push_back(require(std::move(measured)));
   }
   progress.clear();
   if (rows.empty()) fail(Exit::bad_usage, "no kernel can run this product");

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each command prints, as text and as JSON."""
+import pytest
+
+ROW = {"kernel", "backend", "type", "accuracy", "m", "n", "k", "batch", "median_seconds", "min_seconds",
+       "first_call_seconds", "gflops", "fraction_of_peak", "max_relative_error", "error_over_bound"}
+TYPES = ["f64", "f32", "f16", "f16->f32", "bf16", "bf16->f32", "f8e4m3->f32", "f8e4m3->bf16", "f8e5m2->f32",
+         "f8e5m2->bf16", "i64", "i32", "i8->i32", "cf64", "cf32"]
+SIZES = ["--m", "33", "--n", "34", "--k", "35"]
+
+
+def available_kernels(program, kind):
+    return [kernel["name"] for kernel in program.json("kernels")["kernels"]
+            if kernel["available"] and kind in kernel["types"]]
+
+
+def test_devices(program):
+    document = program.json("devices")
+    assert document["schema"] == "exactile.devices/1"
+    cpu = [device for device in document["devices"] if device["backend"] == "cpu"]
+    assert cpu[0]["available"] and cpu[0]["name"]
+    assert program("devices").stdout.startswith("cpu")
+
+
+def test_kernels(program):
+    document = program.json("kernels")
+    assert document["schema"] == "exactile.kernels/1"
+    for kernel in document["kernels"]:
+        assert {"name", "backend", "types", "role", "available", "reason"} <= set(kernel)
+        assert kernel["role"] in ("ladder", "engine")
+        assert kernel["available"] == (kernel["reason"] == "")
+    naive = [kernel for kernel in document["kernels"] if kernel["name"] == "cpu_naive"]
+    assert naive[0]["types"] == TYPES
+    text = program("kernels", "--backend", "cpu").stdout
+    assert all(kernel["name"] in text for kernel in document["kernels"] if kernel["backend"] == "cpu")
+
+
+def test_explain(program):
+    document = program.json("explain", *SIZES, "--type", "f64", "--batch", "3", "--threads", "1")
+    assert document["schema"] == "exactile.explain/1"
+    assert (document["m"], document["n"], document["k"], document["batch"]) == (33, 34, 35, 3)
+    assert document["type"] == "f64" and document["threads"] == 1
+    chosen = [candidate for candidate in document["candidates"] if candidate["chosen"]]
+    assert [candidate["kernel"] for candidate in chosen] == [document["kernel"]]
+    assert all(candidate["reason"] for candidate in document["candidates"])
+    assert document["kernel"] in program("explain", *SIZES, "--type", "f64").stdout
+
+
+@pytest.mark.parametrize("kind", ["f32", "f64", "i32"])
+def test_ladder(program, kind):
+    document = program.json("ladder", 60, 70, 80, "--type", kind)
+    assert document["schema"] == "exactile.ladder/1" and document["device"]
+    rows = document["results"]
+    assert all(ROW | {"speedup", "model_bytes", "gbytes_per_second"} <= set(row) for row in rows)
+    assert all((row["m"], row["k"], row["n"], row["type"]) == (60, 70, 80, kind) for row in rows)
+    ran = {row["kernel"] for row in rows} | {skipped["kernel"] for skipped in document["skipped"]}
+    assert set(available_kernels(program, kind)) <= ran
+    times = [row["median_seconds"] for row in rows]
+    assert times == sorted(times, reverse=True)
+    naive = [row for row in rows if row["kernel"] == "cpu_naive"]
+    assert naive[0]["speedup"] == 1
+    assert all(0 <= row["error_over_bound"] <= 1 and row["model_bytes"] >= row["minimum_bytes"] > 0 for row in rows)
+
+
+def test_ladder_text(program):
+    done = program("ladder", 50, 40, 30, "--fill", "uniform")
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("C (50 x 30) = A (50 x 40) * B (40 x 30), f32, uniform data")
+    assert "peak" in done.stdout and "cpu_naive" in done.stdout and "1.00x" in done.stdout
+    assert max(map(len, lines)) <= 120
+
+
+def test_ladder_of_one_kernel_keeps_the_base(program):
+    kernel = [name for name in available_kernels(program, "f32") if name != "cpu_naive"][0]
+    document = program.json("ladder", 16, 16, 16, "--kernel", kernel)
+    assert {row["kernel"] for row in document["results"]} | {s["kernel"] for s in document["skipped"]} == {
+        kernel, "cpu_naive"}
+
+
+def test_sweep(program):
+    document = program.json("ladder", "--sweep", "--max", "1e6")
+    assert document["schema"] == "exactile.ladder/1"
+    assert sorted({row["m"] for row in document["results"]}) == [10, 22, 46, 100]
+    assert all(row["speedup"] > 0 for row in document["results"])
+    lines = program("ladder", "--sweep", "--max", "1e4").stdout.splitlines()
+    assert lines[-2].startswith("1e3 ") and lines[-1].startswith("1e4 ") and max(map(len, lines)) <= 120
+
+
+def test_bench(program):
+    document = program.json("bench", *SIZES, "--seconds", "0.05")
+    assert document["schema"] == "exactile.bench/1" and document["device"]
+    (row,) = document["results"]
+    assert ROW <= set(row) and row["operand_copies"] == 1
+    assert 0 < row["min_seconds"] <= row["median_seconds"] and row["first_call_seconds"] > 0
+
+
+def test_bench_of_several(program):
+    document = program.json("bench", *SIZES, "--kernel", "all", "--type", "f32,f64", "--batch", "3", "--transpose-a",
+                            "--threads", "1", "--seconds", "0.01", code=0)
+    assert {row["type"] for row in document["results"]} == {"f32", "f64"}
+    assert all(row["batch"] == 3 and row["error_over_bound"] <= 1 for row in document["results"])
+    assert "spread" in program("bench", *SIZES, "--seconds", "0.01").stdout
+
+
+def test_bench_rotates_vector_like_operands(program):
+    sizes = ["--m", 1, "--n", 50, "--k", 50, "--seconds", "0.05"]
+    (row,) = program.json("bench", *sizes)["results"]
+    assert row["operand_copies"] > 100
+    (row,) = program.json("bench", *sizes, "--rotate", "off")["results"]
+    assert row["operand_copies"] == 1
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_verify(program, kind):
+    document = program.json("verify", *SIZES, "--type", kind)
+    assert document["schema"] == "exactile.verify/1"
+    assert document["passed"] and document["failures"] == 0 and document["cases"] == len(document["results"]) > 0
+    for result in document["results"]:
+        assert result["passed"] and result["error_over_bound"] <= 1 and result["failure"] == ""
+        assert result["reproduce"].startswith("exactile verify --m 33 --n 34 --k 35")
+
+
+def test_verify_reproduces_itself(program):
+    """The line that verify prints for a case runs that case and no other."""
+    first = program.json("verify", *SIZES, "--type", "f64", "--fill", "cancelling", "--kernel", "cpu_naive", "--seed",
+                         "9", "--batch", "2", "--layout-a", "40,1,2000", "--alpha", "0.5", "--beta", "-2",
+                         "--threads", "1")["results"]
+    assert len(first) == 1
+    again = program.json(*first[0]["reproduce"].replace("'", "").split()[1:])["results"]
+    assert again == first
+
+
+def test_verify_text(program):
+    done = program("verify", *SIZES, "--type", "f32", "--fill", "normal")
+    assert "0 wrong" in done.stdout
+    done = program("verify", "--m", 5, "--n", 6, "--k", 7, "--type", "cf32", "--fill", "normal", "--alpha", "1,2",
+                   "--layout-b", "1,7,pointers", "--batch", "3", "--bias", "per_row")
+    assert "0 wrong" in done.stdout

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Colour and progress belong to terminals; stdout carries results only."""
+import os
+import pty
+import subprocess
+
+from conftest import PROGRAM
+
+LADDER = ["ladder", "64", "64", "64"]
+
+
+def on_a_terminal(arguments, stream, environment=None):
+    """What the program writes to a terminal that is its stdout or stderr; the other one goes nowhere."""
+    ours, theirs = pty.openpty()
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, stream: theirs}
+    base = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
+    process = subprocess.Popen([PROGRAM, *arguments], **streams, env={**base, "TERM": "xterm", **(environment or {})})
+    os.close(theirs)
+    text = b""
+    try:
+        while chunk := os.read(ours, 65536):
+            text += chunk
+    except OSError:  # the other end is closed
+        pass
+    os.close(ours)
+    assert process.wait() == 0
+    return text.decode()
+
+
+def test_colour_on_a_terminal_only(program):
+    assert "\x1b[1m" in on_a_terminal(LADDER, "stdout")
+    assert "\x1b" not in program(*LADDER).stdout
+
+
+def test_no_color(program):
+    assert "\x1b" not in on_a_terminal(LADDER, "stdout", {"NO_COLOR": "1"})
+    assert "\x1b" not in on_a_terminal(LADDER, "stdout", {"TERM": "dumb"})
+
+
+def test_progress_on_a_terminal_only(program):
+    shown = on_a_terminal(LADDER, "stderr")
+    assert "cpu_naive" in shown and "\r\x1b[K" in shown
+    assert "\r" not in program(*LADDER).stderr
+
+
+def test_json_is_all_there_is_on_stdout(program):
+    program.json(*LADDER)
+    assert "\x1b" not in on_a_terminal([*LADDER, "--json"], "stdout")
+
+
+def test_a_full_stdout_is_trouble(program):
+    with open("/dev/full", "w", encoding="ascii") as full:
+        done = subprocess.run([PROGRAM, "kernels"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 4 and "standard output" in done.stderr
+
+
+def test_long_work_says_what_it_will_cost(program):
+    process = program.start("bench", "--m", 8, "--n", 8, "--k", 8, "--seconds", "600", "--rotate", "off")
+    assert "exactile: this benchmark will take about" in process.stderr.readline()
+    process.kill()
+    process.communicate()
+    assert "will take about" not in program(*LADDER).stderr

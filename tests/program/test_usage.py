@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Help, versions, and arguments that are wrong."""
+import pytest
+
+COMMANDS = ["multiply", "ladder", "bench", "verify", "explain", "kernels", "devices"]
+SIZES = ["--m", "3", "--n", "4", "--k", "5"]
+
+
+def test_help(program):
+    text = program("--help").stdout
+    assert all(command in text for command in COMMANDS)
+    assert "Exit status: 0 done, 1 a check failed, 2 bad usage, 3 bad input file, 4 device or memory trouble." in text
+    for command in COMMANDS:
+        assert "--json" in program(command, "--help").stdout
+
+
+def test_version(program):
+    assert program("--version").stdout.startswith("exactile 0.")
+
+
+@pytest.mark.parametrize("arguments,says", [
+    ([], "the command is missing"), (["frobnicate"], "frobnicate: is no command"), (["--frobnicate"], "--frobnicate"),
+    (["multiply"], "A is required"), (["multiply", "a.npy"], "B is required"),
+    (["multiply", "a.npy", "b.npy"], "--output is required"), (["multiply", "a", "b", "-o", "c", "d"], "d"),
+    (["multiply", "a", "b", "-o"], "-o"), (["explain", "--m", "3"], "--n is required"),
+    (["explain", *SIZES, "--frobnicate"], "--frobnicate"),
+    (["explain", "--m", "x", "--n", "4", "--k", "5"], "--m x: is not a whole number"),
+    (["explain", "--m", "3.5", "--n", "4", "--k", "5"], "--m 3.5: is not a whole number"),
+    (["explain", "--m", "99999999999999999999", "--n", "4", "--k", "5"], "--m 99999999999999999999: does not fit"),
+    (["explain", "--m", "-3", "--n", "4", "--k", "5"], "m = -3"),
+    (["explain", *SIZES, "--batch", "-1"], "batch = -1"),
+    (["explain", "--m", "4294967296", "--n", "4294967296", "--k", "1"], "m * n = 4294967296 * 4294967296"),
+    (["explain", *SIZES, "--type", "f31"], "--type f31: is not known; there are f64, f32"),
+    (["explain", *SIZES, "--kernel", "none"], "--kernel none: is not known; there are"),
+    (["explain", *SIZES, "--backend", "none"], "--backend none: is not known; there are cpu"),
+    (["explain", *SIZES, "--threads", "-1"], "--threads -1"), (["explain", *SIZES, "--threads", "1e3"], "--threads 1e3"),
+    (["ladder"], "M K N are missing"), (["ladder", "3"], "N"), (["ladder", "3", "4"], "N"),
+    (["ladder", "-3", "4", "5"], "m = -3"), (["ladder", "3", "4", "5", "6"], "6"), (["ladder", "3", "x", "5"], "K x"),
+    (["ladder", "3", "4", "5", "--type", "f31"], "there are f64, f32"),
+    (["ladder", "3", "4", "5", "--fill", "none"], "there are normal, uniform"),
+    (["ladder", "3", "4", "5", "--kernel", "none"], "--kernel none"),
+    (["ladder", "4294967296", "4294967296", "4294967296"], "does not fit in 64 bits"),
+    (["ladder", "--sweep", "3", "4", "5"], "--sweep"), (["ladder", "--sweep", "--max", "10"], "--max 10"),
+    (["ladder", "--sweep", "--max", "nan"], "--max nan"),
+    (["bench", *SIZES, "--rotate", "maybe"], "--rotate maybe"), (["bench", *SIZES, "--runs", "0"], "--runs 0"),
+    (["bench", *SIZES, "--seconds", "-1"], "--seconds -1"), (["bench", *SIZES, "--kernel", "none"], "--kernel none"),
+    (["bench", "--m", "3037000500", "--n", "3037000500", "--k", "3037000500", "--batch", "100"], "64 bits"),
+    (["verify", "--m", "3"], "--m"), (["verify", *SIZES, "--seed", "-1"], "--seed -1"),
+    (["verify", *SIZES, "--layout-a", "3"], "--layout-a 3"), (["verify", *SIZES, "--fill", "none"], "--fill none"),
+    (["verify", *SIZES, "--bias", "none_such"], "--bias none_such"),
+    (["verify", *SIZES, "--type", "i32", "--alpha", "0.5"], "--alpha 0.5"),
+    (["verify", *SIZES, "--type", "f32", "--alpha", "1+2j"], "--alpha 1+2j: is complex"),
+    (["verify", *SIZES, "--type", "f32", "--alpha", "two"], "--alpha two: is not a number"),
+    (["kernels", "--backend", "none"], "--backend none"), (["kernels", "extra"], "extra"),
+], ids=" ".join)
+def test_bad_usage(program, arguments, says):
+    program.refuses(*arguments, code=2, says=says)
+
+
+def test_more_memory_than_there_is(program):
+    program.refuses("ladder", "1000000", "1000000", "1000000", code=4, says=["12.0 TB", "available"])
+    program.refuses("bench", "--m", "1000000", "--n", "1000000", "--k", "8", code=4, says="available")
