@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Plants faults in a copy of the source, one by one, and shows which tests catch each.
+
+    tests/faults/plant.py [--work DIR] [--only NAME ...] [--jobs N]
+
+Prints a Markdown table (docs/testing.md keeps one). Ends with 1 if a fault survives, if its edit no longer applies, or
+if the tests fail without any fault. A fault is a list of (file, pattern, replacement); every pattern must occur.
+"""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+PACKED = "src/cpu/loops/packed.cpp"
+TILE = "src/cpu/micro/highway_tile.hpp"
+PRODUCT = "src/cpu/loops/product.hpp"
+NAIVE = "src/reference/naive.cpp"
+STATE = "src/api/plan_state.cpp"
+
+# Before the epilogue of Packed::run(): `{}` sees data (the operands of product p) and o_ (its sizes and strides).
+AFTER_PACKED = r"""  for (std::int64_t p = 0; p < this->description_.batch_count; ++p) {
+    const Operands<T> data = this->operands(arguments, p);
+    %s
+  }
+  this->finish(arguments);"""
+
+HALVED = r"""
+template <class T>
+T halved(T x) {
+  if (!(x - x == 0)) return x;
+  volatile T big = x * T(sizeof(T) == 4 ? 4097 : 134217729);
+  return static_cast<T>(big - static_cast<T>(big - x));
+}
+
+template <class T, AOrder Order, int Rows, int Vectors, bool Masked>
+void tile_kernel("""
+
+FAULTS = [
+    ("last-row", "last row wrong when M mod MR = 1", "packed loops",
+     [(PACKED, r"  this->finish\(arguments\);",
+       AFTER_PACKED % "if (o_.m % blocking_sizes_.mr == 1) data.c[(o_.m - 1) * o_.c.row_stride] += T(1);")]),
+    ("tiny-error", "relative error of 1e-9 in one row", "packed loops, f64",
+     [(PACKED, r"  this->finish\(arguments\);",
+       AFTER_PACKED % ("for (std::int64_t j = 0; j < o_.n; ++j)\n"
+                       "      data.c[o_.m / 2 * o_.c.row_stride + j * o_.c.column_stride] *= T(1 + 1e-9);"))]),
+    ("beta-zero", "beta = 0 reads C", "micro-kernel", [(TILE, r"t\.beta == T\(0\)", "t.beta != t.beta")]),
+    ("alpha-zero", "alpha = 0 still reads A", "public calls",
+     [(STATE, r"executable_ == nullptr \|\| arguments\.alpha\.is_zero\(\)", "executable_ == nullptr")]),
+    ("zeros-skipped", "zero elements skipped, NaN*0 lost", "micro-kernel",
+     [(TILE, r"sums\[i\]\[v\] = hn::MulAdd\(a_element, b_row\[v\], sums\[i\]\[v\]\);",
+       "sums[i][v] = hn::IfThenElse(hn::Eq(a_element, hn::Zero(d)), sums[i][v], "
+       "hn::MulAdd(a_element, b_row[v], sums[i][v]));")]),
+    ("zeros-skipped-naive", "zero elements skipped, NaN*0 lost", "plain loop",
+     [(NAIVE, r"(for \(std::int64_t p = 0; p < d\.k; \+\+p\))(\s+sum = )",
+       r"\1 if (widen(a[i * d.a.row_stride + p * d.a.column_stride]) != Sum{})\2")]),
+    ("last-term", "last k dropped for K > 256", "packed loops",
+     [(PACKED, r"std::min\(pc \+ chunk_terms, o_\.k\)",
+       "std::min(pc + chunk_terms, o_.k > 256 ? o_.k - 1 : o_.k)")]),
+    ("lda-ignored", "lda ignored when padded", "all engine kernels",
+     [(PRODUCT, r"(o_\(orientation\), kernels_\(kernels\)) \{\}",
+       r"\1 { if (o_.a.column_stride == 1 && o_.a.row_stride > o_.k) o_.a.row_stride = o_.k; }")]),
+    ("half-precision", "inputs rounded to half the precision", "micro-kernel",
+     [(TILE, r"\ntemplate <class T, AOrder Order, int Rows, int Vectors, bool Masked>\nvoid tile_kernel\(", HALVED),
+      (TILE, r"Vector<T> a_element = hn::Set\(d, (Order == AOrder::rows.*?: a\[0\]\[i\])\);",
+       r"Vector<T> a_element = hn::Set(d, halved<T>(\1));")]),
+]
+
+# Binary, GoogleTest filter, environment: a subset of what CTest runs, enough for every fault.
+RUNS = [("kernels", "tests/kernels/kernels_test", "-Tiny*", {}),
+        ("conformance", "tests/conformance/conformance_test", "-Sizes.Broadcast*:Sizes.ManyRows*", {}),
+        ("sweep", "tests/kernels/sweep_test", "*", {"EXACTILE_SWEEP_CASES": "1500"})]
+
+
+def source_root():
+    return os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def copy_tree(to):
+    root = source_root()
+    listed = subprocess.run(["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+                            check=True, capture_output=True).stdout
+    for name in filter(None, listed.decode().split("\0")):
+        if os.path.exists(os.path.join(root, name)):
+            os.makedirs(os.path.dirname(os.path.join(to, name)), exist_ok=True)
+            shutil.copy(os.path.join(root, name), os.path.join(to, name))
+
+
+def edit(tree, edits):
+    """Applies the edits and answers the files' former texts; None where one does not apply."""
+    before = {}
+    for name, pattern, replacement in edits:
+        path = os.path.join(tree, name)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        before.setdefault(path, text)
+        changed, count = re.subn(pattern, replacement if "\\1" in replacement else lambda _: replacement, text,
+                                 flags=re.DOTALL)
+        if count == 0:
+            restore(before)
+            return None
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(changed)
+    return before
+
+
+def restore(before):
+    for path, text in before.items():
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+def build(tree, jobs):
+    out = os.path.join(tree, "build-faults")
+    if not os.path.exists(os.path.join(out, "build.ninja")):
+        options = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DEXACTILE_BUILD_PROGRAM=OFF",
+                   "-DEXACTILE_BUILD_EXAMPLES=OFF"]
+        if shutil.which("ccache"):
+            options.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
+        subprocess.run(["cmake", "-S", tree, "-B", out, *options], check=True, stdout=subprocess.DEVNULL)
+    done = subprocess.run(["ninja", "-C", out, "-j", str(jobs), "kernels_test", "conformance_test", "sweep_test"],
+                          capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit("does not build:\n" + done.stdout[-3000:])
+    return out
+
+
+def run_tests(out):
+    """[(run, what failed)], one entry a run that failed."""
+    failures = []
+    for name, binary, pattern, environment in RUNS:
+        done = subprocess.run([os.path.join(out, binary), "--gtest_filter=" + pattern], capture_output=True,
+                              text=True, errors="replace", env={**os.environ, **environment}, timeout=1800)
+        if done.returncode == 0:
+            continue
+        failed = sorted(set(re.findall(r"^\[  FAILED  \] (\S+) \(", done.stdout, re.M)))
+        if done.returncode < 0:
+            running = re.findall(r"^\[ RUN      \] (\S+)", done.stdout, re.M)
+            failures.append((name, "`%s` ends with signal %d" % (running[-1] if running else "?", -done.returncode)))
+        else:
+            failures.append((name, "%d tests, e.g. `%s`" % (len(failed), failed[0] if failed else "?")))
+    return failures
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Plants faults and shows which tests catch each.")
+    parser.add_argument("--work", help="keep the copy and its build here")
+    parser.add_argument("--only", nargs="*", default=[], help="names of faults: " + ", ".join(f[0] for f in FAULTS))
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+    tree = options.work or tempfile.mkdtemp(prefix="exactile-faults-")
+    copy_tree(tree)
+    survivors = 0
+    baseline = run_tests(build(tree, options.jobs))
+    for run, what in baseline:
+        print("without any fault: %s fails: %s" % (run, what))
+        survivors += 1
+    print("| fault | planted in | caught by |\n|---|---|---|", flush=True)
+    for name, title, where, edits in FAULTS:
+        if options.only and name not in options.only:
+            continue
+        before = edit(tree, edits)
+        if before is None:
+            print("| %s | %s | **the edit of `%s` no longer applies** |" % (title, where, name), flush=True)
+            survivors += 1
+            continue
+        caught = run_tests(build(tree, options.jobs))
+        restore(before)
+        survivors += 0 if caught else 1
+        text = "; ".join("%s: %s" % pair for pair in caught) or "**nothing**"
+        print("| %s | %s | %s |" % (title, where, text), flush=True)
+    if not options.work:
+        shutil.rmtree(tree)
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
