@@ -124,6 +124,7 @@ void print_rows_json(const std::vector<Measurement>& rows, const std::vector<std
 
 Exit bench(const Options& options) {
   const verification::Fill fill = parse_fill(options.fill);
+  require_work(options.sizes);
   const std::vector<MeasurementRequest> requests = requests_for(options);
   double seconds = 0;
   for (const MeasurementRequest& request : requests) seconds += expected_seconds(request);

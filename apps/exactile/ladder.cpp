@@ -42,7 +42,9 @@ std::vector<std::string> kernels_to_run(const LadderOptions& options, GemmTypes 
 
 Exit run_ladder(const LadderOptions& options) {
   const GemmTypes types = parse_types(options.type);
-  const GemmDescription description = describe({.m = options.m, .n = options.n, .k = options.k}, types);
+  const SizeOptions sizes{.m = options.m, .n = options.n, .k = options.k};
+  const GemmDescription description = describe(sizes, types);
+  require_work(sizes);
   GemmOptions wanted = gemm_options(options.choice);
   wanted.backend.clear();
   LadderReport report{.rows = {}, .skipped = {}, .fill = options.fill, .threads = wanted.threads};

@@ -32,8 +32,10 @@ Json array_json(const ArrayReport& array) {
 
 void print_multiply_text(const MultiplyReport& report) {
   print_result("{} = {} * {}\n", array_text(report.c), array_text(report.a), array_text(report.b));
-  print_result("{} on {} thread{}: product {} ({} GFLOP/s), read {}, write {}\n", report.summary.kernel,
-               report.summary.threads, report.summary.threads == 1 ? "" : "s", seconds_text(report.product_seconds),
+  // An empty product needs no kernel.
+  print_result("{} on {} thread{}: product {} ({} GFLOP/s), read {}, write {}\n",
+               report.summary.kernel.empty() ? "no kernel" : report.summary.kernel, report.summary.threads,
+               report.summary.threads == 1 ? "" : "s", seconds_text(report.product_seconds),
                number_text(gflops(report)), seconds_text(report.read_seconds), seconds_text(report.write_seconds));
   if (report.error)
     print_result("verified on {} of {} rows and with random vectors: largest relative error {}, {} of the bound\n",

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <utility>
 #include <vector>
 
 #include "exactile/devices.hpp"
@@ -112,6 +113,13 @@ GemmDescription describe(const SizeOptions& sizes, GemmTypes types) {
           .b = stored(sizes.transpose_b, sizes.k, sizes.n, b),
           .c = row_major(sizes.n, c),
           .batch_count = sizes.batch};
+}
+
+void require_work(const SizeOptions& sizes) {
+  const std::pair<const char*, std::int64_t> all[] = {
+      {"m", sizes.m}, {"n", sizes.n}, {"k", sizes.k}, {"batch", sizes.batch}};
+  for (const auto& [name, value] : all)
+    if (value == 0) fail(Exit::bad_usage, "{} = 0: there is nothing to time; expected 1 or more", name);
 }
 
 std::string type_names() {

@@ -46,6 +46,9 @@ void add_size_options(CLI::App& app, SizeOptions& options, bool required);
 /// Dense row-major operands; a transposed one is stored the other way round. Sizes are checked (bad usage).
 [[nodiscard]] GemmDescription describe(const SizeOptions& sizes, GemmTypes types);
 
+/// Fails (bad usage) where a size is 0: there would be nothing to time.
+void require_work(const SizeOptions& sizes);
+
 /// Throws Failure (bad usage) that lists the types there are.
 [[nodiscard]] GemmTypes parse_types(const std::string& name);
 [[nodiscard]] std::string type_names();

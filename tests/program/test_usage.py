@@ -42,6 +42,7 @@ def test_version(program):
     (["ladder", "4294967296", "4294967296", "4294967296"], "does not fit in 64 bits"),
     (["ladder", "--sweep", "3", "4", "5"], "--sweep"), (["ladder", "--sweep", "--max", "10"], "--max 10"),
     (["ladder", "--sweep", "--max", "nan"], "--max nan"),
+    (["ladder", "3", "0", "5"], "k = 0: there is nothing to time"), (["bench", *SIZES, "--batch", "0"], "batch = 0"),
     (["bench", *SIZES, "--rotate", "maybe"], "--rotate maybe"), (["bench", *SIZES, "--runs", "0"], "--runs 0"),
     (["bench", *SIZES, "--seconds", "-1"], "--seconds -1"), (["bench", *SIZES, "--kernel", "none"], "--kernel none"),
     (["bench", "--m", "3037000500", "--n", "3037000500", "--k", "3037000500", "--batch", "100"], "64 bits"),
