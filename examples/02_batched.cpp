@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// A batch: four pictures' pixels (rows of red, green, blue) times one colour matrix. The matrix is broadcast by a batch
-/// stride of 0; it is never copied. An epilogue adds a bias to each column and cuts off what is below zero.
+/// A batch: four pictures' pixels (rows of red, green, blue) times one colour matrix. The matrix is broadcast by a
+/// batch stride of 0; it is never copied. An epilogue adds a bias to each column and cuts off what is below zero.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -25,10 +25,10 @@ int main() {
       .first = {colours.data(), pixels, 3}, .count = pictures, .stride = pixels * 3};
   const exactile::BatchView<const float> b{.first = {swap_red_and_blue.data(), 3, 3}, .count = pictures, .stride = 0};
   const exactile::BatchView<float> c{.first = {result.data(), pixels, 3}, .count = pictures, .stride = pixels * 3};
-  const exactile::Status status = exactile::gemm(a, b, c,
-                                                 {.epilogue = {.bias = exactile::Bias::per_column,
-                                                               .bias_data = darker.data(),
-                                                               .activation = exactile::Activation::relu}});
+  const exactile::Status status = exactile::gemm(
+      a, b, c,
+      {.epilogue = {
+           .bias = exactile::Bias::per_column, .bias_data = darker.data(), .activation = exactile::Activation::relu}});
   if (!status.ok()) {
     std::cerr << status.message() << '\n';
     return 1;

@@ -21,13 +21,8 @@ int main(int argc, char** argv) {
   }
 
   constexpr std::int64_t n = 4;
-  const exactile::GemmDescription description{.types = *types,
-                                              .m = n,
-                                              .n = n,
-                                              .k = n,
-                                              .a = {.row_stride = n},
-                                              .b = {.row_stride = n},
-                                              .c = {.row_stride = n}};
+  const exactile::GemmDescription description{
+      .types = *types, .m = n, .n = n, .k = n, .a = {.row_stride = n}, .b = {.row_stride = n}, .c = {.row_stride = n}};
   // All-zero bytes are zero in every type, so the product is zero as well, whatever C held.
   const std::vector<std::byte> zeros(static_cast<std::size_t>(n * n * exactile::size_in_bytes(types->input)));
   std::vector<std::byte> c(static_cast<std::size_t>(n * n * exactile::size_in_bytes(types->output)), std::byte{1});

@@ -16,7 +16,7 @@ struct DeviceInfo {
   std::string backend = {};  ///< what GemmOptions::backend takes
   std::string name = {};
   bool available = false;
-  std::string reason = {};  ///< why it is not available
+  std::string reason = {};                                           ///< why it is not available
   std::vector<std::pair<std::string, std::string>> properties = {};  ///< e.g. {"isa", "avx512"}, {"L2 cache", "1 MiB"}
 };
 
@@ -26,8 +26,8 @@ struct KernelInfo {
   std::string role = {};     ///< "ladder" teaches one step; "engine" is chosen by the planner
   std::string summary = {};  ///< one sentence
   std::vector<GemmTypes> types = {};
-  bool available = false;  ///< on this machine
-  std::string reason = {};      ///< why it is not available
+  bool available = false;   ///< on this machine
+  std::string reason = {};  ///< why it is not available
 };
 
 /// Every device the library knows how to look for, the unusable ones with the reason.

@@ -7,8 +7,8 @@
 ///                                              exactile::MatrixView(b.data(), k, n),
 ///                                              exactile::MatrixView(c.data(), m, n));
 ///
-/// A is m x k, B is k x n, C is m x n; op(A) = A^T is a.transposed(). See Plan::run() for the meaning of special values,
-/// empty sizes and overlap, Accuracy for the error bound, and GemmOptions for backend, kernel and threads.
+/// A is m x k, B is k x n, C is m x n; op(A) = A^T is a.transposed(). See Plan::run() for the meaning of special
+/// values, empty sizes and overlap, Accuracy for the error bound, and GemmOptions for backend, kernel and threads.
 /// Thread-safe: any number of threads may call at once on operands that do not overlap.
 #pragma once
 
@@ -29,6 +29,10 @@ struct GemmCall {
 };
 
 namespace detail {
+
+/// A and B have one element type, and C can be written.
+template <class A, class B, class Out>
+concept Multipliable = std::is_same_v<std::remove_const_t<A>, std::remove_const_t<B>> && !std::is_const_v<Out>;
 
 /// Shapes that do not fit, said with the argument's name and both values.
 [[nodiscard]] Status check_shapes(std::int64_t a_rows, std::int64_t a_columns, std::int64_t b_rows,
@@ -66,8 +70,8 @@ template <class In, class Out>
 [[nodiscard]] Status gemm_operands(const Operand<const In>& a, const Operand<const In>& b, const Operand<Out>& c,
                                    const GemmCall<In, Out>& call) {
   const std::int64_t count = c.count;
-  if (Status s = check_shapes(a.shape.rows, a.shape.columns, b.shape.rows, b.shape.columns, c.shape.rows,
-                              c.shape.columns);
+  if (Status s =
+          check_shapes(a.shape.rows, a.shape.columns, b.shape.rows, b.shape.columns, c.shape.rows, c.shape.columns);
       !s.ok())
     return s;
   if (Status s = check_batch_counts(a.batched ? a.count : count, b.batched ? b.count : count, count); !s.ok()) return s;
@@ -89,7 +93,7 @@ template <class In, class Out>
 
 /// One product. A and B have one element type; C has that type or one that GemmTypes pairs with it.
 template <class A, class B, class Out, class In = std::remove_const_t<A>>
-  requires std::is_same_v<In, std::remove_const_t<B>> && (!std::is_const_v<Out>)
+  requires detail::Multipliable<A, B, Out>
 [[nodiscard]] Status gemm(MatrixView<A> a, MatrixView<B> b, MatrixView<Out> c,
                           const std::type_identity_t<GemmCall<In, Out>>& call = {}) {
   return detail::gemm_operands<In, Out>(MatrixView<const In>(a), MatrixView<const In>(b), c, call);
@@ -97,7 +101,7 @@ template <class A, class B, class Out, class In = std::remove_const_t<A>>
 
 /// Products of a strided batch: counts must be equal; stride 0 in A or B uses one matrix for all.
 template <class A, class B, class Out, class In = std::remove_const_t<A>>
-  requires std::is_same_v<In, std::remove_const_t<B>> && (!std::is_const_v<Out>)
+  requires detail::Multipliable<A, B, Out>
 [[nodiscard]] Status gemm(const BatchView<A>& a, const BatchView<B>& b, const BatchView<Out>& c,
                           const std::type_identity_t<GemmCall<In, Out>>& call = {}) {
   return detail::gemm_operands<In, Out>(BatchView<const In>{a.first, a.count, a.stride},
@@ -106,7 +110,7 @@ template <class A, class B, class Out, class In = std::remove_const_t<A>>
 
 /// Products of a pointer-array batch. Different products must not write to one place.
 template <class A, class B, class Out, class In = std::remove_const_t<A>>
-  requires std::is_same_v<In, std::remove_const_t<B>> && (!std::is_const_v<Out>)
+  requires detail::Multipliable<A, B, Out>
 [[nodiscard]] Status gemm(const PointerBatchView<A>& a, const PointerBatchView<B>& b, const PointerBatchView<Out>& c,
                           const std::type_identity_t<GemmCall<In, Out>>& call = {}) {
   return detail::gemm_operands<In, Out>(PointerBatchView<const In>{a.shape, a.count, a.pointers},

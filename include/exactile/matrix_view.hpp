@@ -31,8 +31,7 @@ struct MatrixView {
 
   /// A writable view is also a read-only one.
   constexpr operator MatrixView<const T>() const  // NOLINT(*-explicit-*)
-    requires(!std::is_const_v<T>)
-  {
+      requires(!std::is_const_v<T>) {
     return {data, rows, columns, row_stride, column_stride};
   }
 

@@ -112,8 +112,8 @@ struct Candidate {
   std::string backend = {};
   bool chosen = false;
   bool supported = false;
-  std::string reason = {};        ///< why it was chosen, why it refused, or why it lost
-  double cost_seconds = 0;   ///< the planner's estimate; 0 where it refused
+  std::string reason = {};  ///< why it was chosen, why it refused, or why it lost
+  double cost_seconds = 0;  ///< the planner's estimate; 0 where it refused
 };
 
 struct PlanSummary {

@@ -55,8 +55,8 @@ class [[nodiscard]] Status {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : content_(std::in_place_index<0>, std::move(value)) {}          // NOLINT(*-explicit-*)
-  Result(Status status) : content_(std::in_place_index<1>, std::move(status)) {}   // NOLINT(*-explicit-*)
+  Result(T value) : content_(std::in_place_index<0>, std::move(value)) {}         // NOLINT(*-explicit-*)
+  Result(Status status) : content_(std::in_place_index<1>, std::move(status)) {}  // NOLINT(*-explicit-*)
 
   [[nodiscard]] bool ok() const noexcept { return content_.index() == 0; }
   [[nodiscard]] Status status() const { return ok() ? Status() : std::get<1>(content_); }

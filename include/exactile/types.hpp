@@ -43,9 +43,8 @@ template <int ExponentBits, int MantissaBits, std::uint32_t MaxCode, std::uint32
   const std::uint32_t half = shift > 0 ? 1U << (shift - 1) : 0;
   if (shift > 0 && (rest > half || (rest == half && (kept & 1U)))) ++kept;
   // A carry out of the mantissa raises the exponent by itself because the two fields are neighbours.
-  const std::uint32_t code = below > 0 ? kept
-                                       : (static_cast<std::uint32_t>(effective + bias) << MantissaBits) +
-                                             (kept - (1U << MantissaBits));
+  const std::uint32_t code =
+      below > 0 ? kept : (static_cast<std::uint32_t>(effective + bias) << MantissaBits) + (kept - (1U << MantissaBits));
   return sign | (code > MaxCode ? OverflowCode : code);
 }
 
@@ -143,6 +142,7 @@ struct GemmTypes {
 namespace detail {
 template <class T>
 struct ElementTypeOf;
+// clang-format off
 template <> struct ElementTypeOf<double> : std::integral_constant<ElementType, ElementType::f64> {};
 template <> struct ElementTypeOf<float> : std::integral_constant<ElementType, ElementType::f32> {};
 template <> struct ElementTypeOf<Float16> : std::integral_constant<ElementType, ElementType::f16> {};
@@ -154,16 +154,19 @@ template <> struct ElementTypeOf<std::int32_t> : std::integral_constant<ElementT
 template <> struct ElementTypeOf<std::int8_t> : std::integral_constant<ElementType, ElementType::i8> {};
 template <> struct ElementTypeOf<std::complex<double>> : std::integral_constant<ElementType, ElementType::cf64> {};
 template <> struct ElementTypeOf<std::complex<float>> : std::integral_constant<ElementType, ElementType::cf32> {};
+// clang-format on
 
 template <class T>
 struct AccumulatorOf {
   using type = T;
 };
+// clang-format off
 template <> struct AccumulatorOf<Float16> { using type = float; };
 template <> struct AccumulatorOf<BFloat16> { using type = float; };
 template <> struct AccumulatorOf<Float8E4M3> { using type = float; };
 template <> struct AccumulatorOf<Float8E5M2> { using type = float; };
 template <> struct AccumulatorOf<std::int8_t> { using type = std::int32_t; };
+// clang-format on
 }  // namespace detail
 
 template <class T>
