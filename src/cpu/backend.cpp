@@ -1,23 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/backend.hpp"
 
+#include <algorithm>
+#include <fstream>
+
 #include "core/thread_count.hpp"
+#include "cpu/caches.hpp"
 #include "cpu/isa.hpp"
 #include "cpu/kernel_list.hpp"
+#include "cpu/peak.hpp"
 
 namespace exactile::cpu {
 namespace {
 
+std::string kibibytes(std::int64_t bytes) { return std::to_string(bytes / 1024) + " KiB"; }
+
+/// The processor's own name, as the operating system tells it.
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("model name")) return line.substr(std::min(line.find(": ") + 2, line.size()));
+  return "processor";
+}
+
 std::vector<DeviceInfo> devices() {
   return {{.backend = "cpu",
-           .name = "processor",
+           .name = processor_name(),
            .available = true,
            .reason = {},
            .properties = {{"isa", std::string(to_string(widest_isa()))},
-                          {"usable processors", std::to_string(core::usable_processors())}}}};
+                          {"usable processors", std::to_string(core::usable_processors())},
+                          {"threads by default", std::to_string(core::thread_count(0))},
+                          {"L1 data cache", kibibytes(caches().l1)},
+                          {"L2 cache", kibibytes(caches().l2)},
+                          {"L3 cache", kibibytes(caches().l3)}}}};
 }
-
-Result<double> measure_peak(GemmTypes, int) { return 1e9; }
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 
 #include "cpu/engine_entries.hpp"
 #include "cpu/naive.hpp"
+#include "cpu/portable.hpp"
 
 namespace exactile::cpu {
 
@@ -22,6 +23,7 @@ std::span<const plan::KernelEntry> kernel_list() {
       direct_entry<Isa::avx2, double, avx2_f64>("avx2_f64_fma_direct"),
       stream_entry<Isa::avx2, double, avx2_f64>("avx2_f64_fma_stream"),
       packed_entry<Isa::avx2, double, avx2_f64>("avx2_f64_fma_6x8"),
+      portable_entry(),
       naive_entry(),
   };
   return list;

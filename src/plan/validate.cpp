@@ -74,6 +74,7 @@ Status check_products(const GemmDescription& d) {
 
 /// C's elements must not share a place. Sorted by stride, each axis must step over all that the shorter ones span.
 Status check_c_strides(const GemmDescription& d) {
+  if (d.m == 0 || d.n == 0 || d.batch_count == 0) return {};  // no element, no place to share
   struct Axis {
     const char* name;
     std::int64_t extent;

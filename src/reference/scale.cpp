@@ -26,6 +26,8 @@ void scale_product(const GemmDescription& d, const GemmArguments& arguments, Out
 }  // namespace
 
 void scale(const GemmDescription& description, const GemmArguments& arguments) {
+  const bool unchanged = arguments.beta.is_integral() && arguments.beta.as<std::int64_t>() == 1;
+  if (unchanged && description.bias == Bias::none && description.activation == Activation::none) return;
   core::with_gemm_types(description.types, [&]<class In, class Out>() {
     for (std::int64_t product = 0; product < description.batch_count; ++product)
       scale_product<In, Out>(description, arguments,

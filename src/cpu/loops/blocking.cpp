@@ -12,17 +12,16 @@ namespace exactile::cpu {
 
 std::string Blocking::text() const { return fmt::format("MR={} NR={} MC={} KC={} NC={}", mr, nr, mc, kc, nc); }
 
-Blocking blocking_for(int rows, int columns, std::int64_t element_size, std::int64_t m, std::int64_t n,
-                      std::int64_t k) {
-  const std::int64_t kc = std::min(chunk_terms, k);
-  const std::int64_t term_bytes = chunk_terms * element_size;
-  const std::int64_t a_rows = std::max<std::int64_t>(caches().l2 / 2 / term_bytes / rows, 1) * rows;
-  const std::int64_t b_bytes = std::min<std::int64_t>(caches().l3 / 8, 8 << 20);
-  const std::int64_t b_columns = std::max<std::int64_t>(b_bytes / term_bytes / columns, 1) * columns;
+Blocking blocking_for(int rows, int columns, std::int64_t element_size, std::int64_t chunk, std::int64_t m,
+                      std::int64_t n, std::int64_t k) {
+  const std::int64_t term_bytes = chunk * element_size;
+  const std::int64_t a_bytes = std::min<std::int64_t>(caches().l3 / 4, 8 << 20);
+  const std::int64_t a_rows = std::max<std::int64_t>(a_bytes / term_bytes / rows, 1) * rows;
+  const std::int64_t b_columns = std::max<std::int64_t>(caches().l2 * 3 / 4 / term_bytes / columns, 1) * columns;
   return {.mr = rows,
           .nr = columns,
           .mc = std::min(a_rows, core::round_up(m, rows)),
-          .kc = kc,
+          .kc = std::min(chunk, k),
           .nc = std::min(b_columns, core::round_up(n, columns))};
 }
 

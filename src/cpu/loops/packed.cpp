@@ -23,7 +23,7 @@ class Packed final : public Product<T> {
   [[nodiscard]] Status run(const GemmArguments& arguments) const override;
   [[nodiscard]] int threads() const override { return threads_; }
   [[nodiscard]] std::int64_t workspace_bytes() const override {
-    return static_cast<std::int64_t>(sizeof(T)) * (2 * b_elements_ + threads_ * a_elements_);
+    return static_cast<std::int64_t>(sizeof(T)) * (2 * a_elements_ + threads_ * b_elements_);
   }
 
  private:
@@ -31,34 +31,36 @@ class Packed final : public Product<T> {
   using Base::kernels_;
   using Base::o_;
 
-  /// One step of the jc and pc loops: which part of the product, and how C is updated.
+  /// One step of the ic and pc loops: which part of the product, and how C is updated.
   struct Step {
     Operands<T> data;
-    Range columns;
+    Range rows;
     Range terms;
-    const T* packed_b;
+    const T* packed_a;
     T beta;
   };
 
   void run_product(const Operands<T>& data, T* scratch, const Member& member) const;
-  void pack_b(const Step& step, T* packed, const Member& member) const;
-  void compute(const Step& step, T* packed_a, const Member& member) const;
-  void pack_a(const Step& step, Range rows, T* packed) const;
-  void macro_kernel(const Step& step, Range rows, Range panels, const T* packed_a) const;
+  void pack_a(const Step& step, T* packed, const Member& member) const;
+  void compute(const Step& step, T* packed_b, const Member& member) const;
+  void pack_b(const Step& step, Range columns, T* packed) const;
+  void macro_kernel(const Step& step, Range tiles, Range columns, const T* packed_b) const;
   void run_tile(Tile<T> tile, int rows, std::int64_t columns) const;
+  void prefetch_part(const T* panel, std::int64_t elements, std::int64_t done, std::int64_t all) const;
 
   [[nodiscard]] std::int64_t tiles_of(Range rows) const { return core::ceil_divide(rows.end - rows.begin, blocking_sizes_.mr); }
 
   Blocking blocking_sizes_;
-  std::int64_t a_elements_;  ///< of one thread's block of A
-  std::int64_t b_elements_;  ///< of one buffer of B
+  std::int64_t a_elements_;  ///< of one buffer of A
+  std::int64_t b_elements_;  ///< of one thread's block of B
   int threads_;
 };
 
 template <class T>
 Packed<T>::Packed(const plan::Problem& problem, const MicroKernels<T>& kernels)
     : Base(problem, kernels, preferred_orientation(problem.description)),
-      blocking_sizes_(blocking_for(kernels.rows, kernels.vectors * kernels.lanes, sizeof(T), o_.m, o_.n, o_.k)),
+      blocking_sizes_(blocking_for(kernels.rows, kernels.vectors * kernels.lanes, sizeof(T), chunk_terms<T>,
+                                   o_.m, o_.n, o_.k)),
       a_elements_(core::round_up(blocking_sizes_.mc * blocking_sizes_.kc, 1024)),
       b_elements_(core::round_up(blocking_sizes_.nc * blocking_sizes_.kc, 1024)) {
   const std::int64_t tiles = core::ceil_divide(o_.m, blocking_sizes_.mr) * core::ceil_divide(o_.n, blocking_sizes_.nr);
@@ -69,7 +71,7 @@ Packed<T>::Packed(const plan::Problem& problem, const MicroKernels<T>& kernels)
   const auto n = static_cast<double>(o_.n);
   const auto k = static_cast<double>(o_.k);
   this->model_bytes_ = static_cast<double>(sizeof(T)) * static_cast<double>(problem.description.batch_count) *
-                       (m * k * static_cast<double>(core::ceil_divide(o_.n, blocking_sizes_.nc)) + k * n +
+                       (m * k + k * n * static_cast<double>(core::ceil_divide(o_.m, blocking_sizes_.mc)) +
                         2 * m * n * static_cast<double>(core::ceil_divide(o_.k, blocking_sizes_.kc)));
 }
 
@@ -88,91 +90,94 @@ Status Packed<T>::run(const GemmArguments& arguments) const {
 
 template <class T>
 void Packed<T>::run_product(const Operands<T>& data, T* scratch, const Member& member) const {
-  T* packed_a = scratch + 2 * b_elements_ + member.id * a_elements_;
+  T* packed_b = scratch + 2 * a_elements_ + member.id * b_elements_;
   int buffer = 0;
-  for (std::int64_t jc = 0; jc < o_.n; jc += blocking_sizes_.nc) {
-    const Range columns{jc, std::min(jc + blocking_sizes_.nc, o_.n)};
-    for (std::int64_t pc = 0; pc < o_.k; pc += chunk_terms) {
+  for (std::int64_t ic = 0; ic < o_.m; ic += blocking_sizes_.mc) {
+    const Range rows{ic, std::min(ic + blocking_sizes_.mc, o_.m)};
+    for (std::int64_t pc = 0; pc < o_.k; pc += chunk_terms<T>) {
       // Two buffers: packing the next block may begin while slower members still read this one.
-      T* packed_b = scratch + buffer * b_elements_;
+      T* packed_a = scratch + buffer * a_elements_;
       buffer ^= 1;
-      const Step step{data, columns, {pc, std::min(pc + chunk_terms, o_.k)}, packed_b, pc == 0 ? data.beta : T(1)};
-      pack_b(step, packed_b, member);
+      const Step step{data, rows, {pc, std::min(pc + chunk_terms<T>, o_.k)}, packed_a, pc == 0 ? data.beta : T(1)};
+      pack_a(step, packed_a, member);
       member.meet();
-      compute(step, packed_a, member);
+      compute(step, packed_b, member);
     }
   }
 }
 
 template <class T>
-void Packed<T>::pack_b(const Step& step, T* packed, const Member& member) const {
-  const std::int64_t nr = blocking_sizes_.nr;
+void Packed<T>::pack_a(const Step& step, T* packed, const Member& member) const {
+  const std::int64_t height = step.rows.end - step.rows.begin;
   const std::int64_t terms = step.terms.end - step.terms.begin;
-  const std::int64_t columns = step.columns.end - step.columns.begin;
-  const Range mine = part_of(core::ceil_divide(columns, nr), member.count, member.id);
-  const T* from = step.data.b + step.terms.begin * o_.b.row_stride + step.columns.begin * o_.b.column_stride;
-  for (std::int64_t panel = mine.begin; panel < mine.end; ++panel)
-    kernels_.pack(from + panel * nr * o_.b.column_stride, o_.b.column_stride, o_.b.row_stride,
-               std::min(nr, columns - panel * nr), nr, terms, packed + panel * nr * terms);
-}
-
-template <class T>
-void Packed<T>::compute(const Step& step, T* packed_a, const Member& member) const {
-  const std::int64_t row_tiles = tiles_of({0, o_.m});
-  const std::int64_t panels = core::ceil_divide(step.columns.end - step.columns.begin, blocking_sizes_.nr);
-  const ThreadGrid grid = thread_grid(member.count, row_tiles, panels);
-  if (member.id >= grid.rows * grid.columns) return;
-  const Range my_tiles = part_of(row_tiles, grid.rows, member.id / grid.columns);
-  const Range my_panels = part_of(panels, grid.columns, member.id % grid.columns);
-  const Range my_rows{my_tiles.begin * blocking_sizes_.mr, std::min(my_tiles.end * blocking_sizes_.mr, o_.m)};
-  // Blocks of nearly equal height: a short last block would waste the panels of B it walks.
-  const std::int64_t blocks = core::ceil_divide(my_rows.end - my_rows.begin, blocking_sizes_.mc);
-  for (std::int64_t block = 0; block < blocks; ++block) {
-    const Range tiles = part_of(my_tiles.end - my_tiles.begin, blocks, block);
-    const Range rows{my_rows.begin + tiles.begin * blocking_sizes_.mr,
-                     std::min(my_rows.begin + tiles.end * blocking_sizes_.mr, my_rows.end)};
-    pack_a(step, rows, packed_a);
-    macro_kernel(step, rows, my_panels, packed_a);
-  }
-}
-
-template <class T>
-void Packed<T>::pack_a(const Step& step, Range rows, T* packed) const {
-  const std::int64_t height = rows.end - rows.begin;
-  const std::int64_t terms = step.terms.end - step.terms.begin;
-  const std::int64_t tiles = tiles_of(rows);
-  const T* from = step.data.a + rows.begin * o_.a.row_stride + step.terms.begin * o_.a.column_stride;
-  for (std::int64_t tile = 0; tile < tiles; ++tile) {
+  const std::int64_t tiles = tiles_of(step.rows);
+  const Range mine = part_of(tiles, member.count, member.id);
+  const T* from = step.data.a + step.rows.begin * o_.a.row_stride + step.terms.begin * o_.a.column_stride;
+  for (std::int64_t tile = mine.begin; tile < mine.end; ++tile) {
     const Range part = part_of(height, tiles, tile);
     kernels_.pack(from + part.begin * o_.a.row_stride, o_.a.row_stride, o_.a.column_stride, part.end - part.begin,
-               part.end - part.begin, terms, packed + part.begin * terms);
+                  part.end - part.begin, terms, packed + part.begin * terms);
   }
 }
 
 template <class T>
-void Packed<T>::macro_kernel(const Step& step, Range rows, Range panels, const T* packed_a) const {
+void Packed<T>::compute(const Step& step, T* packed_b, const Member& member) const {
+  const std::int64_t tiles = tiles_of(step.rows);
+  const std::int64_t panels = core::ceil_divide(o_.n, blocking_sizes_.nr);
+  const ThreadGrid grid = thread_grid(member.count, tiles, panels);
+  if (member.id >= grid.rows * grid.columns) return;
+  const Range my_tiles = part_of(tiles, grid.rows, member.id % grid.rows);
+  const Range my_panels = part_of(panels, grid.columns, member.id / grid.rows);
+  // Blocks of nearly equal width: a short last block would use the panels of A it walks too little.
+  const std::int64_t most_panels = blocking_sizes_.nc / blocking_sizes_.nr;
+  const std::int64_t blocks = core::ceil_divide(my_panels.end - my_panels.begin, most_panels);
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    const Range part = part_of(my_panels.end - my_panels.begin, blocks, block);
+    const Range columns{(my_panels.begin + part.begin) * blocking_sizes_.nr,
+                        std::min((my_panels.begin + part.end) * blocking_sizes_.nr, o_.n)};
+    pack_b(step, columns, packed_b);
+    macro_kernel(step, my_tiles, columns, packed_b);
+  }
+}
+
+template <class T>
+void Packed<T>::pack_b(const Step& step, Range columns, T* packed) const {
   const std::int64_t nr = blocking_sizes_.nr;
-  const std::int64_t height = rows.end - rows.begin;
   const std::int64_t terms = step.terms.end - step.terms.begin;
-  const std::int64_t tiles = tiles_of(rows);
-  const std::int64_t columns = step.columns.end - step.columns.begin;
+  const T* from = step.data.b + step.terms.begin * o_.b.row_stride;
+  for (std::int64_t column = columns.begin; column < columns.end; column += nr, packed += nr * terms)
+    kernels_.pack(from + column * o_.b.column_stride, o_.b.column_stride, o_.b.row_stride,
+                  std::min(nr, columns.end - column), nr, terms, packed);
+}
+
+template <class T>
+void Packed<T>::macro_kernel(const Step& step, Range tiles, Range columns, const T* packed_b) const {
+  const std::int64_t nr = blocking_sizes_.nr;
+  const std::int64_t height = step.rows.end - step.rows.begin;
+  const std::int64_t terms = step.terms.end - step.terms.begin;
+  const std::int64_t all_tiles = tiles_of(step.rows);
   const std::int64_t c_column_stride = c_is_row_contiguous(o_) ? 1 : o_.c.column_stride;
-  for (std::int64_t panel = panels.begin; panel < panels.end; ++panel) {
-    const std::int64_t width = std::min(nr, columns - panel * nr);
-    const int vectors = static_cast<int>(core::ceil_divide(width, kernels_.lanes));
-    const std::int64_t last_lanes = width - (vectors - 1) * kernels_.lanes;
-    T* c = step.data.c + rows.begin * o_.c.row_stride + (step.columns.begin + panel * nr) * c_column_stride;
-    Tile<T> tile{nullptr, 0, step.packed_b + panel * nr * terms, nr, nullptr, o_.c.row_stride, terms, last_lanes,
+  for (std::int64_t t = tiles.begin; t < tiles.end; ++t) {
+    const Range part = part_of(height, all_tiles, t);
+    const std::int64_t rows = part.end - part.begin;
+    T* c = step.data.c + (step.rows.begin + part.begin) * o_.c.row_stride;
+    Tile<T> tile{step.packed_a + part.begin * terms, rows, packed_b, nr, nullptr, o_.c.row_stride, terms, 0,
                  step.data.alpha, step.beta};
-    for (std::int64_t t = 0; t < tiles; ++t) {
-      const Range part = part_of(height, tiles, t);
-      const auto tile_rows = part.end - part.begin;
-      tile.a = packed_a + part.begin * terms;
-      tile.a_stride = tile_rows;
-      tile.c = c + part.begin * o_.c.row_stride;
-      run_tile(tile, static_cast<int>(tile_rows), width);
+    for (std::int64_t column = columns.begin; column < columns.end; column += nr, tile.b += nr * terms) {
+      const std::int64_t width = std::min(nr, columns.end - column);
+      tile.c = c + column * c_column_stride;
+      prefetch_part(tile.a + rows * terms, rows * terms, column - columns.begin, columns.end - columns.begin);
+      run_tile(tile, static_cast<int>(rows), width);
     }
   }
+}
+
+/// Asks for the part [done, done + NR) / all of the next panel of A: it comes from L3, and would else be waited for.
+template <class T>
+void Packed<T>::prefetch_part(const T* panel, std::int64_t elements, std::int64_t done, std::int64_t all) const {
+  constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(T));
+  const T* const end = panel + elements * std::min(done + blocking_sizes_.nr, all) / all;
+  for (const T* p = panel + elements * done / all; p < end; p += line) __builtin_prefetch(p, 0, 2);
 }
 
 /// Where C's columns are neighbours the micro-kernel works on C itself, whose lines are asked for ahead of its last
@@ -180,6 +185,7 @@ void Packed<T>::macro_kernel(const Step& step, Range rows, Range panels, const T
 template <class T>
 void Packed<T>::run_tile(Tile<T> tile, int rows, std::int64_t columns) const {
   const int vectors = static_cast<int>(core::ceil_divide(columns, kernels_.lanes));
+  tile.last_lanes = columns - (vectors - 1) * kernels_.lanes;
   const auto kernel = kernels_.tile(AOrder::columns, rows, vectors, tile.last_lanes != kernels_.lanes);
   if (c_is_row_contiguous(o_)) {
     for (int i = 0; i < rows; ++i)

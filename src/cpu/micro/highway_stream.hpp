@@ -58,8 +58,8 @@ void stream_kernel(const Tile<T>& t) {
     Tile<T> part = t;
     part.b = t.b + j;
     T beta = t.beta;
-    for (std::int64_t chunk = 0; chunk < t.k; chunk += chunk_terms) {
-      const std::int64_t end = t.k - chunk < chunk_terms ? t.k : chunk + chunk_terms;
+    for (std::int64_t chunk = 0; chunk < t.k; chunk += chunk_terms<T>) {
+      const std::int64_t end = t.k - chunk < chunk_terms<T> ? t.k : chunk + chunk_terms<T>;
       for (T& sum : sums) sum = T(0);
       std::int64_t p = chunk;
       for (; p + terms_at_once <= end; p += terms_at_once) stream_rows<T, Rows, terms_at_once>(part, p, columns, sums, strip);

@@ -30,6 +30,15 @@ HWY_INLINE void pin(V& v) {
   asm("" : "+v"(v.raw));
 }
 
+/// sum += a * b in the form that overwrites the sum. Left the choice, GCC overwrites a factor in an unrolled loop, and
+/// then spends copies and spills on moving the sums back to where they were.
+HWY_INLINE void multiply_add_into(Vector<float>& sum, Vector<float> a, Vector<float> b) {
+  asm("vfmadd231ps %2, %1, %0" : "+v"(sum.raw) : "v"(a.raw), "v"(b.raw));
+}
+HWY_INLINE void multiply_add_into(Vector<double>& sum, Vector<double> a, Vector<double> b) {
+  asm("vfmadd231pd %2, %1, %0" : "+v"(sum.raw) : "v"(a.raw), "v"(b.raw));
+}
+
 template <class T, int Vectors, bool Masked>
 HWY_INLINE Vector<T> load(const T* from, int v, hn::Mask<Lanes<T>> mask) {
   if (Masked && v == Vectors - 1) return hn::MaskedLoad(mask, Lanes<T>(), from + v * lane_count<T>);
@@ -112,7 +121,7 @@ void tile_kernel(const Tile<T>& t) {
                                            : a[0][i]);
       if (Vectors > 1) pin(a_element);
 #pragma GCC unroll 4
-      for (int v = 0; v < Vectors; ++v) sums[i][v] = hn::MulAdd(a_element, b_row[v], sums[i][v]);
+      for (int v = 0; v < Vectors; ++v) multiply_add_into(sums[i][v], a_element, b_row[v]);
     }
     b += b_stride;
     if (Order == AOrder::columns) a[0] += a_stride;

@@ -55,8 +55,9 @@ const MicroKernels<double>& avx512_f64();
 const MicroKernels<float>& avx2_f32();
 const MicroKernels<double>& avx2_f64();
 
-/// Terms summed in one chain before they are added to C. The same for every kernel: it is part of what the result is,
-/// not a tuning parameter. 256 terms of a 32-column panel of B fill two thirds of a 48 KiB L1 cache.
-inline constexpr std::int64_t chunk_terms = 256;
+/// Terms summed in one chain before they are added to C. The same for every kernel of a type: it is part of what the
+/// result is, not a tuning parameter. So many terms of a panel of A of 12 rows fill half of a 48 KiB L1 cache.
+template <class T>
+inline constexpr std::int64_t chunk_terms = 2048 / static_cast<std::int64_t>(sizeof(T));
 
 }  // namespace exactile::cpu

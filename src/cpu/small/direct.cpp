@@ -103,12 +103,12 @@ void Direct<T>::run_panel(const Operands<T>& data, const Panel<T>& panel, std::i
     tile.b = data.b + column;
     tile.c = data.c + row * o_.c.row_stride + column;
     tile.beta = data.beta;
-    for (std::int64_t left = o_.k; left > 0; left -= chunk_terms) {
-      tile.k = std::min(left, chunk_terms);
+    for (std::int64_t left = o_.k; left > 0; left -= chunk_terms<T>) {
+      tile.k = std::min(left, chunk_terms<T>);
       (tall ? panel.tall : panel.plain)(tile);
-      if (left > chunk_terms) {
-        tile.a += chunk_terms * o_.a.column_stride;
-        tile.b += chunk_terms * o_.b.row_stride;
+      if (left > chunk_terms<T>) {
+        tile.a += chunk_terms<T> * o_.a.column_stride;
+        tile.b += chunk_terms<T> * o_.b.row_stride;
         tile.beta = T(1);
       }
     }
