@@ -94,7 +94,8 @@ std::vector<MeasurementRequest> requests_for(const Options& options) {
 void print_text(const std::vector<Measurement>& rows) {
   const GemmDescription& d = rows.front().description;
   print_result("C ({} x {}) = A ({} x {}) * B ({} x {}), batch {}\n\n", d.m, d.n, d.m, d.k, d.k, d.n, d.batch_count);
-  Table table({"kernel", "type", "median", "min", "spread", "first call", "GFLOP/s", "of peak", "rel.error", "/bound"});
+  Table table(
+      {"kernel", "type", "median", "min", "spread", "first call", "GFLOP/s", "of peak", "rel.error", "x bound"});
   for (const Measurement& row : rows)
     table.add({row.summary.kernel, to_string(row.description.types), seconds_text(row.timing.median_seconds),
                seconds_text(row.timing.min_seconds), percent_text(row.timing.spread),

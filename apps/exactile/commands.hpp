@@ -6,7 +6,7 @@
 
 #include "failure.hpp"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): theirs
 class App;
 }
 

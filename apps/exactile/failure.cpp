@@ -6,17 +6,14 @@ namespace {
 
 Exit exit_for(StatusCode code) {
   switch (code) {
-    case StatusCode::ok:
-      return Exit::done;
+    case StatusCode::ok: return Exit::done;
     case StatusCode::invalid_argument:
     case StatusCode::unknown_name:
     case StatusCode::unsupported:
-    case StatusCode::not_yet_available:
-      return Exit::bad_usage;
+    case StatusCode::not_yet_available: return Exit::bad_usage;
     case StatusCode::out_of_memory:
     case StatusCode::device_unavailable:
-    case StatusCode::device_failure:
-      return Exit::trouble;
+    case StatusCode::device_failure: return Exit::trouble;
   }
   return Exit::trouble;
 }

@@ -20,6 +20,7 @@ struct Options {
 
 std::vector<std::string> names_of(const std::vector<GemmTypes>& types) {
   std::vector<std::string> names;
+  names.reserve(types.size());
   for (const GemmTypes pair : types) names.push_back(to_string(pair));
   return names;
 }

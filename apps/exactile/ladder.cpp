@@ -15,10 +15,10 @@ namespace exactile::program {
 namespace {
 
 constexpr const char* footer =
-    R"(Columns: time (median), speed-up over cpu_naive, GFLOP/s, fraction of the peak measured on this device, the bytes that
-the kernel's traffic model moves, how many times the least possible that is, the GB/s that this makes, and two
-figures against a result of higher precision: the largest relative error, and the error over its bound (1 is the most
-allowed). A kernel that would take longer than 3 s is timed on part of its rows; the table marks it with a *.
+    R"(Columns: time (median), speed-up over cpu_naive, GFLOP/s, fraction of the peak measured on this device; traffic: the
+bytes that the kernel's model moves; x least: that over the least possible; GB/s: that over the time. Against a result
+of higher precision: rel.error, the largest relative error; x bound, the error over its bound (1 is the most allowed).
+A kernel that would take longer than 3 s is timed on part of its rows; the table marks it with a *.
 
 --sweep makes cubes of m*k*n = 10^3, 10^4, ... up to --max and sets cpu_naive against the planner's choice.
 

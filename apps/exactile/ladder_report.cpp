@@ -24,7 +24,7 @@ std::vector<std::string> cells(const Measurement& row, const std::vector<Measure
           number_text(row.operations_per_second * 1e-9),
           row.fraction_of_peak ? percent_text(*row.fraction_of_peak) : "-",
           bytes_text(s.model_bytes),
-          s.minimum_bytes > 0 ? fmt::format("{}x", number_text(s.model_bytes / s.minimum_bytes)) : "-",
+          s.minimum_bytes > 0 ? number_text(s.model_bytes / s.minimum_bytes) : "-",
           number_text(row.bytes_per_second() * 1e-9),
           error_text(row.error.max_relative_error),
           over_bound_text(row.error)};
@@ -70,7 +70,8 @@ void print_ladder_text(const LadderReport& report) {
                d.n, to_string(d.types), report.fill, report.threads, report.threads == 1 ? "" : "s");
   print_result("{}least traffic: {} (each input once, the output once)\n\n", peaks_text(report.rows),
                bytes_text(report.rows.front().summary.minimum_bytes));
-  Table table({"kernel", "time", "speed-up", "GFLOP/s", "of peak", "traffic", "/least", "GB/s", "rel.error", "/bound"});
+  Table table(
+      {"kernel", "time", "speed-up", "GFLOP/s", "of peak", "traffic", "x least", "GB/s", "rel.error", "x bound"});
   for (const Measurement& row : report.rows) table.add(cells(row, report.rows));
   print_result("{}", table.text());
   for (const Measurement& row : report.rows) {

@@ -45,16 +45,12 @@ ElementType element_type(std::string_view descr) {
   const std::string_view kind = ordered ? descr.substr(1) : descr;
   if (kind.empty()) throw HeaderError("the header's descr is empty");
   switch (kind[0]) {
-    case 'O':
-      throw HeaderError("it holds Python objects; expected numbers");
+    case 'O': throw HeaderError("it holds Python objects; expected numbers");
     case 'S':
     case 'U':
-    case 'a':
-      throw HeaderError(fmt::format("it holds strings ('{}'); expected numbers", descr));
-    case 'V':
-      throw HeaderError(fmt::format("it holds raw or structured data ('{}'); expected numbers", descr));
-    default:
-      break;
+    case 'a': throw HeaderError(fmt::format("it holds strings ('{}'); expected numbers", descr));
+    case 'V': throw HeaderError(fmt::format("it holds raw or structured data ('{}'); expected numbers", descr));
+    default: break;
   }
   for (const StoredType& stored : stored_types) {
     if (stored.descr != kind) continue;

@@ -76,15 +76,9 @@ class Parser {
     seen_[index] = true;
     expect(':');
     switch (index) {
-      case 0:
-        descr();
-        break;
-      case 1:
-        fortran_order();
-        break;
-      default:
-        shape();
-        break;
+      case 0: descr(); break;
+      case 1: fortran_order(); break;
+      default: shape(); break;
     }
   }
 

@@ -10,7 +10,7 @@
 #include "scalar_option.hpp"
 #include "verification/verification.hpp"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): theirs
 class App;
 class Option;
 }  // namespace CLI

@@ -59,7 +59,7 @@ void print_heading(const LadderOptions& options, int threads) {
   print_result("Cubes m = k = n, {}, {} data, up to {} thread{}: {} against the planner's choice\n\n", options.type,
                options.fill, threads, threads == 1 ? "" : "s", base_kernel);
   print_result("{}", bold(line("m*k*n", "m", std::string(base_kernel), "best", "speed-up", "GFLOP/s", "of peak",
-                               "/bound", "kernel")));
+                               "x bound", "kernel")));
 }
 
 }  // namespace

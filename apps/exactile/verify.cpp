@@ -8,6 +8,7 @@
 #include "commands.hpp"
 #include "exactile/devices.hpp"
 #include "json.hpp"
+#include "measurement.hpp"
 #include "options.hpp"
 #include "units.hpp"
 #include "verification/verification.hpp"
@@ -168,6 +169,8 @@ void print_report_json(const std::vector<Outcome>& outcomes, std::size_t failure
 
 Exit verify(const Options& options) {
   const std::vector<verification::Case> cases = cases_for(options);
+  constexpr double seconds_per_case = 0.005;  // of the default sizes
+  if (!options.sizes_given) announce_cost("this verification", seconds_per_case * static_cast<double>(cases.size()));
   std::vector<Outcome> outcomes;
   std::size_t failures = 0;
   std::size_t refused = 0;
