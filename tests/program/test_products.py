@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Products of good files, against NumPy."""
+import os
+import subprocess
+
 import numpy as np
 import pytest
+from conftest import PROGRAM, SANITIZED
 
 ROUNDOFF = {"f2": 2.0**-24, "f4": 2.0**-24, "f8": 2.0**-53, "c8": 2.0**-24, "c16": 2.0**-53}
 FLOATS = ["f2", "f4", "f8", "c8", "c16"]
@@ -156,3 +160,13 @@ def test_report(program, random):
     assert set(report["seconds"]) == {"read", "product", "write"}
     text = program("multiply", "a.npy", "b.npy", "-o", "c.npy", "--verify").stdout
     assert "(2, 30, 20)" in text and "of the bound" in text
+
+
+@pytest.mark.skipif(SANITIZED, reason="sanitizers take memory of their own")
+def test_memory_is_operands_and_little_more(program, random):
+    np.save(program.folder / "a.npy", sample(random, (2048, 2048), "f4"))
+    process = subprocess.Popen([PROGRAM, "multiply", "a.npy", "a.npy", "-o", "c.npy"], cwd=program.folder,
+                               stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    assert status == 0
+    assert usage.ru_maxrss * 1024 <= (2 * 16 + 16 + 64) << 20
