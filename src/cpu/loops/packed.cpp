@@ -30,6 +30,7 @@ class Packed final : public Product<T> {
   using Base = Product<T>;
   using Base::kernels_;
   using Base::o_;
+  using Kernel = typename MicroKernels<T>::Kernel;
 
   /// One step of the ic and pc loops: which part of the product, and how C is updated.
   struct Step {
@@ -45,8 +46,8 @@ class Packed final : public Product<T> {
   void compute(const Step& step, T* packed_b, const Member& member) const;
   void pack_b(const Step& step, Range columns, T* packed) const;
   void macro_kernel(const Step& step, Range tiles, Range columns, const T* packed_b) const;
-  void run_tile(Tile<T> tile, int rows, std::int64_t columns) const;
-  void prefetch_part(const T* panel, std::int64_t elements, std::int64_t done, std::int64_t all) const;
+  void prefetch(const T* from, std::int64_t elements) const;
+  void run_tile(const Tile<T>& tile, Kernel kernel, int rows, std::int64_t columns) const;
 
   [[nodiscard]] std::int64_t tiles_of(Range rows) const { return core::ceil_divide(rows.end - rows.begin, blocking_sizes_.mr); }
 
@@ -144,10 +145,8 @@ template <class T>
 void Packed<T>::pack_b(const Step& step, Range columns, T* packed) const {
   const std::int64_t nr = blocking_sizes_.nr;
   const std::int64_t terms = step.terms.end - step.terms.begin;
-  const T* from = step.data.b + step.terms.begin * o_.b.row_stride;
-  for (std::int64_t column = columns.begin; column < columns.end; column += nr, packed += nr * terms)
-    kernels_.pack(from + column * o_.b.column_stride, o_.b.column_stride, o_.b.row_stride,
-                  std::min(nr, columns.end - column), nr, terms, packed);
+  const T* from = step.data.b + step.terms.begin * o_.b.row_stride + columns.begin * o_.b.column_stride;
+  kernels_.pack(from, o_.b.column_stride, o_.b.row_stride, columns.end - columns.begin, nr, terms, packed);
 }
 
 template <class T>
@@ -156,54 +155,62 @@ void Packed<T>::macro_kernel(const Step& step, Range tiles, Range columns, const
   const std::int64_t height = step.rows.end - step.rows.begin;
   const std::int64_t terms = step.terms.end - step.terms.begin;
   const std::int64_t all_tiles = tiles_of(step.rows);
+  const std::int64_t panels = core::ceil_divide(columns.end - columns.begin, nr);
+  const std::int64_t last_width = columns.end - columns.begin - (panels - 1) * nr;
   const std::int64_t c_column_stride = c_is_row_contiguous(o_) ? 1 : o_.c.column_stride;
   for (std::int64_t t = tiles.begin; t < tiles.end; ++t) {
     const Range part = part_of(height, all_tiles, t);
-    const std::int64_t rows = part.end - part.begin;
-    T* c = step.data.c + (step.rows.begin + part.begin) * o_.c.row_stride;
-    Tile<T> tile{step.packed_a + part.begin * terms, rows, packed_b, nr, nullptr, o_.c.row_stride, terms, 0,
-                 step.data.alpha, step.beta};
-    for (std::int64_t column = columns.begin; column < columns.end; column += nr, tile.b += nr * terms) {
-      const std::int64_t width = std::min(nr, columns.end - column);
-      tile.c = c + column * c_column_stride;
-      prefetch_part(tile.a + rows * terms, rows * terms, column - columns.begin, columns.end - columns.begin);
-      run_tile(tile, static_cast<int>(rows), width);
+    const int rows = static_cast<int>(part.end - part.begin);
+    Tile<T> tile{step.packed_a + part.begin * terms, rows, packed_b, nr,
+                 step.data.c + (step.rows.begin + part.begin) * o_.c.row_stride + columns.begin * c_column_stride,
+                 o_.c.row_stride, terms, kernels_.lanes, step.data.alpha, step.beta};
+    // The next panel of A comes from L3 and would be waited for: each tile asks for its share of it.
+    const T* next = tile.a + rows * terms;
+    const std::int64_t share = core::ceil_divide(rows * terms, panels);
+    const auto kernel = kernels_.tile(AOrder::columns, rows, kernels_.vectors, false);
+    for (std::int64_t panel = 0; panel < panels - 1; ++panel) {
+      prefetch(next, share);
+      run_tile(tile, kernel, rows, nr);
+      next += share;
+      tile.b += nr * terms;
+      tile.c += nr * c_column_stride;
     }
+    const int vectors = static_cast<int>(core::ceil_divide(last_width, kernels_.lanes));
+    tile.last_lanes = last_width - (vectors - 1) * kernels_.lanes;
+    const auto last = kernels_.tile(AOrder::columns, rows, vectors, tile.last_lanes != kernels_.lanes);
+    prefetch(next, share);
+    run_tile(tile, last, rows, last_width);
   }
 }
 
-/// Asks for the part [done, done + NR) / all of the next panel of A: it comes from L3, and would else be waited for.
 template <class T>
-void Packed<T>::prefetch_part(const T* panel, std::int64_t elements, std::int64_t done, std::int64_t all) const {
+void Packed<T>::prefetch(const T* from, std::int64_t elements) const {
   constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(T));
-  const T* const end = panel + elements * std::min(done + blocking_sizes_.nr, all) / all;
-  for (const T* p = panel + elements * done / all; p < end; p += line) __builtin_prefetch(p, 0, 2);
+  for (std::int64_t p = 0; p < elements; p += line) __builtin_prefetch(from + p, 0, 2);
 }
 
 /// Where C's columns are neighbours the micro-kernel works on C itself, whose lines are asked for ahead of its last
 /// term; elsewhere on a copy of the tile.
 template <class T>
-void Packed<T>::run_tile(Tile<T> tile, int rows, std::int64_t columns) const {
-  const int vectors = static_cast<int>(core::ceil_divide(columns, kernels_.lanes));
-  tile.last_lanes = columns - (vectors - 1) * kernels_.lanes;
-  const auto kernel = kernels_.tile(AOrder::columns, rows, vectors, tile.last_lanes != kernels_.lanes);
+void Packed<T>::run_tile(const Tile<T>& tile, Kernel kernel, int rows, std::int64_t columns) const {
   if (c_is_row_contiguous(o_)) {
-    for (int i = 0; i < rows; ++i)
-      for (int v = 0; v < vectors; ++v) __builtin_prefetch(tile.c + i * tile.c_stride + v * kernels_.lanes, 1);
+    const T* c = tile.c;
+    for (int i = 0; i < rows; ++i, c += tile.c_stride)
+      for (std::int64_t j = 0; j < columns; j += kernels_.lanes) __builtin_prefetch(c + j, 1);
     kernel(tile);
     return;
   }
   alignas(64) T copy[largest_tile];
-  T* const c = tile.c;
   const auto for_each = [&](auto&& visit) {
     for (int i = 0; i < rows; ++i)
       for (std::int64_t j = 0; j < columns; ++j)
-        visit(copy[i * columns + j], c[i * o_.c.row_stride + j * o_.c.column_stride]);
+        visit(copy[i * columns + j], tile.c[i * o_.c.row_stride + j * o_.c.column_stride]);
   };
   if (tile.beta != T(0)) for_each([](T& there, const T& here) { there = here; });
-  tile.c = copy;
-  tile.c_stride = columns;
-  kernel(tile);
+  Tile<T> on_copy = tile;
+  on_copy.c = copy;
+  on_copy.c_stride = columns;
+  kernel(on_copy);
   for_each([](const T& there, T& here) { here = there; });
 }
 

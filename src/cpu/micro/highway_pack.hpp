@@ -6,17 +6,25 @@
 
 namespace exactile::cpu::HWY_NAMESPACE {
 
-/// Lanes are neighbours: rows of `lanes` elements are copied.
+template <class T>
+inline constexpr std::int64_t line_elements = 64 / static_cast<std::int64_t>(sizeof(T));
+
+/// Lanes are neighbours: each row is read once along its whole length and dealt out to the panels.
 template <class T>
 void copy_rows(const T* from, std::int64_t term_stride, std::int64_t lanes, std::int64_t width, std::int64_t terms,
-               T* panel) {
+               T* panels) {
   const Lanes<T> d;
   constexpr std::int64_t step = lane_count<T>;
-  for (std::int64_t p = 0; p < terms; ++p, from += term_stride, panel += width) {
-    std::int64_t l = 0;
-    for (; l + step <= lanes; l += step) hn::StoreU(hn::LoadU(d, from + l), d, panel + l);
-    for (; l < lanes; ++l) panel[l] = from[l];
-    for (; l < width; ++l) panel[l] = T(0);
+  for (std::int64_t p = 0; p < terms; ++p, from += term_stride) {
+    T* to = panels + p * width;
+    std::int64_t first = 0;
+    for (; first + width <= lanes; first += width, to += width * terms) {
+      std::int64_t l = 0;
+      for (; l + step <= width; l += step) hn::StoreU(hn::LoadU(d, from + first + l), d, to + l);
+      for (; l < width; ++l) to[l] = from[first + l];
+    }
+    if (first < lanes)
+      for (std::int64_t l = 0; l < width; ++l) to[l] = first + l < lanes ? from[first + l] : T(0);
   }
 }
 
@@ -59,29 +67,42 @@ void turn(const T* from, std::int64_t lane_stride, std::int64_t lanes, std::int6
   constexpr auto step = static_cast<std::int64_t>(hn::MaxLanes(hn::Full128<T>()));
   const std::int64_t whole_lanes = lanes / step * step;
   const std::int64_t whole_terms = terms / step * step;
-  for (std::int64_t p = 0; p < whole_terms; p += step)
+  // A cache line of each row at a time: rows a power of two apart push each other out of L1 before a second visit.
+  for (std::int64_t line = 0; line < whole_terms; line += line_elements<T>) {
+    const std::int64_t line_end = line + line_elements<T> < whole_terms ? line + line_elements<T> : whole_terms;
+    // The strip after this one, if there is one, starts on other pages, where no hardware prefetcher looks.
+    for (std::int64_t l = 0; l < lanes; ++l) __builtin_prefetch(from + (l + lanes) * lane_stride + line);
     for (std::int64_t l = 0; l < whole_lanes; l += step)
-      turn_block(from + l * lane_stride + p, lane_stride, width, panel + p * width + l);
+      for (std::int64_t p = line; p < line_end; p += step)
+        turn_block(from + l * lane_stride + p, lane_stride, width, panel + p * width + l);
+  }
   gather(from + whole_terms, lane_stride, 1, whole_lanes, width, terms - whole_terms, panel + whole_terms * width);
   gather(from + whole_lanes * lane_stride, lane_stride, 1, lanes - whole_lanes, width, terms, panel + whole_lanes);
 }
 
-/// Copies a strip of an operand into a micro-panel: panel[p * width + l] = from[l * lane_stride + p * term_stride] for
-/// l < lanes and p < terms; lanes up to `width` become zero. For B a lane is a column, for A a row. Any strides.
+/// Copies lanes of an operand into micro-panels of `width` lanes, `width` * terms elements apart:
+///
+///     panels[(l / width) * width * terms + p * width + l % width] = from[l * lane_stride + p * term_stride]
+///
+/// for l < lanes and p < terms; what is left of the last panel becomes zero. For B a lane is a column, for A a row. Any
+/// strides.
 template <class T>
-void pack_panel(const T* from, std::int64_t lane_stride, std::int64_t term_stride, std::int64_t lanes,
-                std::int64_t width, std::int64_t terms, T* panel) {
+void pack_panels(const T* from, std::int64_t lane_stride, std::int64_t term_stride, std::int64_t lanes,
+                 std::int64_t width, std::int64_t terms, T* panels) {
   if (lane_stride == 1) {
-    copy_rows(from, term_stride, lanes, width, terms, panel);
+    copy_rows(from, term_stride, lanes, width, terms, panels);
     return;
   }
-  if (lanes < width)
-    for (std::int64_t p = 0; p < terms; ++p)
-      for (std::int64_t l = lanes; l < width; ++l) panel[p * width + l] = T(0);
-  if (term_stride == 1)
-    turn(from, lane_stride, lanes, width, terms, panel);
-  else
-    gather(from, lane_stride, term_stride, lanes, width, terms, panel);
+  for (std::int64_t first = 0; first < lanes; first += width, from += width * lane_stride, panels += width * terms) {
+    const std::int64_t here = lanes - first < width ? lanes - first : width;
+    if (here < width)
+      for (std::int64_t p = 0; p < terms; ++p)
+        for (std::int64_t l = here; l < width; ++l) panels[p * width + l] = T(0);
+    if (term_stride == 1)
+      turn(from, lane_stride, here, width, terms, panels);
+    else
+      gather(from, lane_stride, term_stride, here, width, terms, panels);
+  }
 }
 
 }  // namespace exactile::cpu::HWY_NAMESPACE

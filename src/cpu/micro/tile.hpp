@@ -38,9 +38,9 @@ struct MicroKernels {
   Kernel (*tile)(AOrder order, int rows, int vectors, bool masked);
   /// Few rows against a B too large for the caches; see stream_tile.hpp. `a` by rows, rows <= stream_rows.
   Kernel (*stream)(int rows);
-  /// panel[p * width + l] = from[l * lane_stride + p * term_stride], zero for lanes <= l < width; see highway_pack.hpp.
+  /// Copies lanes into micro-panels; see highway_pack.hpp.
   void (*pack)(const T* from, std::int64_t lane_stride, std::int64_t term_stride, std::int64_t lanes,
-               std::int64_t width, std::int64_t terms, T* panel);
+               std::int64_t width, std::int64_t terms, T* panels);
   int lanes;        ///< elements of a vector
   int vectors;      ///< vectors of a full tile: NR = vectors * lanes
   int rows;         ///< rows of a full tile: MR
