@@ -67,14 +67,17 @@ void turn(const T* from, std::int64_t lane_stride, std::int64_t lanes, std::int6
   constexpr auto step = static_cast<std::int64_t>(hn::MaxLanes(hn::Full128<T>()));
   const std::int64_t whole_lanes = lanes / step * step;
   const std::int64_t whole_terms = terms / step * step;
-  // A cache line of each row at a time: rows a power of two apart push each other out of L1 before a second visit.
-  for (std::int64_t line = 0; line < whole_terms; line += line_elements<T>) {
-    const std::int64_t line_end = line + line_elements<T> < whole_terms ? line + line_elements<T> : whole_terms;
-    // The strip after this one, if there is one, starts on other pages, where no hardware prefetcher looks.
-    for (std::int64_t l = 0; l < lanes; ++l) __builtin_prefetch(from + (l + lanes) * lane_stride + line);
+  // Eight lines of a few rows at a time: rows a power of two apart push each other out of L1 before a second visit, and
+  // the rows that follow lie on other pages, where no hardware prefetcher looks.
+  constexpr std::int64_t stretch = 8 * line_elements<T>;
+  for (std::int64_t begin = 0; begin < whole_terms; begin += stretch) {
+    const std::int64_t end = begin + stretch < whole_terms ? begin + stretch : whole_terms;
     for (std::int64_t l = 0; l < whole_lanes; l += step)
-      for (std::int64_t p = line; p < line_end; p += step)
+      for (std::int64_t p = begin; p < end; p += step) {
+        if (p % line_elements<T> == 0)
+          for (std::int64_t r = step; r < 2 * step; ++r) __builtin_prefetch(from + (l + r) * lane_stride + p);
         turn_block(from + l * lane_stride + p, lane_stride, width, panel + p * width + l);
+      }
   }
   gather(from + whole_terms, lane_stride, 1, whole_lanes, width, terms - whole_terms, panel + whole_terms * width);
   gather(from + whole_lanes * lane_stride, lane_stride, 1, lanes - whole_lanes, width, terms, panel + whole_lanes);

@@ -23,8 +23,10 @@ HWY_INLINE void stream_vector(const T* a, std::int64_t a_stride, const T* b, std
 #pragma GCC unroll 8
   for (int p = 0; p < Terms; ++p) {
     const Vector<T> b_row = load<T, 1, Masked>(b + p * b_stride, 0, mask);
+    // The same columns of the rows that follow: they lie pages away, where no hardware prefetcher looks.
+    if (Terms == terms_at_once) __builtin_prefetch(b + (p + Terms) * b_stride);
 #pragma GCC unroll 8
-    for (int i = 0; i < Rows; ++i) sum[i] = hn::MulAdd(hn::Set(d, a[i * a_stride + p]), b_row, sum[i]);
+    for (int i = 0; i < Rows; ++i) multiply_add_into(sum[i], hn::Set(d, a[i * a_stride + p]), b_row);
   }
 #pragma GCC unroll 8
   for (int i = 0; i < Rows; ++i) hn::StoreU(sum[i], d, sums + i * strip);

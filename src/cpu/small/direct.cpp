@@ -15,6 +15,14 @@
 namespace exactile::cpu {
 namespace {
 
+constexpr std::int64_t few_terms = 64;
+
+/// A that comes from memory is read along so many rows at once: as many as prefetchers follow.
+constexpr int streamed_rows = 8;
+[[nodiscard]] bool a_streams(const Orientation& o, std::int64_t element_size) {
+  return o.m * o.k * element_size > caches().l2;
+}
+
 [[nodiscard]] bool a_by_rows(const Orientation& o) { return o.a.column_stride == 1 || o.k == 1; }
 [[nodiscard]] bool a_by_columns(const Orientation& o) { return o.a.row_stride == 1 || o.m == 1; }
 
@@ -60,7 +68,7 @@ Panel<T> Direct<T>::panel_of(std::int64_t width) const {
   panel.vectors = static_cast<int>(core::ceil_divide(width, kernels_.lanes));
   panel.last_lanes = width - (panel.vectors - 1) * kernels_.lanes;
   const bool masked = panel.last_lanes != kernels_.lanes;
-  const int most_rows = panel.vectors == 1 ? kernels_.narrow_rows : kernels_.rows;
+  const int most_rows = panel.vectors > 1 ? kernels_.rows : (a_streams(o_, sizeof(T)) ? streamed_rows : kernels_.narrow_rows);
   panel.tiles = core::ceil_divide(o_.m, most_rows);
   panel.height = o_.m / panel.tiles;
   panel.tall_tiles = o_.m % panel.tiles;
@@ -123,9 +131,15 @@ void Direct<T>::run_tiles(const Operands<T>& data, std::int64_t part, std::int64
     return parts == 1 ? Range{0, panel.tiles} : part_of(panel.tiles, parts, part);
   };
   const std::int64_t width = kernels_.vectors * kernels_.lanes;
-  std::int64_t column = 0;
-  for (std::int64_t p = 0; p < full_panels_; ++p, column += width) run_panel(data, full_, column, mine(full_));
-  if (last_.vectors > 0) run_panel(data, last_, column, mine(last_));
+  const Range tiles = mine(full_);
+  if (o_.k <= few_terms) {
+    // C is most of the traffic: it is walked along its rows, as memory lies.
+    for (std::int64_t t = tiles.begin; t < tiles.end; ++t)
+      for (std::int64_t p = 0; p < full_panels_; ++p) run_panel(data, full_, p * width, {t, t + 1});
+  } else {
+    for (std::int64_t p = 0; p < full_panels_; ++p) run_panel(data, full_, p * width, tiles);
+  }
+  if (last_.vectors > 0) run_panel(data, last_, full_panels_ * width, mine(last_));
 }
 
 template <class T>
@@ -168,12 +182,18 @@ double direct_cost(const plan::Problem& problem, const MicroKernels<T>& kernels)
   const auto n = static_cast<double>(o.n);
   const auto k = static_cast<double>(o.k);
   const double arithmetic = m * n * k * padded / terms_per_second(kernels);
-  // B that does not stay in L2 is fetched again for every tile of rows.
-  const double b_reads = b_bytes <= caches().l2 / 2 ? 1 : row_tiles;
-  const double memory = static_cast<double>(sizeof(T)) * (m * k + k * n * b_reads + m * n) / bytes_per_second;
-  const double nearness = b_bytes <= caches().l1 ? 1.02 : 1.12;
-  return (std::max(arithmetic * nearness, b_bytes <= caches().l2 / 2 ? 0 : memory) + 10e-9) *
-         static_cast<double>(problem.description.batch_count);
+  // What does not stay in L2 is fetched again: a panel of B for every tile of rows, A for every panel.
+  const std::int64_t l2_share = caches().l2 / 2;
+  const std::int64_t width = kernels.vectors * kernels.lanes;
+  const auto size = static_cast<std::int64_t>(sizeof(T));
+  const double b_reads = o.k * width * size <= l2_share ? 1 : row_tiles;
+  const double a_reads = o.m * o.k * size <= l2_share ? 1 : static_cast<double>(core::ceil_divide(o.n, width));
+  const double bytes = static_cast<double>(size) * (m * k * a_reads + k * n * b_reads + m * n);
+  const double memory = b_bytes <= l2_share ? 0 : bytes / bytes_per_second / 4;  // most of it hides behind arithmetic
+  double nearness = b_bytes <= caches().l1 ? 1.02 : 1.06;
+  // One vector of columns leaves few multiply-adds to each element of A, which is then waited for.
+  if (o.n <= kernels.lanes && a_streams(o, size)) nearness = 2;
+  return (arithmetic * nearness + memory + 10e-9) * static_cast<double>(problem.description.batch_count);
 }
 
 template <class T>
