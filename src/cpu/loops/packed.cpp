@@ -2,6 +2,8 @@
 #include "cpu/loops/packed.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <new>
 
 #include "cpu/loops/blocking.hpp"
 #include "cpu/loops/partition.hpp"
@@ -39,9 +41,11 @@ class Packed final : public Product<T> {
     Range terms;
     const T* packed_a;
     T beta;
+    std::atomic<std::int64_t>* next_tile;  ///< of each block of columns: the first row tile nobody has taken
   };
+  using Counters = std::unique_ptr<std::atomic<std::int64_t>[]>;
 
-  void run_product(const Operands<T>& data, T* scratch, const Member& member) const;
+  void run_product(const Operands<T>& data, T* scratch, const Counters& counters, const Member& member) const;
   void pack_a(const Step& step, T* packed, const Member& member) const;
   void compute(const Step& step, T* packed_b, const Member& member) const;
   void pack_b(const Step& step, Range columns, T* packed) const;
@@ -55,6 +59,7 @@ class Packed final : public Product<T> {
   std::int64_t a_elements_;  ///< of one buffer of A
   std::int64_t b_elements_;  ///< of one thread's block of B
   int threads_;
+  std::int64_t column_blocks_;  ///< blocks of nearly equal width, at least one for each thread where there are so many
 };
 
 template <class T>
@@ -67,6 +72,9 @@ Packed<T>::Packed(const plan::Problem& problem, const MicroKernels<T>& kernels)
   const std::int64_t tiles = core::ceil_divide(o_.m, blocking_sizes_.mr) * core::ceil_divide(o_.n, blocking_sizes_.nr);
   const double terms = static_cast<double>(o_.m) * static_cast<double>(o_.n) * static_cast<double>(o_.k);
   threads_ = useful_threads(terms, tiles, problem.threads);
+  const std::int64_t panels = core::ceil_divide(o_.n, blocking_sizes_.nr);
+  column_blocks_ = std::max(core::ceil_divide(panels, blocking_sizes_.nc / blocking_sizes_.nr),
+                            std::min<std::int64_t>(threads_, panels));
   this->blocking_ = blocking_sizes_.text();
   const auto m = static_cast<double>(o_.m);
   const auto n = static_cast<double>(o_.n);
@@ -81,16 +89,19 @@ Status Packed<T>::run(const GemmArguments& arguments) const {
   auto* scratch = static_cast<T*>(thread_scratch(workspace_bytes()));
   if (scratch == nullptr)
     return {StatusCode::out_of_memory, "no memory for packing: " + std::to_string(workspace_bytes()) + " bytes"};
+  const Counters counters(new (std::nothrow) std::atomic<std::int64_t>[static_cast<std::size_t>(2 * column_blocks_)]);
+  if (counters == nullptr) return {StatusCode::out_of_memory, "no memory for the counters of a team"};
   for (std::int64_t p = 0; p < this->description_.batch_count; ++p) {
     const Operands<T> data = this->operands(arguments, p);
-    run_team(threads_, [&](const Member& member) { run_product(data, scratch, member); });
+    run_team(threads_, [&](const Member& member) { run_product(data, scratch, counters, member); });
   }
   this->finish(arguments);
   return {};
 }
 
 template <class T>
-void Packed<T>::run_product(const Operands<T>& data, T* scratch, const Member& member) const {
+void Packed<T>::run_product(const Operands<T>& data, T* scratch, const Counters& counters,
+                            const Member& member) const {
   T* packed_b = scratch + 2 * a_elements_ + member.id * b_elements_;
   int buffer = 0;
   for (std::int64_t ic = 0; ic < o_.m; ic += blocking_sizes_.mc) {
@@ -98,8 +109,11 @@ void Packed<T>::run_product(const Operands<T>& data, T* scratch, const Member& m
     for (std::int64_t pc = 0; pc < o_.k; pc += chunk_terms<T>) {
       // Two buffers: packing the next block may begin while slower members still read this one.
       T* packed_a = scratch + buffer * a_elements_;
+      std::atomic<std::int64_t>* next_tile = counters.get() + buffer * column_blocks_;
       buffer ^= 1;
-      const Step step{data, rows, {pc, std::min(pc + chunk_terms<T>, o_.k)}, packed_a, pc == 0 ? data.beta : T(1)};
+      const Step step{data, rows, {pc, std::min(pc + chunk_terms<T>, o_.k)}, packed_a, pc == 0 ? data.beta : T(1),
+                      next_tile};
+      if (member.id == 0) std::fill_n(next_tile, column_blocks_, 0);
       pack_a(step, packed_a, member);
       member.meet();
       compute(step, packed_b, member);
@@ -121,23 +135,25 @@ void Packed<T>::pack_a(const Step& step, T* packed, const Member& member) const 
   }
 }
 
+/// Each member starts on a block of columns of its own and takes its rows by and by; who is done helps where rows are
+/// left. On a processor whose cores run at different speeds nobody waits long at the next meeting.
 template <class T>
 void Packed<T>::compute(const Step& step, T* packed_b, const Member& member) const {
   const std::int64_t tiles = tiles_of(step.rows);
   const std::int64_t panels = core::ceil_divide(o_.n, blocking_sizes_.nr);
-  const ThreadGrid grid = thread_grid(member.count, tiles, panels);
-  if (member.id >= grid.rows * grid.columns) return;
-  const Range my_tiles = part_of(tiles, grid.rows, member.id % grid.rows);
-  const Range my_panels = part_of(panels, grid.columns, member.id / grid.rows);
-  // Blocks of nearly equal width: a short last block would use the panels of A it walks too little.
-  const std::int64_t most_panels = blocking_sizes_.nc / blocking_sizes_.nr;
-  const std::int64_t blocks = core::ceil_divide(my_panels.end - my_panels.begin, most_panels);
-  for (std::int64_t block = 0; block < blocks; ++block) {
-    const Range part = part_of(my_panels.end - my_panels.begin, blocks, block);
-    const Range columns{(my_panels.begin + part.begin) * blocking_sizes_.nr,
-                        std::min((my_panels.begin + part.end) * blocking_sizes_.nr, o_.n)};
-    pack_b(step, columns, packed_b);
-    macro_kernel(step, my_tiles, columns, packed_b);
+  const std::int64_t at_once = member.count == 1 ? tiles : core::ceil_divide(tiles, 16);
+  for (std::int64_t i = 0; i < column_blocks_; ++i) {
+    const std::int64_t block = (member.id + i) % column_blocks_;
+    const Range part = part_of(panels, column_blocks_, block);
+    const Range columns{part.begin * blocking_sizes_.nr, std::min(part.end * blocking_sizes_.nr, o_.n)};
+    std::atomic<std::int64_t>& next = step.next_tile[block];
+    bool packed = false;
+    for (std::int64_t tile = next.fetch_add(at_once, std::memory_order_relaxed); tile < tiles;
+         tile = next.fetch_add(at_once, std::memory_order_relaxed)) {
+      if (!packed) pack_b(step, columns, packed_b);
+      packed = true;
+      macro_kernel(step, {tile, std::min(tile + at_once, tiles)}, columns, packed_b);
+    }
   }
 }
 
