@@ -32,12 +32,9 @@ PlanState::PlanState(const GemmDescription& d, const GemmOptions& options)
       b_hull_(hull_of(d.b, d.k, d.n, d.batch_count, d.types.input)),
       c_hull_(hull_of(d.c, d.m, d.n, d.batch_count, d.types.output)),
       pointer_arrays_(d.a.pointer_array || d.b.pointer_array || d.c.pointer_array),
-      needs_scalar_check_(!is_complex(d.types.input)) {}
-
-bool PlanState::empty() const noexcept {
-  const GemmDescription& d = problem_.description;
-  return d.m == 0 || d.n == 0 || d.batch_count == 0;
-}
+      needs_scalar_check_(!is_complex(d.types.input)),
+      is_real_floating_(needs_scalar_check_ && is_floating(d.types.input)),
+      is_empty_(d.m == 0 || d.n == 0 || d.batch_count == 0) {}
 
 Result<std::shared_ptr<const PlanState>> PlanState::make(const GemmDescription& description,
                                                          const GemmOptions& options) {
@@ -46,7 +43,7 @@ Result<std::shared_ptr<const PlanState>> PlanState::make(const GemmDescription& 
   // Names are judged for empty products too: a misspelt kernel is a mistake whatever the sizes.
   auto kernel = plan::select(api::backends(), state->problem_, options);
   if (!kernel.ok()) return kernel.status();
-  if (!state->empty() && description.k != 0) {
+  if (!state->is_empty_ && description.k != 0) {
     state->kernel_ = kernel.value();
     state->executable_ = state->kernel_->prepare(state->problem_);
     if (!state->executable_)
@@ -114,9 +111,11 @@ Status PlanState::check_pointer_array_overlap(const GemmArguments& arguments) co
 }
 
 Status PlanState::run(const GemmArguments& arguments) const {
-  if (empty()) return {};
-  if (Status s = check_pointers(arguments); !s.ok()) return s;
-  if (needs_scalar_check_)
+  if (is_empty_) return {};
+  if (arguments.c == nullptr || problem_.description.bias != Bias::none)
+    if (Status s = check_pointers(arguments); !s.ok()) return s;
+  const bool plainly_fine = is_real_floating_ && arguments.alpha.is_real() && arguments.beta.is_real();
+  if (!plainly_fine && needs_scalar_check_)
     if (Status s = check_scalars(arguments); !s.ok()) return s;
   if (executable_ == nullptr || arguments.alpha.is_zero()) {
     reference::scale(problem_.description, arguments);
@@ -124,7 +123,10 @@ Status PlanState::run(const GemmArguments& arguments) const {
   }
   if (arguments.a == nullptr) return invalid("a = null: expected a pointer to the elements of A");
   if (arguments.b == nullptr) return invalid("b = null: expected a pointer to the elements of B");
-  if (Status s = check_overlap(arguments); !s.ok()) return s;
+  const bool plainly_apart = !pointer_arrays_ && plan::disjoint(arguments.c, c_hull_, arguments.a, a_hull_) &&
+                             plan::disjoint(arguments.c, c_hull_, arguments.b, b_hull_);
+  if (!plainly_apart)
+    if (Status s = check_overlap(arguments); !s.ok()) return s;
   return executable_->run(arguments);
 }
 

@@ -19,7 +19,6 @@ class PlanState {
 
  private:
   PlanState(const GemmDescription& description, const GemmOptions& options);
-  [[nodiscard]] bool empty() const noexcept;
   [[nodiscard]] Status check_pointers(const GemmArguments& arguments) const;
   [[nodiscard]] Status check_scalars(const GemmArguments& arguments) const;
   [[nodiscard]] Status check_overlap(const GemmArguments& arguments) const;
@@ -32,6 +31,8 @@ class PlanState {
   plan::Hull c_hull_;
   bool pointer_arrays_ = false;
   bool needs_scalar_check_ = false;
+  bool is_real_floating_ = false;
+  bool is_empty_ = false;
   const plan::KernelEntry* kernel_ = nullptr;  ///< null where there is nothing to compute
   std::unique_ptr<const plan::Executable> executable_;
 };

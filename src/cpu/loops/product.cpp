@@ -6,9 +6,8 @@
 namespace exactile::cpu {
 
 template <class T>
-void Product<T>::finish(const GemmArguments& arguments) const {
+void Product<T>::apply_epilogue(const GemmArguments& arguments) const {
   const GemmDescription& d = description_;
-  if (d.bias == Bias::none && d.activation == Activation::none) return;
   const auto* bias = static_cast<const T*>(arguments.bias);
   for (std::int64_t p = 0; p < d.batch_count; ++p) {
     T* c = base<T>(arguments.c, d.c, p);

@@ -39,7 +39,9 @@ class Product : public plan::Executable {
   }
 
   /// bias and activation, after the last term; a no-op where the description has none.
-  void finish(const GemmArguments& arguments) const;
+  void finish(const GemmArguments& arguments) const {
+    if (description_.bias != Bias::none || description_.activation != Activation::none) apply_epilogue(arguments);
+  }
 
   GemmDescription description_;
   Orientation o_;
@@ -48,6 +50,8 @@ class Product : public plan::Executable {
   std::string blocking_;
 
  private:
+  void apply_epilogue(const GemmArguments& arguments) const;
+
   template <class U, class V>
   static U* base(V* data, const OperandLayout& layout, std::int64_t index) {
     if (layout.pointer_array) return static_cast<U* const*>(data)[index];

@@ -59,6 +59,8 @@ class Direct final : public Product<T> {
   Panel<T> full_;
   Panel<T> last_;
   int threads_;
+  std::int64_t a_stride_;
+  bool one_tile_;  ///< each product is one call of one micro-kernel, on one thread
 };
 
 template <class T>
@@ -89,6 +91,9 @@ Direct<T>::Direct(const plan::Problem& problem, const MicroKernels<T>& kernels)
                        static_cast<double>(d.batch_count);
   const std::int64_t parts = std::max(d.batch_count, full_.tiles + last_.tiles);
   threads_ = useful_threads(terms, parts, problem.threads);
+  a_stride_ = order_ == AOrder::columns ? o_.a.column_stride : o_.a.row_stride;
+  one_tile_ = threads_ == 1 && full_panels_ + (last_.vectors > 0 ? 1 : 0) == 1 && full_.tiles + last_.tiles == 1 &&
+              o_.k <= chunk_terms<T>;
   this->blocking_ = fmt::format("MR={} NR={}", kernels.rows, kernels.vectors * kernels.lanes);
   const double panels = static_cast<double>(core::ceil_divide(o_.n, kernels.vectors * kernels.lanes));
   const double tiles = static_cast<double>(core::ceil_divide(o_.m, kernels.rows));
@@ -102,7 +107,7 @@ Direct<T>::Direct(const plan::Problem& problem, const MicroKernels<T>& kernels)
 template <class T>
 void Direct<T>::run_panel(const Operands<T>& data, const Panel<T>& panel, std::int64_t column, Range tiles) const {
   const std::int64_t a_step = o_.a.row_stride;
-  Tile<T> tile{nullptr, order_ == AOrder::columns ? o_.a.column_stride : a_step, nullptr, o_.b.row_stride,
+  Tile<T> tile{nullptr, a_stride_, nullptr, o_.b.row_stride,
                nullptr, o_.c.row_stride, 0, panel.last_lanes, data.alpha, data.beta};
   std::int64_t row = tiles.begin * panel.height + std::min(tiles.begin, panel.tall_tiles);
   for (std::int64_t t = tiles.begin; t < tiles.end; ++t) {
@@ -145,7 +150,14 @@ void Direct<T>::run_tiles(const Operands<T>& data, std::int64_t part, std::int64
 template <class T>
 Status Direct<T>::run(const GemmArguments& arguments) const {
   const std::int64_t products = this->description_.batch_count;
-  if (threads_ == 1) {
+  if (one_tile_) {
+    const Panel<T>& panel = full_panels_ == 1 ? full_ : last_;
+    for (std::int64_t p = 0; p < products; ++p) {
+      const Operands<T> data = this->operands(arguments, p);
+      panel.plain(Tile<T>{data.a, a_stride_, data.b, o_.b.row_stride, data.c, o_.c.row_stride, o_.k, panel.last_lanes,
+                          data.alpha, data.beta});
+    }
+  } else if (threads_ == 1) {
     for (std::int64_t p = 0; p < products; ++p) run_tiles(this->operands(arguments, p), 0, 1);
   } else {
     run_team(threads_, [&](const Member& member) {
