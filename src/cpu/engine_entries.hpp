@@ -9,6 +9,7 @@
 #include "cpu/isa.hpp"
 #include "cpu/loops/packed.hpp"
 #include "cpu/micro/tile.hpp"
+#include "cpu/small/deep.hpp"
 #include "cpu/small/direct.hpp"
 #include "cpu/small/stream.hpp"
 #include "plan/kernel_entry.hpp"
@@ -60,6 +61,19 @@ plan::KernelEntry stream_entry(std::string_view name) {
           .refuses = [](const plan::Problem& p) { return stream_refuses(p, Micro()); },
           .cost = [](const plan::Problem& p) { return stream_cost(p, Micro()); },
           .prepare = [](const plan::Problem& p) { return make_stream(p, Micro()); }};
+}
+
+template <Isa isa, class T, auto Micro>
+plan::KernelEntry deep_entry(std::string_view name) {
+  return {.name = name,
+          .backend = "cpu",
+          .role = "engine",
+          .summary = "threads share K: chunks are summed apart and added to C in order",
+          .types = types_of<T>,
+          .unavailable = unavailable<isa>,
+          .refuses = deep_refuses<T>,
+          .cost = [](const plan::Problem& p) { return deep_cost(p, Micro()); },
+          .prepare = [](const plan::Problem& p) { return make_deep(p, Micro()); }};
 }
 
 }  // namespace exactile::cpu

@@ -245,7 +245,9 @@ double packed_cost(const plan::Problem& problem, const MicroKernels<T>& kernels)
   const auto k = static_cast<double>(o.k);
   const double arithmetic = m * n * k * 1.04 / terms_per_second(kernels);
   const double packing = static_cast<double>(sizeof(T)) * (m * k + k * n) * pack_seconds;
-  return (arithmetic + packing + 300e-9) * static_cast<double>(problem.description.batch_count);
+  const std::int64_t tiles = core::ceil_divide(o.m, kernels.rows) * core::ceil_divide(o.n, kernels.vectors * kernels.lanes);
+  const int threads = useful_threads(m * n * k, tiles, problem.threads);
+  return ((arithmetic + packing) / threads + 300e-9) * static_cast<double>(problem.description.batch_count);
 }
 
 template std::unique_ptr<plan::Executable> make_packed(const plan::Problem&, const MicroKernels<float>&);

@@ -205,7 +205,10 @@ double direct_cost(const plan::Problem& problem, const MicroKernels<T>& kernels)
   double nearness = b_bytes <= caches().l1 ? 1.02 : 1.06;
   // One vector of columns leaves few multiply-adds to each element of A, which is then waited for.
   if (o.n <= kernels.lanes && a_streams(o, size)) nearness = 2;
-  return (arithmetic * nearness + memory + 10e-9) * static_cast<double>(problem.description.batch_count);
+  const auto products = static_cast<double>(problem.description.batch_count);
+  const std::int64_t parts = std::max(problem.description.batch_count, core::ceil_divide(o.m, kernels.rows));
+  const int threads = useful_threads(m * n * k * products, parts, problem.threads);
+  return (arithmetic * nearness + memory + 10e-9) * products / threads;
 }
 
 template <class T>

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "cpu/micro/tile.hpp"
+#include "plan/kernel_entry.hpp"
+
+namespace exactile::cpu {
+
+/// Deep and thin products, whose C is too small to be shared out: threads take chunks of K instead, each chunk's sums go
+/// to a place of their own, and all are then added to C in the order of the chunks. That is the order of every other
+/// kernel, so the bits are theirs too.
+/// Traffic model: A and B once, C once for each chunk, written and read.
+template <class T>
+[[nodiscard]] std::unique_ptr<plan::Executable> make_deep(const plan::Problem& problem, const MicroKernels<T>& kernels);
+template <class T>
+[[nodiscard]] std::string_view deep_refuses(const plan::Problem& problem);
+template <class T>
+[[nodiscard]] double deep_cost(const plan::Problem& problem, const MicroKernels<T>& kernels);
+
+}  // namespace exactile::cpu
