@@ -36,9 +36,8 @@ namespace detail {
 Status check_shapes(std::int64_t a_rows, std::int64_t a_columns, std::int64_t b_rows, std::int64_t b_columns,
                     std::int64_t c_rows, std::int64_t c_columns) {
   if (a_columns != b_rows)
-    return {StatusCode::invalid_argument,
-            fmt::format("a is {} x {} and b is {} x {}: expected a's columns = b's rows", a_rows, a_columns, b_rows,
-                        b_columns)};
+    return {StatusCode::invalid_argument, fmt::format("a is {} x {} and b is {} x {}: expected a's columns = b's rows",
+                                                      a_rows, a_columns, b_rows, b_columns)};
   if (c_rows != a_rows || c_columns != b_columns)
     return {StatusCode::invalid_argument, fmt::format("c is {} x {}: expected a's rows x b's columns = {} x {}", c_rows,
                                                       c_columns, a_rows, b_columns)};
@@ -47,9 +46,10 @@ Status check_shapes(std::int64_t a_rows, std::int64_t a_columns, std::int64_t b_
 
 Status check_batch_counts(std::int64_t a, std::int64_t b, std::int64_t c) {
   if (a == c && b == c) return {};
-  return {StatusCode::invalid_argument,
-          fmt::format("batch counts of a, b, c are {}, {}, {}: expected three equal counts (stride 0 repeats one matrix)",
-                      a, b, c)};
+  return {
+      StatusCode::invalid_argument,
+      fmt::format("batch counts of a, b, c are {}, {}, {}: expected three equal counts (stride 0 repeats one matrix)",
+                  a, b, c)};
 }
 
 }  // namespace detail

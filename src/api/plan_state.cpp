@@ -63,9 +63,11 @@ Status PlanState::check_pointers(const GemmArguments& arguments) const {
 Status PlanState::check_scalars(const GemmArguments& arguments) const {
   const ElementType type = problem_.description.types.input;
   const auto check = [&](const char* name, const Scalar& scalar) -> Status {
-    if (!scalar.is_real()) return invalid(fmt::format("{} is complex: expected a real number for {}", name, to_string(type)));
+    if (!scalar.is_real())
+      return invalid(fmt::format("{} is complex: expected a real number for {}", name, to_string(type)));
     if (!is_floating(type) && !scalar.is_integral())
-      return invalid(fmt::format("{} = {}: expected a whole number for {}", name, scalar.as<double>(), to_string(type)));
+      return invalid(
+          fmt::format("{} = {}: expected a whole number for {}", name, scalar.as<double>(), to_string(type)));
     return {};
   };
   if (Status s = check("alpha", arguments.alpha); !s.ok()) return s;
@@ -103,7 +105,11 @@ Status PlanState::check_pointer_array_overlap(const GemmArguments& arguments) co
     const void* b = reference::product_base(arguments.b, d.b, p, in);
     const void* c = reference::product_base(static_cast<const void*>(arguments.c), d.c, p, out);
     if (a == nullptr || b == nullptr || c == nullptr)
-      return invalid(fmt::format("pointer array of {}: entry {} is null", a == nullptr ? "a" : b == nullptr ? "b" : "c", p));
+      return invalid(fmt::format("pointer array of {}: entry {} is null",
+                                 a == nullptr   ? "a"
+                                 : b == nullptr ? "b"
+                                                : "c",
+                                 p));
     if (!plan::disjoint(c, c_hull, a, a_hull)) return overlap(fmt::format("a (product {})", p));
     if (!plan::disjoint(c, c_hull, b, b_hull)) return overlap(fmt::format("b (product {})", p));
   }

@@ -24,7 +24,8 @@ template <class T>
     using U = std::make_unsigned_t<T>;
     return static_cast<T>(static_cast<U>(x) + static_cast<U>(y) * static_cast<U>(z));
   } else if constexpr (is_complex_v<T>) {
-    return T(x.real() + y.real() * z.real() - y.imag() * z.imag(), x.imag() + y.real() * z.imag() + y.imag() * z.real());
+    return T(x.real() + y.real() * z.real() - y.imag() * z.imag(),
+             x.imag() + y.real() * z.imag() + y.imag() * z.real());
   } else {
     return x + y * z;
   }

@@ -6,9 +6,9 @@
 namespace exactile::cpu {
 
 struct Caches {
-  std::int64_t l1 = 32 << 10;    ///< bytes of level-1 data cache of one core
-  std::int64_t l2 = 512 << 10;   ///< bytes of level-2 cache of one core
-  std::int64_t l3 = 8 << 20;     ///< bytes of level-3 cache, shared
+  std::int64_t l1 = 32 << 10;   ///< bytes of level-1 data cache of one core
+  std::int64_t l2 = 512 << 10;  ///< bytes of level-2 cache of one core
+  std::int64_t l3 = 8 << 20;    ///< bytes of level-3 cache, shared
 };
 
 /// As the operating system reports them; the values above where it does not. Read once.

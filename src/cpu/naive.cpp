@@ -36,10 +36,11 @@ plan::KernelEntry naive_entry() {
           .types = all_gemm_types(),
           .unavailable = [] { return std::string_view(); },
           .refuses = [](const plan::Problem&) { return std::string_view(); },
-          .cost = [](const plan::Problem& p) {
-            const GemmDescription& d = p.description;
-            return operation_count(d.types, d.m, d.n, d.k) * static_cast<double>(d.batch_count) / 1e9;
-          },
+          .cost =
+              [](const plan::Problem& p) {
+                const GemmDescription& d = p.description;
+                return operation_count(d.types, d.m, d.n, d.k) * static_cast<double>(d.batch_count) / 1e9;
+              },
           .prepare = [](const plan::Problem& p) -> std::unique_ptr<plan::Executable> {
             return std::make_unique<Naive>(p.description);
           }};

@@ -28,8 +28,8 @@ Candidate judge(const KernelEntry& entry, const Problem& problem, const GemmOpti
     candidate.reason = options.kernel.empty() ? fmt::format("cheapest: estimated {}", seconds(candidate.cost_seconds))
                                               : std::string("asked for by name");
   else
-    candidate.reason = fmt::format("lost: estimated {} against {}", seconds(candidate.cost_seconds),
-                                   seconds(chosen.cost(problem)));
+    candidate.reason =
+        fmt::format("lost: estimated {} against {}", seconds(candidate.cost_seconds), seconds(chosen.cost(problem)));
   return candidate;
 }
 
@@ -39,8 +39,7 @@ std::vector<Candidate> explain_candidates(std::span<const BackendEntry* const> b
                                           const GemmOptions& options, const KernelEntry& chosen) {
   std::vector<Candidate> candidates;
   for (const BackendEntry* backend : backends)
-    for (const KernelEntry& entry : backend->kernels())
-      candidates.push_back(judge(entry, problem, options, chosen));
+    for (const KernelEntry& entry : backend->kernels()) candidates.push_back(judge(entry, problem, options, chosen));
   return candidates;
 }
 
@@ -57,8 +56,8 @@ double minimum_bytes(const GemmDescription& d) {
 }
 
 std::string to_text(const GemmDescription& d, const PlanSummary& summary, Accuracy accuracy) {
-  std::string text = fmt::format("C[{} x {}] <- A[{} x {}] * B[{} x {}], {}", d.m, d.n, d.m, d.k, d.k, d.n,
-                                 to_string(d.types));
+  std::string text =
+      fmt::format("C[{} x {}] <- A[{} x {}] * B[{} x {}], {}", d.m, d.n, d.m, d.k, d.k, d.n, to_string(d.types));
   if (d.batch_count != 1) text += fmt::format(", {} products", d.batch_count);
   text += fmt::format("\n  kernel       {} ({})", summary.kernel.empty() ? "none: nothing to do" : summary.kernel,
                       summary.backend);

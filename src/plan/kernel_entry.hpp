@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// What a backend tells the planner about itself: plain lists of plain aggregates. The planner knows no backend by name.
+/// What a backend tells the planner about itself: plain lists of plain aggregates. The planner knows no backend by
+/// name.
 #pragma once
 
 #include <memory>

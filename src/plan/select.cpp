@@ -29,7 +29,9 @@ Status unknown_kernel(std::span<const BackendEntry* const> backends, const GemmO
 }
 
 Status check_names(std::span<const BackendEntry* const> backends, const GemmOptions& options) {
-  const auto backend_matches = [&](const BackendEntry* b) { return options.backend.empty() || b->name == options.backend; };
+  const auto backend_matches = [&](const BackendEntry* b) {
+    return options.backend.empty() || b->name == options.backend;
+  };
   if (std::ranges::none_of(backends, backend_matches)) return unknown_backend(backends, options.backend);
   if (options.kernel.empty()) return {};
   for (const BackendEntry* backend : backends)
@@ -45,8 +47,7 @@ Status nobody_can(std::span<const BackendEntry* const> backends, const Problem& 
                          : fmt::format("kernel '{}' cannot do this product", options.kernel);
   for (const BackendEntry* backend : backends)
     for (const KernelEntry& entry : backend->kernels())
-      if (entry.name == options.kernel)
-        text += fmt::format(": {}", why_not(entry, problem, options));
+      if (entry.name == options.kernel) text += fmt::format(": {}", why_not(entry, problem, options));
   return {StatusCode::unsupported, text};
 }
 

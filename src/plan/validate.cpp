@@ -45,7 +45,8 @@ struct Reach {
 /// The furthest element in both directions must be addressable in bytes by a signed 64-bit number.
 Status check_reach(const Reach& r, std::int64_t batch_count) {
   const std::array<std::pair<std::int64_t, std::int64_t>, 3> axes{
-      {{r.rows, r.layout.row_stride}, {r.columns, r.layout.column_stride},
+      {{r.rows, r.layout.row_stride},
+       {r.columns, r.layout.column_stride},
        {r.layout.pointer_array ? 1 : batch_count, r.layout.batch_stride}}};
   std::optional<std::int64_t> reach = 0;
   for (const auto& [extent, stride] : axes) {
@@ -56,10 +57,10 @@ Status check_reach(const Reach& r, std::int64_t batch_count) {
   if (reach) reach = checked_add(*reach, 1);
   if (reach) reach = checked_multiply(*reach, size_in_bytes(r.type));
   if (reach) return {};
-  return invalid(fmt::format("{} is {} x {} with strides ({}, {}) and batch stride {}: its last element lies more than "
-                             "2^63 bytes away; expected sizes whose products fit in 64 bits",
-                             r.name, r.rows, r.columns, r.layout.row_stride, r.layout.column_stride,
-                             r.layout.batch_stride));
+  return invalid(
+      fmt::format("{} is {} x {} with strides ({}, {}) and batch stride {}: its last element lies more than "
+                  "2^63 bytes away; expected sizes whose products fit in 64 bits",
+                  r.name, r.rows, r.columns, r.layout.row_stride, r.layout.column_stride, r.layout.batch_stride));
 }
 
 Status check_products(const GemmDescription& d) {
@@ -85,9 +86,10 @@ Status check_c_strides(const GemmDescription& d) {
                             {"batch", d.c.pointer_array ? 1 : d.batch_count, d.c.batch_stride}}};
   for (const Axis& axis : axes)
     if (axis.extent > 1 && axis.stride <= 0)
-      return invalid(fmt::format("c's {} stride = {}: expected a positive stride, because every element of C needs a "
-                                 "place of its own",
-                                 axis.name, axis.stride));
+      return invalid(
+          fmt::format("c's {} stride = {}: expected a positive stride, because every element of C needs a "
+                      "place of its own",
+                      axis.name, axis.stride));
   std::ranges::sort(axes, {}, &Axis::stride);
   std::int64_t span = 0;
   for (const Axis& axis : axes) {
@@ -121,9 +123,8 @@ Status validate(const GemmDescription& d, const GemmOptions& options) {
   if (Status s = check_types(d.types); !s.ok()) return s;
   if (Status s = check_sizes(d); !s.ok()) return s;
   if (Status s = check_products(d); !s.ok()) return s;
-  const std::array<Reach, 3> operands{{{"a", d.a, d.m, d.k, d.types.input},
-                                       {"b", d.b, d.k, d.n, d.types.input},
-                                       {"c", d.c, d.m, d.n, d.types.output}}};
+  const std::array<Reach, 3> operands{
+      {{"a", d.a, d.m, d.k, d.types.input}, {"b", d.b, d.k, d.n, d.types.input}, {"c", d.c, d.m, d.n, d.types.output}}};
   for (const Reach& operand : operands)
     if (Status s = check_reach(operand, d.batch_count); !s.ok()) return s;
   if (Status s = check_c_strides(d); !s.ok()) return s;

@@ -12,8 +12,8 @@ namespace {
 
 /// The largest slope of x * Phi(x), rounded up: it is 1.1289 at x = sqrt(2).
 constexpr double gelu_slope = 1.13;
-/// Roundings of a straightforward x * (1 + erf(x / sqrt 2)) / 2, in units of u|x|: the argument 1 (its relative error 2u
-/// times x * pdf(x) <= 0.25), erf 1, the addition 1, the product 1. An erfc form does better.
+/// Roundings of a straightforward x * (1 + erf(x / sqrt 2)) / 2, in units of u|x|: the argument 1 (its relative error
+/// 2u times x * pdf(x) <= 0.25), erf 1, the addition 1, the product 1. An erfc form does better.
 constexpr double gelu_roundings = 4;
 
 double multiple_of_quarter(double x) { return std::fabs(x) <= 1024 && std::nearbyint(4 * x) == 4 * x; }
@@ -92,8 +92,7 @@ Due ErrorBound::component(DoubleDouble z, double magnitude, double sum_magnitude
   due.reach = relative_ * magnitude + underflow_;
   activate(due);
   due.tolerance = due.reach;
-  if (rounds_output_)
-    due.tolerance += output_roundoff_ * (std::fabs(due.value.hi) + due.reach) + output_underflow_;
+  if (rounds_output_) due.tolerance += output_roundoff_ * (std::fabs(due.value.hi) + due.reach) + output_underflow_;
   return due;
 }
 

@@ -28,9 +28,9 @@ struct ElementInput {
 /// What is due at one component of an element.
 struct Due {
   DoubleDouble value;
-  double tolerance = 0;         ///< on |computed - value|
-  double reach = 0;             ///< the part of it that comes before the last rounding
-  bool may_overflow = false;    ///< an intermediate result may leave the range, in an order of the kernel's choosing
+  double tolerance = 0;       ///< on |computed - value|
+  double reach = 0;           ///< the part of it that comes before the last rounding
+  bool may_overflow = false;  ///< an intermediate result may leave the range, in an order of the kernel's choosing
 };
 
 struct DueElement {

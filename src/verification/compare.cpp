@@ -112,10 +112,10 @@ class FloatComparison {
     if (first.ratio <= 1 && second.ratio <= 1) report.error_over_bound = std::numeric_limits<double>::infinity();
     if (!report.passed) return;
     report.passed = false;
-    report.failure = fmt::format("{} is {} where {} was due, within {:.3g}", place(d_, p, i, j),
-                                 describe(real, imaginary, complex),
-                                 describe(due.real.value.hi, due.imaginary.value.hi, complex),
-                                 std::max(due.real.tolerance, due.imaginary.tolerance));
+    report.failure =
+        fmt::format("{} is {} where {} was due, within {:.3g}", place(d_, p, i, j), describe(real, imaginary, complex),
+                    describe(due.real.value.hi, due.imaginary.value.hi, complex),
+                    std::max(due.real.tolerance, due.imaginary.tolerance));
   }
 
   const GemmDescription& d_;
@@ -165,8 +165,7 @@ class IntegerComparison {
     report.error_over_bound = std::numeric_limits<double>::infinity();
     if (due != 0) {
       const double error = std::fabs(static_cast<double>(computed) - static_cast<double>(due));
-      report.max_relative_error =
-          std::max(report.max_relative_error, error / std::fabs(static_cast<double>(due)));
+      report.max_relative_error = std::max(report.max_relative_error, error / std::fabs(static_cast<double>(due)));
     }
     if (!report.passed) return;
     report.passed = false;

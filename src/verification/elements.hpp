@@ -52,7 +52,7 @@ void store(ElementType type, void* base, std::int64_t index, std::uint64_t value
 /// alpha and beta as the accumulator of `input` holds them.
 [[nodiscard]] std::complex<double> scalar_as_accumulator(const Scalar& scalar, ElementType input);
 
-[[nodiscard]] double largest_finite(ElementType type);   ///< of a floating type (a complex type's components)
+[[nodiscard]] double largest_finite(ElementType type);     ///< of a floating type (a complex type's components)
 [[nodiscard]] double smallest_positive(ElementType type);  ///< the smallest subnormal number
 
 }  // namespace exactile::verification

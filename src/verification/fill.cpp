@@ -74,8 +74,8 @@ double cancelling(const Source& source, std::int64_t i, std::int64_t j) {
   return -value * (1 + u * static_cast<double>(source.hash(i, j) % 64));
 }
 
-/// A quarter of the elements are zeros, some of them negative, and a sixteenth subnormal. NaN and Inf stand in a quarter
-/// of A's rows and B's columns only, so that most of the product stays finite.
+/// A quarter of the elements are zeros, some of them negative, and a sixteenth subnormal. NaN and Inf stand in a
+/// quarter of A's rows and B's columns only, so that most of the product stays finite.
 double special_value(const Source& source, std::int64_t i, std::int64_t j, std::uint64_t h) {
   const std::uint64_t line = source.line_hash(i, j);
   if (line % 4 == 0 && h % 8 == 0) {

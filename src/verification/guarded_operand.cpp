@@ -87,8 +87,7 @@ void GuardedOperand::place(const Extent& extent, std::byte* lowest) {
   first_ = lowest - extent.low * bytes;
   if (!layout_.pointer_array) return;
   // Backwards, so that nobody can take the distance of the first two for the distance of all.
-  for (std::int64_t p = 0; p < count_; ++p)
-    pointers_.push_back(first_ + (count_ - 1 - p) * extent.length() * bytes);
+  for (std::int64_t p = 0; p < count_; ++p) pointers_.push_back(first_ + (count_ - 1 - p) * extent.length() * bytes);
 }
 
 GuardedOperand::~GuardedOperand() {
@@ -122,8 +121,8 @@ bool GuardedOperand::surroundings_changed() const {
   std::vector<std::byte> expected(snapshot_);
   const std::int64_t bytes = size_in_bytes(type_);
   for (std::int64_t p = 0; p < count_; ++p) {
-    const auto* base = static_cast<const std::byte*>(
-        layout_.pointer_array ? pointers_[static_cast<std::size_t>(p)] : first_ + p * layout_.batch_stride * bytes);
+    const auto* base = static_cast<const std::byte*>(layout_.pointer_array ? pointers_[static_cast<std::size_t>(p)]
+                                                                           : first_ + p * layout_.batch_stride * bytes);
     for (std::int64_t i = 0; i < rows_; ++i) {
       const std::byte* row = base + i * layout_.row_stride * bytes;
       if (layout_.column_stride == 1) {

@@ -83,8 +83,7 @@ class FloatResidual {
     const std::int64_t length = d.bias == Bias::per_row ? d.m : d.n;
     std::vector<double> real(size(length));
     std::vector<double> imaginary(size(length));
-    if (d.bias != Bias::none)
-      gather(d.types.output, arguments.bias, 0, 1, length, real.data(), imaginary.data());
+    if (d.bias != Bias::none) gather(d.types.output, arguments.bias, 0, 1, length, real.data(), imaginary.data());
     for (std::int64_t t = 0; t < length && d.bias != Bias::none; ++t)
       bias_[size(t)] = {real[size(t)], imaginary[size(t)]};
   }
@@ -132,7 +131,8 @@ class FloatResidual {
     const double tolerance = bound_.relative() * due.magnitude + n * (bound_.underflow() + bound_.output_underflow()) +
                              2 * bound_.output_roundoff() * found.magnitude + own * (due.magnitude + found.magnitude);
     const double real = std::fabs((found.real.hi - due.real.hi) + (found.real.lo - due.real.lo));
-    const double imaginary = std::fabs((found.imaginary.hi - due.imaginary.hi) + (found.imaginary.lo - due.imaginary.lo));
+    const double imaginary =
+        std::fabs((found.imaginary.hi - due.imaginary.hi) + (found.imaginary.lo - due.imaginary.lo));
     const double error = std::max(real, imaginary);
     const double ratio = error == 0 ? 0 : error / tolerance;
     const bool passed = ratio <= 1;
@@ -140,8 +140,8 @@ class FloatResidual {
       report.error_over_bound = std::max(report.error_over_bound, ratio);
       return;
     }
-    report.error_over_bound = std::isnan(ratio) ? std::numeric_limits<double>::infinity()
-                                                : std::max(report.error_over_bound, ratio);
+    report.error_over_bound =
+        std::isnan(ratio) ? std::numeric_limits<double>::infinity() : std::max(report.error_over_bound, ratio);
     if (!report.passed) return;
     report.passed = false;
     report.failure = fmt::format("row {} of product {}: the residual of a random vector is {:.3g}, its bound {:.3g}", i,
@@ -194,8 +194,8 @@ void integer_product(const GemmDescription& d, const GemmArguments& arguments, c
     if (difference == 0 || !report.passed) continue;
     report.passed = false;
     report.error_over_bound = std::numeric_limits<double>::infinity();
-    report.failure = fmt::format("row {} of product {}: the residual of a random vector is {} where 0 was due", i, p,
-                                 difference);
+    report.failure =
+        fmt::format("row {} of product {}: the residual of a random vector is {} where 0 was due", i, p, difference);
   }
 }
 

@@ -81,8 +81,7 @@ Result<ErrorReport> run_case(const Case& test) {
   if (Status s = plan.value().run(arguments); !s.ok()) return s;
 
   constexpr double work_limit = 1e8;
-  ErrorReport report =
-      compare_rows(d, arguments, operands.c->before(), work_limit, test.fill == Fill::small_integers);
+  ErrorReport report = compare_rows(d, arguments, operands.c->before(), work_limit, test.fill == Fill::small_integers);
   merge(report, residual(d, arguments, operands.c->before(), test.seed));
   if (operands.c->surroundings_changed()) fail(report, "the product wrote outside the elements of C");
   constexpr const char* names[] = {"A", "B", "the bias"};

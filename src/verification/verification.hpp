@@ -39,11 +39,11 @@ void fill(Fill kind, std::uint64_t seed, ElementType type, std::int64_t rows, st
 
 /// How far a computed C is from alpha*A*B + beta*C_before (+ epilogue), element by element.
 struct ErrorReport {
-  bool passed = true;              ///< every element within its bound; no NaN where a number was due or the reverse
-  double max_relative_error = 0;   ///< max |C^ - C| / |C| over the elements with C != 0
-  double error_over_bound = 0;     ///< max |C^ - C| / bound; the bound is computed from u, k and |A||B|; <= 1 passes
-  std::int64_t rows_checked = 0;   ///< of how many rows (over all products) the exact result was formed
-  std::string failure;             ///< the first failing element with both values; "" when passed
+  bool passed = true;             ///< every element within its bound; no NaN where a number was due or the reverse
+  double max_relative_error = 0;  ///< max |C^ - C| / |C| over the elements with C != 0
+  double error_over_bound = 0;    ///< max |C^ - C| / bound; the bound is computed from u, k and |A||B|; <= 1 passes
+  std::int64_t rows_checked = 0;  ///< of how many rows (over all products) the exact result was formed
+  std::string failure;            ///< the first failing element with both values; "" when passed
 };
 
 /// Compares against a product formed in higher precision (f64 for f32 and narrower, double-double for f64 and cf64,
@@ -71,7 +71,8 @@ struct Case {
 
 /// Makes guarded operands, poisons C with NaN (or a pattern, for integers), runs the product through the public API and
 /// applies every oracle that fits; writes outside C's elements or into A, B or the bias are failures. Reads outside the
-/// operands end the process: they meet an inaccessible page. A Status that is not ok is trouble before the check (unknown kernel, no memory, ...).
+/// operands end the process: they meet an inaccessible page. A Status that is not ok is trouble before the check
+/// (unknown kernel, no memory, ...).
 [[nodiscard]] Result<ErrorReport> run_case(const Case& test);
 
 /// The one line that runs this case again: "exactile verify --m 3 --n 5 ...". Beside --m --n --k --type --backend

@@ -41,9 +41,17 @@ void expect_same_on_all_thread_counts(const GemmDescription& d, Matrices& matric
 std::vector<GemmDescription> shapes_for_threads(GemmTypes types) {
   std::vector<GemmDescription> shapes{contiguous(types, 257, 251, 263)};
   if (!is_tuned(types)) return shapes;
-  for (const auto& [m, n, k] :
-       {std::tuple{35, 1000, 600}, {1000, 40, 450}, {7, 3000, 900}, {3000, 7, 900}, {64, 64, 8192}, {1, 3000, 4100},
-        {4100, 1, 3000}, {2, 2, 2100000}, {3001, 2999, 2}, {500, 500, 500}, {13, 14, 100001}})
+  for (const auto& [m, n, k] : {std::tuple{35, 1000, 600},
+                                {1000, 40, 450},
+                                {7, 3000, 900},
+                                {3000, 7, 900},
+                                {64, 64, 8192},
+                                {1, 3000, 4100},
+                                {4100, 1, 3000},
+                                {2, 2, 2100000},
+                                {3001, 2999, 2},
+                                {500, 500, 500},
+                                {13, 14, 100001}})
     shapes.push_back(contiguous(types, m, n, k));
   shapes.push_back(contiguous(types, 209, 210, 211, 4));
   shapes.push_back(contiguous(types, 9, 9, 9, 5000));

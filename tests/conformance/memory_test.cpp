@@ -21,8 +21,8 @@ class ForbiddenOperands : public testing::Test {
     const bool floating = is_floating(kernel.types.output);
     const std::int64_t elements = d.m * d.n * std::max<std::int64_t>(d.batch_count, 1);
     for (const int beta : {0, 1, -2}) {
-      announce("forbidden A and B: " + test_name(kernel) + ", k = " + std::to_string(d.k) + ", beta = " +
-               std::to_string(beta));
+      announce("forbidden A and B: " + test_name(kernel) + ", k = " + std::to_string(d.k) +
+               ", beta = " + std::to_string(beta));
       std::vector<std::complex<double>> c(static_cast<std::size_t>(elements));  // room for every type
       for (std::int64_t t = 0; t < elements; ++t) {
         const double value = beta == 0 ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(t % 5 - 2);
@@ -32,8 +32,8 @@ class ForbiddenOperands : public testing::Test {
           verification::store(kernel.types.output, c.data(), t, static_cast<std::uint64_t>(t % 5 - 2));
         }
       }
-      const GemmArguments arguments{.a = forbidden_.data(), .b = forbidden_.data(), .c = c.data(), .alpha = alpha,
-                                    .beta = beta};
+      const GemmArguments arguments{
+          .a = forbidden_.data(), .b = forbidden_.data(), .c = c.data(), .alpha = alpha, .beta = beta};
       const Status status = gemm(d, arguments, {.kernel = kernel.kernel});
       if (status.code() == StatusCode::unsupported && !kernel.kernel.empty()) return;
       ASSERT_TRUE(status.ok()) << test_name(kernel) << ": " << status.message();

@@ -60,7 +60,7 @@ TYPED_TEST(SpecialValues, TimesZeroIsNaN) {
   for (const std::string& kernel : this->kernel_names()) {
     for (const auto& [m, n, k] : {std::tuple{3, 5, 9}, {14, 33, 20}, {1, 40, 21}, {40, 1, 21}, {2, 3, 300}}) {
       Product<TypeParam> product(m, n, k);
-      for (std::int64_t p = 0; p < k; p += k > 30 ? 43 : 1) {
+      for (std::int64_t p = 0; p<k; p += k> 30 ? 43 : 1) {
         for (const TypeParam special : {this->nan, this->infinity, -this->infinity}) {
           product.clear();
           product.b(p, n - 1) = special;

@@ -198,8 +198,8 @@ Tally check_epilogues(const KernelOfType& kernel) {
   Runner runner(kernel);
   const bool complex = is_complex(kernel.types.output);
   const bool floating = is_floating(kernel.types.output);
-  for (const Shape& shape : {Shape{7, 9, 8}, Shape{50, 35, 40}, Shape{17, 50, 530}, Shape{1, 60, 50}, Shape{60, 1, 50},
-                             Shape{13, 14, 0}}) {
+  for (const Shape& shape :
+       {Shape{7, 9, 8}, Shape{50, 35, 40}, Shape{17, 50, 530}, Shape{1, 60, 50}, Shape{60, 1, 50}, Shape{13, 14, 0}}) {
     for (const Bias bias : {Bias::none, Bias::per_row, Bias::per_column}) {
       for (const Activation activation : {Activation::none, Activation::relu, Activation::gelu}) {
         if (activation != Activation::none && complex) continue;
@@ -224,8 +224,8 @@ Tally check_batches(const KernelOfType& kernel) {
   const auto layout = [](int kind, std::int64_t rows, std::int64_t columns) -> OperandLayout {
     switch (kind) {
       case 0: return {columns, 1, rows * columns};
-      case 1: return {columns, 1, 0};                       // one matrix for all
-      case 2: return {columns, 1, 0, true};                 // pointers
+      case 1: return {columns, 1, 0};                            // one matrix for all
+      case 2: return {columns, 1, 0, true};                      // pointers
       case 3: return {columns + 1, 1, -((columns + 1) * rows)};  // backwards
       default: return {1, rows, rows * columns + 3};
     }
@@ -233,8 +233,15 @@ Tally check_batches(const KernelOfType& kernel) {
   for (const Shape& s : {Shape{9, 9, 9}, Shape{4, 35, 20}, Shape{1, 16, 33}, Shape{50, 33, 70}}) {
     for (const std::int64_t count : {0, 1, 2, 7, 33}) {
       if (s.m == 50 && count == 33) continue;
-      for (const auto& [a, b, c] : {std::tuple{0, 0, 0}, {0, 1, 0}, {1, 0, 4}, {1, 1, 0}, {2, 2, 2}, {2, 0, 0},
-                                    {0, 2, 2}, {3, 4, 0}, {4, 3, 2}}) {
+      for (const auto& [a, b, c] : {std::tuple{0, 0, 0},
+                                    {0, 1, 0},
+                                    {1, 0, 4},
+                                    {1, 1, 0},
+                                    {2, 2, 2},
+                                    {2, 0, 0},
+                                    {0, 2, 2},
+                                    {3, 4, 0},
+                                    {4, 3, 2}}) {
         Case test = runner.make(s);
         test.description.batch_count = count;
         test.description.a = layout(a, s.m, s.k);
@@ -258,8 +265,8 @@ Tally check_batches(const KernelOfType& kernel) {
 Tally check_fills(const KernelOfType& kernel) {
   Runner runner(kernel);
   for (const Fill fill : verification::fills_for(kernel.types.input)) {
-    for (const Shape& shape : {Shape{4, 5, 3}, Shape{13, 17, 64}, Shape{33, 49, 100}, Shape{1, 50, 70}, Shape{50, 1, 70},
-                               Shape{25, 66, 257}, Shape{61, 97, 31}}) {
+    for (const Shape& shape : {Shape{4, 5, 3}, Shape{13, 17, 64}, Shape{33, 49, 100}, Shape{1, 50, 70},
+                               Shape{50, 1, 70}, Shape{25, 66, 257}, Shape{61, 97, 31}}) {
       for (const int beta : {0, 1}) {
         Case test = runner.make(shape);
         test.fill = fill;

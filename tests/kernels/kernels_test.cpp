@@ -20,9 +20,9 @@ struct Group {
   const char* suite;
   Tally (*check)(const KernelOfType&);
 };
-constexpr Group groups[] = {{"Shapes", check_shapes},       {"Depths", check_depths},   {"Layouts", check_layouts},
-                            {"Scalars", check_scalars},     {"Epilogues", check_epilogues},
-                            {"Batches", check_batches},     {"Fills", check_fills}};
+constexpr Group groups[] = {{"Shapes", check_shapes},   {"Depths", check_depths},       {"Layouts", check_layouts},
+                            {"Scalars", check_scalars}, {"Epilogues", check_epilogues}, {"Batches", check_batches},
+                            {"Fills", check_fills}};
 
 void register_groups(const KernelOfType& kernel) {
   const auto add = [&](const char* suite, Tally (*check)(const KernelOfType&)) {

@@ -56,7 +56,8 @@ class RandomCase {
   OperandLayout layout(std::int64_t rows, std::int64_t columns, bool input) {
     const std::int64_t pad = pick(2) == 0 ? 0 : between(1, 9);
     const std::int64_t step = pick(6) == 0 ? 2 : 1;
-    OperandLayout made = pick(2) == 0 ? OperandLayout{step * columns + pad, step} : OperandLayout{step, step * rows + pad};
+    OperandLayout made =
+        pick(2) == 0 ? OperandLayout{step * columns + pad, step} : OperandLayout{step, step * rows + pad};
     if (input && pick(8) == 0) made.row_stride = -made.row_stride;
     if (input && pick(8) == 0) made.column_stride = -made.column_stride;
     if (input && pick(20) == 0) made.row_stride = 0;

@@ -10,9 +10,9 @@
 namespace exactile {
 namespace {
 
-constexpr ElementType all_types[] = {ElementType::f64,    ElementType::f32, ElementType::f16, ElementType::bf16,
+constexpr ElementType all_types[] = {ElementType::f64,    ElementType::f32,    ElementType::f16, ElementType::bf16,
                                      ElementType::f8e4m3, ElementType::f8e5m2, ElementType::i64, ElementType::i32,
-                                     ElementType::i8,     ElementType::cf64, ElementType::cf32};
+                                     ElementType::i8,     ElementType::cf64,   ElementType::cf32};
 
 TEST(Names, GemmTypesSurviveTheirText) {
   std::set<std::string> names;
@@ -26,9 +26,9 @@ TEST(Names, GemmTypesSurviveTheirText) {
 }
 
 TEST(Names, GemmTypesThatThereAre) {
-  const std::set<std::string> expected{"f64",         "f32",          "f16",         "f16->f32",     "bf16",
-                                       "bf16->f32",   "f8e4m3->f32",  "f8e4m3->bf16", "f8e5m2->f32", "f8e5m2->bf16",
-                                       "i64",         "i32",          "i8->i32",     "cf64",         "cf32"};
+  const std::set<std::string> expected{"f64",       "f32",         "f16",          "f16->f32",    "bf16",
+                                       "bf16->f32", "f8e4m3->f32", "f8e4m3->bf16", "f8e5m2->f32", "f8e5m2->bf16",
+                                       "i64",       "i32",         "i8->i32",      "cf64",        "cf32"};
   std::set<std::string> names;
   for (const GemmTypes types : all_gemm_types()) names.insert(to_string(types));
   EXPECT_EQ(names, expected);
@@ -56,10 +56,9 @@ TEST(Names, EveryEnumeratorHasItsOwn) {
   std::set<std::string_view> types;
   for (const ElementType type : all_types) EXPECT_TRUE(types.insert(to_string(type)).second);
   std::set<std::string_view> codes;
-  for (const StatusCode code :
-       {StatusCode::ok, StatusCode::invalid_argument, StatusCode::unknown_name, StatusCode::unsupported,
-        StatusCode::not_yet_available, StatusCode::out_of_memory, StatusCode::device_unavailable,
-        StatusCode::device_failure})
+  for (const StatusCode code : {StatusCode::ok, StatusCode::invalid_argument, StatusCode::unknown_name,
+                                StatusCode::unsupported, StatusCode::not_yet_available, StatusCode::out_of_memory,
+                                StatusCode::device_unavailable, StatusCode::device_failure})
     EXPECT_TRUE(codes.insert(to_string(code)).second);
 }
 

@@ -51,11 +51,16 @@ TEST(Refusals, SizesWhoseProductsOverflow) {
                  StatusCode::invalid_argument, {"4294967296", "64 bits"});
   expect_refusal(make({.types = f32, .m = 2, .n = 1, .k = 1, .a = {largest, 1}, .b = {1, 1}, .c = {1, 1}}),
                  StatusCode::invalid_argument, {"a", "9223372036854775807", "expected"});
-  expect_refusal(make({.types = f32, .m = 2, .n = 2, .k = 3, .a = {3, 1}, .b = {-largest / 2, -largest / 2},
+  expect_refusal(
+      make({.types = f32, .m = 2, .n = 2, .k = 3, .a = {3, 1}, .b = {-largest / 2, -largest / 2}, .c = {2, 1}}),
+      StatusCode::invalid_argument, {"b", "expected"});
+  expect_refusal(make({.types = f32,
+                       .m = 2,
+                       .n = 2,
+                       .k = 2,
+                       .a = {2, std::numeric_limits<std::int64_t>::min()},
+                       .b = {2, 1},
                        .c = {2, 1}}),
-                 StatusCode::invalid_argument, {"b", "expected"});
-  expect_refusal(make({.types = f32, .m = 2, .n = 2, .k = 2, .a = {2, std::numeric_limits<std::int64_t>::min()},
-                       .b = {2, 1}, .c = {2, 1}}),
                  StatusCode::invalid_argument, {"a", "expected"});
   GemmDescription d = contiguous(f32, 1000, 1000, 10);
   d.batch_count = std::int64_t{1} << 50;

@@ -131,7 +131,8 @@ TEST(Oracle, FillsAreReproducible) {
 
 TEST(Oracle, ReproducersNameWhatIsUnusual) {
   verification::Case test{.description = contiguous({ElementType::i8, ElementType::i32}, 3, 5, 7)};
-  EXPECT_EQ(verification::reproducer(test), "exactile verify --m 3 --n 5 --k 7 --type 'i8->i32' --fill normal --seed 1");
+  EXPECT_EQ(verification::reproducer(test),
+            "exactile verify --m 3 --n 5 --k 7 --type 'i8->i32' --fill normal --seed 1");
   test.options.kernel = "cpu_naive";
   test.alpha = -2;
   test.beta = 0.5;
@@ -181,8 +182,7 @@ TEST_P(Guarded, PagesAroundAreForbidden) {
   EXPECT_DEATH(static_cast<void>(data[outside]), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(BothWays, Guarded,
-                         testing::Values(GuardedOperand::Flush::begin, GuardedOperand::Flush::end));
+INSTANTIATE_TEST_SUITE_P(BothWays, Guarded, testing::Values(GuardedOperand::Flush::begin, GuardedOperand::Flush::end));
 
 }  // namespace
 }  // namespace exactile::test

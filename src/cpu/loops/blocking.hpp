@@ -19,8 +19,9 @@ struct Blocking {
   [[nodiscard]] std::string text() const;
 };
 
-/// KC is fixed (`chunk`, see chunk_terms). NC: a thread's block of B takes three quarters of its L2. MC: each of the two buffers of
-/// A takes at most a quarter of L3 and at most 12 MiB, so that scratch stays small on processors with huge caches.
+/// KC is fixed (`chunk`, see chunk_terms). NC: a thread's block of B takes three quarters of its L2. MC: each of the
+/// two buffers of A takes at most a quarter of L3 and at most 12 MiB, so that scratch stays small on processors with
+/// huge caches.
 [[nodiscard]] Blocking blocking_for(int rows, int columns, std::int64_t element_size, std::int64_t chunk,
                                     std::int64_t m, std::int64_t n, std::int64_t k);
 

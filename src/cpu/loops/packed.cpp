@@ -53,7 +53,9 @@ class Packed final : public Product<T> {
   void prefetch(const T* from, std::int64_t elements) const;
   void run_tile(const Tile<T>& tile, Kernel kernel, int rows, std::int64_t columns) const;
 
-  [[nodiscard]] std::int64_t tiles_of(Range rows) const { return core::ceil_divide(rows.end - rows.begin, blocking_sizes_.mr); }
+  [[nodiscard]] std::int64_t tiles_of(Range rows) const {
+    return core::ceil_divide(rows.end - rows.begin, blocking_sizes_.mr);
+  }
 
   Blocking blocking_sizes_;
   std::int64_t a_elements_;  ///< of one buffer of A
@@ -65,8 +67,8 @@ class Packed final : public Product<T> {
 template <class T>
 Packed<T>::Packed(const plan::Problem& problem, const MicroKernels<T>& kernels)
     : Base(problem, kernels, preferred_orientation(problem.description)),
-      blocking_sizes_(blocking_for(kernels.rows, kernels.vectors * kernels.lanes, sizeof(T), chunk_terms<T>,
-                                   o_.m, o_.n, o_.k)),
+      blocking_sizes_(
+          blocking_for(kernels.rows, kernels.vectors * kernels.lanes, sizeof(T), chunk_terms<T>, o_.m, o_.n, o_.k)),
       a_elements_(core::round_up(blocking_sizes_.mc * blocking_sizes_.kc, 1024)),
       b_elements_(core::round_up(blocking_sizes_.nc * blocking_sizes_.kc, 1024)) {
   const std::int64_t tiles = core::ceil_divide(o_.m, blocking_sizes_.mr) * core::ceil_divide(o_.n, blocking_sizes_.nr);
@@ -100,8 +102,7 @@ Status Packed<T>::run(const GemmArguments& arguments) const {
 }
 
 template <class T>
-void Packed<T>::run_product(const Operands<T>& data, T* scratch, const Counters& counters,
-                            const Member& member) const {
+void Packed<T>::run_product(const Operands<T>& data, T* scratch, const Counters& counters, const Member& member) const {
   T* packed_b = scratch + 2 * a_elements_ + member.id * b_elements_;
   int buffer = 0;
   for (std::int64_t ic = 0; ic < o_.m; ic += blocking_sizes_.mc) {
@@ -111,7 +112,7 @@ void Packed<T>::run_product(const Operands<T>& data, T* scratch, const Counters&
       T* packed_a = scratch + buffer * a_elements_;
       std::atomic<std::int64_t>* next_tile = counters.get() + buffer * column_blocks_;
       buffer ^= 1;
-      const Step step{data, rows, {pc, std::min(pc + chunk_terms<T>, o_.k)}, packed_a, pc == 0 ? data.beta : T(1),
+      const Step step{data,     rows, {pc, std::min(pc + chunk_terms<T>, o_.k)}, packed_a, pc == 0 ? data.beta : T(1),
                       next_tile};
       if (member.id == 0) std::fill_n(next_tile, column_blocks_, 0);
       pack_a(step, packed_a, member);
@@ -177,9 +178,16 @@ void Packed<T>::macro_kernel(const Step& step, Range tiles, Range columns, const
   for (std::int64_t t = tiles.begin; t < tiles.end; ++t) {
     const Range part = part_of(height, all_tiles, t);
     const int rows = static_cast<int>(part.end - part.begin);
-    Tile<T> tile{step.packed_a + part.begin * terms, rows, packed_b, nr,
+    Tile<T> tile{step.packed_a + part.begin * terms,
+                 rows,
+                 packed_b,
+                 nr,
                  step.data.c + (step.rows.begin + part.begin) * o_.c.row_stride + columns.begin * c_column_stride,
-                 o_.c.row_stride, terms, kernels_.lanes, step.data.alpha, step.beta};
+                 o_.c.row_stride,
+                 terms,
+                 kernels_.lanes,
+                 step.data.alpha,
+                 step.beta};
     // The next panel of A comes from L3 and would be waited for: each tile asks for its share of it.
     const T* next = tile.a + rows * terms;
     const std::int64_t share = core::ceil_divide(rows * terms, panels);
@@ -245,7 +253,8 @@ double packed_cost(const plan::Problem& problem, const MicroKernels<T>& kernels)
   const auto k = static_cast<double>(o.k);
   const double arithmetic = m * n * k * 1.04 / terms_per_second(kernels);
   const double packing = static_cast<double>(sizeof(T)) * (m * k + k * n) * pack_seconds;
-  const std::int64_t tiles = core::ceil_divide(o.m, kernels.rows) * core::ceil_divide(o.n, kernels.vectors * kernels.lanes);
+  const std::int64_t tiles =
+      core::ceil_divide(o.m, kernels.rows) * core::ceil_divide(o.n, kernels.vectors * kernels.lanes);
   const int threads = useful_threads(m * n * k, tiles, problem.threads);
   return ((arithmetic + packing) / threads + 300e-9) * static_cast<double>(problem.description.batch_count);
 }

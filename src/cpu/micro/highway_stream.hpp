@@ -2,8 +2,8 @@
 /// \file
 /// Few rows of A against a B that is read once from memory.
 ///
-/// B is walked along its rows, eight rows at a time, so that memory sees eight long sequential streams; the sums live in
-/// a strip of L1 and are loaded and stored once per eight terms. Order of summation: as Tile says.
+/// B is walked along its rows, eight rows at a time, so that memory sees eight long sequential streams; the sums live
+/// in a strip of L1 and are loaded and stored once per eight terms. Order of summation: as Tile says.
 #pragma once
 
 #include "cpu/micro/highway_tile.hpp"
@@ -64,7 +64,8 @@ void stream_kernel(const Tile<T>& t) {
       const std::int64_t end = t.k - chunk < chunk_terms<T> ? t.k : chunk + chunk_terms<T>;
       for (T& sum : sums) sum = T(0);
       std::int64_t p = chunk;
-      for (; p + terms_at_once <= end; p += terms_at_once) stream_rows<T, Rows, terms_at_once>(part, p, columns, sums, strip);
+      for (; p + terms_at_once <= end; p += terms_at_once)
+        stream_rows<T, Rows, terms_at_once>(part, p, columns, sums, strip);
       for (; p < end; ++p) stream_rows<T, Rows, 1>(part, p, columns, sums, strip);
       for (int i = 0; i < Rows; ++i) {
         T* c = t.c + i * t.c_stride + j;

@@ -116,9 +116,8 @@ void tile_kernel(const Tile<T>& t) {
     for (int v = 0; v < Vectors; ++v) b_row[v] = load<T, Vectors, Masked>(b, v, mask);
 #pragma GCC unroll 32
     for (int i = 0; i < Rows; ++i) {
-      Vector<T> a_element = hn::Set(d, Order == AOrder::rows
-                                           ? a[i / rows_per_pointer][(i % rows_per_pointer) * a_stride + p]
-                                           : a[0][i]);
+      Vector<T> a_element =
+          hn::Set(d, Order == AOrder::rows ? a[i / rows_per_pointer][(i % rows_per_pointer) * a_stride + p] : a[0][i]);
       if (Vectors > 1) pin(a_element);
 #pragma GCC unroll 4
       for (int v = 0; v < Vectors; ++v) multiply_add_into(sums[i][v], a_element, b_row[v]);
@@ -154,10 +153,9 @@ constexpr auto heights(std::integer_sequence<int, Height...>) {
 template <class T, int Vectors, int MaxRows>
 auto find_tile(AOrder order, int rows, bool masked) {
   using Heights = std::make_integer_sequence<int, MaxRows>;
-  static constexpr std::array table{heights<T, AOrder::rows, Vectors, false>(Heights()),
-                                    heights<T, AOrder::rows, Vectors, true>(Heights()),
-                                    heights<T, AOrder::columns, Vectors, false>(Heights()),
-                                    heights<T, AOrder::columns, Vectors, true>(Heights())};
+  static constexpr std::array table{
+      heights<T, AOrder::rows, Vectors, false>(Heights()), heights<T, AOrder::rows, Vectors, true>(Heights()),
+      heights<T, AOrder::columns, Vectors, false>(Heights()), heights<T, AOrder::columns, Vectors, true>(Heights())};
   const std::size_t which = (order == AOrder::columns ? 2U : 0U) + (masked ? 1U : 0U);
   return table[which][static_cast<std::size_t>(rows - 1)];
 }

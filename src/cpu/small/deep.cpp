@@ -83,8 +83,8 @@ class Deep final : public Product<T> {
       const std::int64_t last_lanes = columns - (vectors - 1) * kernels_.lanes;
       for (std::int64_t t = 0; t < tiles; ++t) {
         const Range rows = part_of(o_.m, tiles, t);
-        const auto kernel = kernels_.tile(order_, static_cast<int>(rows.end - rows.begin), vectors,
-                                          last_lanes != kernels_.lanes);
+        const auto kernel =
+            kernels_.tile(order_, static_cast<int>(rows.end - rows.begin), vectors, last_lanes != kernels_.lanes);
         kernel(Tile<T>{data.a + rows.begin * o_.a.row_stride + begin * o_.a.column_stride,
                        order_ == AOrder::columns ? o_.a.column_stride : o_.a.row_stride,
                        data.b + begin * o_.b.row_stride + j, o_.b.row_stride, sums + rows.begin * o_.n + j, o_.n, terms,
@@ -128,7 +128,8 @@ double deep_cost(const plan::Problem& problem, const MicroKernels<T>& kernels) {
   const double terms = c * static_cast<double>(o.k);
   const double adding = c * static_cast<double>(chunks * static_cast<std::int64_t>(sizeof(T))) * 2 * pack_seconds;
   const double meeting = problem.threads > 1 ? 5e-6 : 0.5e-6;
-  return ((1.1 * terms / terms_per_second(kernels) + adding) / useful_threads(terms, chunks, problem.threads) + meeting) *
+  return ((1.6 * terms / terms_per_second(kernels) + adding) / useful_threads(terms, chunks, problem.threads) +
+          meeting) *
          static_cast<double>(problem.description.batch_count);
 }
 

@@ -9,8 +9,8 @@
 
 namespace exactile::cpu {
 
-/// Deep and thin products, whose C is too small to be shared out: threads take chunks of K instead, each chunk's sums go
-/// to a place of their own, and all are then added to C in the order of the chunks. That is the order of every other
+/// Deep and thin products, whose C is too small to be shared out: threads take chunks of K instead, each chunk's sums
+/// go to a place of their own, and all are then added to C in the order of the chunks. That is the order of every other
 /// kernel, so the bits are theirs too.
 /// Traffic model: A and B once, C once for each chunk, written and read.
 template <class T>

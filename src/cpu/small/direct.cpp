@@ -70,12 +70,14 @@ Panel<T> Direct<T>::panel_of(std::int64_t width) const {
   panel.vectors = static_cast<int>(core::ceil_divide(width, kernels_.lanes));
   panel.last_lanes = width - (panel.vectors - 1) * kernels_.lanes;
   const bool masked = panel.last_lanes != kernels_.lanes;
-  const int most_rows = panel.vectors > 1 ? kernels_.rows : (a_streams(o_, sizeof(T)) ? streamed_rows : kernels_.narrow_rows);
+  const int most_rows =
+      panel.vectors > 1 ? kernels_.rows : (a_streams(o_, sizeof(T)) ? streamed_rows : kernels_.narrow_rows);
   panel.tiles = core::ceil_divide(o_.m, most_rows);
   panel.height = o_.m / panel.tiles;
   panel.tall_tiles = o_.m % panel.tiles;
   panel.plain = kernels_.tile(order_, static_cast<int>(panel.height), panel.vectors, masked);
-  if (panel.tall_tiles > 0) panel.tall = kernels_.tile(order_, static_cast<int>(panel.height) + 1, panel.vectors, masked);
+  if (panel.tall_tiles > 0)
+    panel.tall = kernels_.tile(order_, static_cast<int>(panel.height) + 1, panel.vectors, masked);
   return panel;
 }
 
@@ -107,8 +109,8 @@ Direct<T>::Direct(const plan::Problem& problem, const MicroKernels<T>& kernels)
 template <class T>
 void Direct<T>::run_panel(const Operands<T>& data, const Panel<T>& panel, std::int64_t column, Range tiles) const {
   const std::int64_t a_step = o_.a.row_stride;
-  Tile<T> tile{nullptr, a_stride_, nullptr, o_.b.row_stride,
-               nullptr, o_.c.row_stride, 0, panel.last_lanes, data.alpha, data.beta};
+  Tile<T> tile{nullptr,         a_stride_, nullptr,          o_.b.row_stride, nullptr,
+               o_.c.row_stride, 0,         panel.last_lanes, data.alpha,      data.beta};
   std::int64_t row = tiles.begin * panel.height + std::min(tiles.begin, panel.tall_tiles);
   for (std::int64_t t = tiles.begin; t < tiles.end; ++t) {
     const bool tall = t < panel.tall_tiles;

@@ -23,8 +23,8 @@ class Stream final : public Product<T> {
     // Bound by memory, not arithmetic: a thread pays off sooner than elsewhere.
     threads_ = useful_threads(8 * m * n * k, core::ceil_divide(o_.n, columns_per_part), problem.threads);
     this->blocking_ = fmt::format("MR={}", o_.m);
-    this->model_bytes_ = static_cast<double>(sizeof(T)) * (m * k + k * n + m * n) *
-                         static_cast<double>(problem.description.batch_count);
+    this->model_bytes_ =
+        static_cast<double>(sizeof(T)) * (m * k + k * n + m * n) * static_cast<double>(problem.description.batch_count);
   }
 
   [[nodiscard]] int threads() const override { return threads_; }

@@ -10,8 +10,8 @@ namespace exactile::cpu {
 
 /// What one thread of a team knows of itself.
 struct Member {
-  int id;     ///< 0 .. count - 1; 0 is the calling thread
-  int count;  ///< threads in this team
+  int id;                   ///< 0 .. count - 1; 0 is the calling thread
+  int count;                ///< threads in this team
   std::barrier<>* meeting;  ///< null in a team of one
 
   /// Waits until all members are here.
