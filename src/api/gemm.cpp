@@ -4,18 +4,37 @@
 
 #include <fmt/format.h>
 
+#include <new>
+
 #include "api/plan_state.hpp"
 #include "plan/select.hpp"
 
 namespace exactile {
 
+namespace {
+
+/// What the library allocates for itself is small; without even that a call can only say so.
+Status no_host_memory() { return {StatusCode::out_of_memory, "host memory is exhausted"}; }
+
+}  // namespace
+
 Result<Plan> Plan::make(const GemmDescription& description, const GemmOptions& options) {
-  auto state = detail::PlanState::make(description, options);
-  if (!state.ok()) return state.status();
-  return Plan(std::move(state).value());
+  try {
+    auto state = detail::PlanState::make(description, options);
+    if (!state.ok()) return state.status();
+    return Plan(std::move(state).value());
+  } catch (const std::bad_alloc&) {
+    return no_host_memory();
+  }
 }
 
-Status Plan::run(const GemmArguments& arguments) const { return state_->run(arguments); }
+Status Plan::run(const GemmArguments& arguments) const {
+  try {
+    return state_->run(arguments);
+  } catch (const std::bad_alloc&) {
+    return no_host_memory();
+  }
+}
 
 const GemmDescription& Plan::description() const noexcept { return state_->problem().description; }
 
