@@ -15,7 +15,7 @@
 namespace exactile::cpu {
 namespace {
 
-constexpr std::int64_t most_bytes_of_c = 1 << 20;
+constexpr double most_bytes_of_c = 1 << 20;
 constexpr std::int64_t most_scratch = 16 << 20;
 
 template <class T>
@@ -115,7 +115,7 @@ class Deep final : public Product<T> {
 template <class T>
 std::string_view deep_refuses(const plan::Problem& problem) {
   const Orientation o = preferred_orientation(problem.description);
-  if (o.m > most_bytes_of_c / static_cast<std::int64_t>(sizeof(T)) / o.n)
+  if (static_cast<double>(o.m) * static_cast<double>(o.n) * sizeof(T) > most_bytes_of_c)
     return "C is large enough to be shared out among threads";
   return direct_refuses(problem);
 }
