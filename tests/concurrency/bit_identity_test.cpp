@@ -110,6 +110,7 @@ TEST(BitIdentity, RowsDoNotDependOnTheirCompany) {
     expect_rows_independent_of_company(kernel, 26, 1, 1500);
     expect_rows_independent_of_company(kernel, 26, 515, 1025);
     expect_rows_independent_of_company(kernel, 20, 9, 30);
+    expect_rows_independent_of_company(kernel, 19, 14, 9000);
   }
 }
 

@@ -51,26 +51,26 @@ FAULTS = [
     ("alpha-zero", "alpha = 0 still reads A", "public calls",
      [(STATE, r"executable_ == nullptr \|\| arguments\.alpha\.is_zero\(\)", "executable_ == nullptr")]),
     ("zeros-skipped", "zero elements skipped, NaN*0 lost", "micro-kernel",
-     [(TILE, r"sums\[i\]\[v\] = hn::MulAdd\(a_element, b_row\[v\], sums\[i\]\[v\]\);",
+     [(TILE, r"multiply_add_into\(sums\[i\]\[v\], a_element, b_row\[v\]\);",
        "sums[i][v] = hn::IfThenElse(hn::Eq(a_element, hn::Zero(d)), sums[i][v], "
        "hn::MulAdd(a_element, b_row[v], sums[i][v]));")]),
     ("zeros-skipped-naive", "zero elements skipped, NaN*0 lost", "plain loop",
      [(NAIVE, r"(for \(std::int64_t p = 0; p < d\.k; \+\+p\))(\s+sum = )",
        r"\1 if (widen(a[i * d.a.row_stride + p * d.a.column_stride]) != Sum{})\2")]),
     ("last-term", "last k dropped for K > 256", "packed loops",
-     [(PACKED, r"std::min\(pc \+ chunk_terms, o_\.k\)",
-       "std::min(pc + chunk_terms, o_.k > 256 ? o_.k - 1 : o_.k)")]),
+     [(PACKED, r"std::min\(pc \+ chunk_terms<T>, o_\.k\)",
+       "std::min(pc + chunk_terms<T>, o_.k > 256 ? o_.k - 1 : o_.k)")]),
     ("lda-ignored", "lda ignored when padded", "all engine kernels",
      [(PRODUCT, r"(o_\(orientation\), kernels_\(kernels\)) \{\}",
        r"\1 { if (o_.a.column_stride == 1 && o_.a.row_stride > o_.k) o_.a.row_stride = o_.k; }")]),
     ("half-precision", "inputs rounded to half the precision", "micro-kernel",
      [(TILE, r"\ntemplate <class T, AOrder Order, int Rows, int Vectors, bool Masked>\nvoid tile_kernel\(", HALVED),
-      (TILE, r"Vector<T> a_element = hn::Set\(d, (Order == AOrder::rows.*?: a\[0\]\[i\])\);",
-       r"Vector<T> a_element = hn::Set(d, halved<T>(\1));")]),
+      (TILE, r"Vector<T> a_element =\s+hn::Set\(d, (Order == AOrder::rows.*?: a\[0\]\[i\])\);",
+       r"Vector<T> a_element =\s+hn::Set(d, halved<T>(\1));")]),
 ]
 
 # Binary, GoogleTest filter, environment: a subset of what CTest runs, enough for every fault.
-RUNS = [("kernels", "tests/kernels/kernels_test", "-Tiny*", {}),
+RUNS = [("kernels", "tests/kernels/kernels_test", "*__f32:*__f64-Tiny*", {}),
         ("conformance", "tests/conformance/conformance_test", "-Sizes.Broadcast*:Sizes.ManyRows*", {}),
         ("sweep", "tests/kernels/sweep_test", "*", {"EXACTILE_SWEEP_CASES": "1500"})]
 
