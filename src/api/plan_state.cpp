@@ -116,6 +116,16 @@ Status PlanState::check_pointer_array_overlap(const GemmArguments& arguments) co
   return {};
 }
 
+/// For calls that write C without looking at A and B.
+Status PlanState::check_c_entries(const GemmArguments& arguments) const {
+  const GemmDescription& d = problem_.description;
+  if (!d.c.pointer_array) return {};
+  for (std::int64_t p = 0; p < d.batch_count; ++p)
+    if (static_cast<const void* const*>(arguments.c)[p] == nullptr)
+      return invalid(fmt::format("pointer array of c: entry {} is null", p));
+  return {};
+}
+
 Status PlanState::run(const GemmArguments& arguments) const {
   if (is_empty_) return {};
   if (arguments.c == nullptr || problem_.description.bias != Bias::none)
@@ -124,6 +134,7 @@ Status PlanState::run(const GemmArguments& arguments) const {
   if (!plainly_fine && needs_scalar_check_)
     if (Status s = check_scalars(arguments); !s.ok()) return s;
   if (executable_ == nullptr || arguments.alpha.is_zero()) {
+    if (Status s = check_c_entries(arguments); !s.ok()) return s;
     reference::scale(problem_.description, arguments);
     return {};
   }

@@ -21,6 +21,7 @@ class PlanState {
   PlanState(const GemmDescription& description, const GemmOptions& options);
   [[nodiscard]] Status check_pointers(const GemmArguments& arguments) const;
   [[nodiscard]] Status check_scalars(const GemmArguments& arguments) const;
+  [[nodiscard]] Status check_c_entries(const GemmArguments& arguments) const;
   [[nodiscard]] Status check_overlap(const GemmArguments& arguments) const;
   [[nodiscard]] Status check_pointer_array_overlap(const GemmArguments& arguments) const;
 

@@ -27,7 +27,12 @@ constexpr std::array<TypeFacts, 11> facts{{
     {ElementType::cf32, "cf32", 8, 0x1p-24},
 }};
 
-constexpr const TypeFacts& facts_of(ElementType type) { return facts[static_cast<std::size_t>(type)]; }
+constexpr TypeFacts unknown_type{ElementType::f64, "unknown", 1, 0};
+
+constexpr const TypeFacts& facts_of(ElementType type) {
+  const auto index = static_cast<std::size_t>(type);
+  return index < facts.size() ? facts[index] : unknown_type;  // a binding may hand over any number
+}
 
 using enum ElementType;
 constexpr std::array<GemmTypes, 15> gemm_types{{{f64, f64},

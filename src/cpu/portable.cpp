@@ -7,6 +7,7 @@
 
 #include "core/arithmetic.hpp"
 #include "core/type_dispatch.hpp"
+#include "cpu/isa.hpp"
 #include "cpu/loops/partition.hpp"
 #include "cpu/loops/rates.hpp"
 #include "cpu/threads/scratch.hpp"
@@ -84,7 +85,7 @@ struct Block {
     const auto* bias = static_cast<const Out*>(arguments.bias);
     const Sum alpha = arguments.alpha.as<Sum>();
     const Sum beta = arguments.beta.as<Sum>();
-    const bool reads_c = !arguments.beta.is_zero();
+    const bool reads_c = beta != Sum{};
     for (std::int64_t i = rows.begin; i < rows.end; ++i) {
       for (std::int64_t j = columns.begin; j < columns.end; ++j) {
         Out& element = c[i * d.c.row_stride + j * d.c.column_stride];
@@ -167,6 +168,16 @@ class Portable final : public plan::Executable {
   int threads_ = 1;
 };
 
+/// Where f32 and f64 have kernels of their own these must win whatever the shape: they share one order of summation,
+/// and a planner that mixed it with this kernel's would let the bits depend on threads and batch.
+double cost(const plan::Problem& p) {
+  const GemmDescription& d = p.description;
+  const bool tuned = widest_isa() != Isa::portable && d.types.input == d.types.output &&
+                     (d.types.input == ElementType::f32 || d.types.input == ElementType::f64);
+  const double seconds = 1e-6 + operation_count(d.types, d.m, d.n, d.k) * static_cast<double>(d.batch_count) / 8e9;
+  return tuned ? 1e9 * seconds : seconds;
+}
+
 }  // namespace
 
 plan::KernelEntry portable_entry() {
@@ -177,11 +188,7 @@ plan::KernelEntry portable_entry() {
           .types = all_gemm_types(),
           .unavailable = [] { return std::string_view(); },
           .refuses = [](const plan::Problem&) { return std::string_view(); },
-          .cost =
-              [](const plan::Problem& p) {
-                const GemmDescription& d = p.description;
-                return 1e-6 + operation_count(d.types, d.m, d.n, d.k) * static_cast<double>(d.batch_count) / 8e9;
-              },
+          .cost = cost,
           .prepare = [](const plan::Problem& p) -> std::unique_ptr<plan::Executable> {
             return std::make_unique<Portable>(p);
           }};

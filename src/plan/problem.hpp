@@ -5,7 +5,7 @@
 
 namespace exactile::plan {
 
-/// What the planner plans for: a validated, non-empty description, and what was asked of it. Plain data.
+/// What the planner plans for: a validated description (sizes may be zero), and what was asked of it. Plain data.
 struct Problem {
   GemmDescription description;
   Accuracy accuracy = Accuracy::standard;

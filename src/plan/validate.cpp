@@ -103,6 +103,9 @@ Status check_c_strides(const GemmDescription& d) {
 }
 
 Status check_epilogue(const GemmDescription& d) {
+  if (d.bias > Bias::per_column || d.activation > Activation::gelu)
+    return invalid(fmt::format("bias = {}, activation = {}: no such value", static_cast<int>(d.bias),
+                               static_cast<int>(d.activation)));
   if (d.activation == Activation::none) return {};
   if (is_complex(d.types.output) || (d.activation == Activation::gelu && !is_floating(d.types.output)))
     return {StatusCode::unsupported,

@@ -31,7 +31,7 @@ void rows(const GemmDescription& d, const GemmArguments& arguments, std::int64_t
   const auto* bias = static_cast<const Out*>(arguments.bias);
   const Sum alpha = arguments.alpha.as<Sum>();
   const Sum beta = arguments.beta.as<Sum>();
-  const bool reads_c = !arguments.beta.is_zero();
+  const bool reads_c = beta != Sum{};
   const auto widen = [](auto x) { return static_cast<Sum>(static_cast<Accumulator<In>>(x)); };
 
   for (std::int64_t i = row_begin; i < row_end; ++i) {

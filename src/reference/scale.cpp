@@ -11,7 +11,7 @@ void scale_product(const GemmDescription& d, const GemmArguments& arguments, Out
   using Sum = Accumulator<In>;
   const auto* bias = static_cast<const Out*>(arguments.bias);
   const Sum beta = arguments.beta.as<Sum>();
-  const bool reads_c = !arguments.beta.is_zero();
+  const bool reads_c = beta != Sum{};
   for (std::int64_t i = 0; i < d.m; ++i) {
     for (std::int64_t j = 0; j < d.n; ++j) {
       Out& element = c[i * d.c.row_stride + j * d.c.column_stride];

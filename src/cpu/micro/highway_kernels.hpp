@@ -21,6 +21,7 @@ const MicroKernels<T>& kernels() {
       .stream = [](int rows) -> typename MicroKernels<T>::Kernel {
         return find_stream<T>(rows, std::make_integer_sequence<int, max_stream_rows>());
       },
+      .add_sums = &add_sums<T>,
       .pack = &pack_panels<T>,
       .lanes = lane_count<T>,
       .vectors = 2,

@@ -49,6 +49,19 @@ HWY_INLINE void stream_rows(const Tile<T>& t, std::int64_t p, std::int64_t colum
                                         hn::FirstN(Lanes<T>(), static_cast<std::size_t>(columns - j)));
 }
 
+/// The update of a row of C with sums that lie in memory; the same arithmetic as a tile's update.
+template <class T>
+void add_sums(const T* sums, T* c, std::int64_t columns, T alpha, T beta) {
+  const Lanes<T> d;
+  constexpr std::int64_t lanes = lane_count<T>;
+  for (std::int64_t j = 0; j < columns; j += lanes) {
+    const std::int64_t left = columns - j < lanes ? columns - j : lanes;
+    const auto mask = hn::FirstN(d, static_cast<std::size_t>(left));
+    Vector<T> sum[1][1] = {{hn::MaskedLoad(mask, d, sums + j)}};
+    update<T, 1, 1, true>(sum, Tile<T>{nullptr, 0, nullptr, 0, c + j, 0, 0, left, alpha, beta}, mask);
+  }
+}
+
 /// Tile::last_lanes is the number of columns; Tile::k may be any number: chunks are added to C as everywhere.
 template <class T, int Rows>
 void stream_kernel(const Tile<T>& t) {
@@ -67,16 +80,7 @@ void stream_kernel(const Tile<T>& t) {
       for (; p + terms_at_once <= end; p += terms_at_once)
         stream_rows<T, Rows, terms_at_once>(part, p, columns, sums, strip);
       for (; p < end; ++p) stream_rows<T, Rows, 1>(part, p, columns, sums, strip);
-      for (int i = 0; i < Rows; ++i) {
-        T* c = t.c + i * t.c_stride + j;
-        std::int64_t q = 0;
-        for (; q < columns; q += lanes) {
-          Vector<T> sum[1][1] = {{hn::LoadU(Lanes<T>(), sums + i * strip + q)}};
-          const std::int64_t left = columns - q < lanes ? columns - q : lanes;
-          Tile<T> row{nullptr, 0, nullptr, 0, c + q, 0, 0, left, t.alpha, beta};
-          update<T, 1, 1, true>(sum, row, hn::FirstN(Lanes<T>(), static_cast<std::size_t>(left)));
-        }
-      }
+      for (int i = 0; i < Rows; ++i) add_sums(sums + i * strip, t.c + i * t.c_stride + j, columns, t.alpha, beta);
       beta = T(1);
     }
   }

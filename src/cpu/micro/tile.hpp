@@ -36,8 +36,10 @@ struct MicroKernels {
   using Kernel = void (*)(const Tile<T>&);
   /// rows x vectors; masked: the last vector is partial.
   Kernel (*tile)(AOrder order, int rows, int vectors, bool masked);
-  /// Few rows against a B too large for the caches; see stream_tile.hpp. `a` by rows, rows <= stream_rows.
+  /// Few rows against a B too large for the caches; see highway_stream.hpp. `a` by rows, rows <= stream_rows.
   Kernel (*stream)(int rows);
+  /// c[j] <- alpha * sums[j] + beta * c[j] for j < columns, as a tile's update does it.
+  void (*add_sums)(const T* sums, T* c, std::int64_t columns, T alpha, T beta);
   /// Copies lanes into micro-panels; see highway_pack.hpp.
   void (*pack)(const T* from, std::int64_t lane_stride, std::int64_t term_stride, std::int64_t lanes,
                std::int64_t width, std::int64_t terms, T* panels);

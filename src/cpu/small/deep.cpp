@@ -93,15 +93,11 @@ class Deep final : public Product<T> {
     }
   }
 
-  /// Row i of C takes the sums of each chunk in turn: a product with the 1 x 1 matrix (1), whose update is the one that
-  /// every other kernel does.
+  /// Row i of C takes the sums of each chunk in turn, with the update every other kernel does.
   void add_row(const Operands<T>& data, Range chunks, const T* sums, std::int64_t i) const {
-    const T one(1);
-    for (std::int64_t chunk = chunks.begin; chunk < chunks.end; ++chunk) {
-      const T* row = sums + ((chunk - chunks.begin) * o_.m + i) * o_.n;
-      kernels_.stream(1)(Tile<T>{&one, 1, row, o_.n, data.c + i * o_.c.row_stride, o_.c.row_stride, 1, o_.n, data.alpha,
-                                 chunk == 0 ? data.beta : T(1)});
-    }
+    for (std::int64_t chunk = chunks.begin; chunk < chunks.end; ++chunk)
+      kernels_.add_sums(sums + ((chunk - chunks.begin) * o_.m + i) * o_.n, data.c + i * o_.c.row_stride, o_.n,
+                        data.alpha, chunk == 0 ? data.beta : T(1));
   }
 
   AOrder order_;
@@ -127,10 +123,10 @@ double deep_cost(const plan::Problem& problem, const MicroKernels<T>& kernels) {
   const auto c = static_cast<double>(o.m) * static_cast<double>(core::round_up(o.n, kernels.lanes));
   const double terms = c * static_cast<double>(o.k);
   const double adding = c * static_cast<double>(chunks * static_cast<std::int64_t>(sizeof(T))) * 2 * pack_seconds;
-  const double meeting = problem.threads > 1 ? 5e-6 : 0.5e-6;
-  return ((1.6 * terms / terms_per_second(kernels) + adding) / useful_threads(terms, chunks, problem.threads) +
-          meeting) *
-         static_cast<double>(problem.description.batch_count);
+  const int threads = useful_threads(terms, chunks, problem.threads);
+  // On one thread the second pass over C is for nothing.
+  const double arithmetic = (threads == 1 ? 4.0 : 1.6) * terms / terms_per_second(kernels);
+  return ((arithmetic + adding) / threads + 5e-6) * static_cast<double>(problem.description.batch_count);
 }
 
 template <class T>

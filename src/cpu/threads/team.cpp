@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <exception>
+#include <memory>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -34,6 +35,9 @@ struct Worker {
 /// The workers of this process. Never destroyed: a worker may still sleep in it when the process ends.
 class Pool {
  public:
+  // Workers put themselves back into `idle_`, and must not meet an allocation that fails there.
+  Pool() { idle_.reserve(most_workers); }
+
   /// Takes up to `wanted` idle workers, starting new ones only while fewer than `wanted` exist.
   std::vector<Worker*> take(int wanted) {
     std::lock_guard lock(mutex_);
@@ -48,14 +52,13 @@ class Pool {
 
  private:
   bool start_one() {
-    auto* worker = new Worker;
     try {
-      std::thread([this, worker] { work(*worker); }).detach();
-    } catch (const std::system_error&) {  // no more threads to be had: work with those there are
-      delete worker;
+      auto worker = std::make_unique<Worker>();
+      std::thread([this, raw = worker.get()] { work(*raw); }).detach();
+      idle_.push_back(worker.release());
+    } catch (const std::exception&) {  // no more threads or memory to be had: work with those there are
       return false;
     }
-    idle_.push_back(worker);
     ++started_;
     return true;
   }
