@@ -168,14 +168,19 @@ class Portable final : public plan::Executable {
   int threads_ = 1;
 };
 
-/// Where f32 and f64 have kernels of their own these must win whatever the shape: they share one order of summation,
-/// and a planner that mixed it with this kernel's would let the bits depend on threads and batch.
+/// Where f32 and f64 have kernels of their own these share one order of summation; a planner that mixed it with this
+/// kernel's would let the bits depend on threads and batch.
+std::string_view gives_way(const plan::Problem& p) {
+  const GemmTypes types = p.description.types;
+  const bool tuned =
+      types.input == types.output && (types.input == ElementType::f32 || types.input == ElementType::f64);
+  if (tuned && widest_isa() != Isa::portable) return "the bits of these types are those of the tuned kernels";
+  return {};
+}
+
 double cost(const plan::Problem& p) {
   const GemmDescription& d = p.description;
-  const bool tuned = widest_isa() != Isa::portable && d.types.input == d.types.output &&
-                     (d.types.input == ElementType::f32 || d.types.input == ElementType::f64);
-  const double seconds = 1e-6 + operation_count(d.types, d.m, d.n, d.k) * static_cast<double>(d.batch_count) / 8e9;
-  return tuned ? 1e9 * seconds : seconds;
+  return 1e-6 + operation_count(d.types, d.m, d.n, d.k) * static_cast<double>(d.batch_count) / 8e9;
 }
 
 }  // namespace
@@ -191,7 +196,8 @@ plan::KernelEntry portable_entry() {
           .cost = cost,
           .prepare = [](const plan::Problem& p) -> std::unique_ptr<plan::Executable> {
             return std::make_unique<Portable>(p);
-          }};
+          },
+          .gives_way = gives_way};
 }
 
 }  // namespace exactile::cpu

@@ -27,6 +27,8 @@ Candidate judge(const KernelEntry& entry, const Problem& problem, const GemmOpti
   if (candidate.chosen)
     candidate.reason = options.kernel.empty() ? fmt::format("cheapest: estimated {}", seconds(candidate.cost_seconds))
                                               : std::string("asked for by name");
+  else if (const auto why = entry.gives_way(problem); !why.empty())
+    candidate.reason = fmt::format("gives way: {}", why);
   else
     candidate.reason =
         fmt::format("lost: estimated {} against {}", seconds(candidate.cost_seconds), seconds(chosen.cost(problem)));

@@ -42,6 +42,8 @@ struct KernelEntry {
   /// Estimated seconds. Compared among the engine kernels that do not refuse; the first of equals in the list wins.
   double (*cost)(const Problem&);
   std::unique_ptr<Executable> (*prepare)(const Problem&);
+  /// Why this kernel gives way to any other that can do the problem, whatever they cost; empty if it competes.
+  std::string_view (*gives_way)(const Problem&) = [](const Problem&) { return std::string_view(); };
 };
 
 struct BackendEntry {

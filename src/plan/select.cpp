@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace exactile::plan {
 namespace {
@@ -68,14 +69,14 @@ Result<const KernelEntry*> select(std::span<const BackendEntry* const> backends,
   if (!options.backend.empty() || !options.kernel.empty())
     if (Status s = check_names(backends, options); !s.ok()) return s;
   const KernelEntry* best = nullptr;
-  double best_cost = std::numeric_limits<double>::infinity();
+  auto best_rank = std::pair(true, std::numeric_limits<double>::infinity());
   for (const BackendEntry* backend : backends) {
     for (const KernelEntry& entry : backend->kernels()) {
       if (!why_not(entry, problem, options).empty()) continue;
-      const double cost = entry.cost(problem);
-      if (best == nullptr || cost < best_cost) {
+      const auto rank = std::pair(!entry.gives_way(problem).empty(), entry.cost(problem));
+      if (best == nullptr || rank < best_rank) {
         best = &entry;
-        best_cost = cost;
+        best_rank = rank;
       }
     }
   }

@@ -66,7 +66,7 @@ FAULTS = [
     ("half-precision", "inputs rounded to half the precision", "micro-kernel",
      [(TILE, r"\ntemplate <class T, AOrder Order, int Rows, int Vectors, bool Masked>\nvoid tile_kernel\(", HALVED),
       (TILE, r"Vector<T> a_element =\s+hn::Set\(d, (Order == AOrder::rows.*?: a\[0\]\[i\])\);",
-       r"Vector<T> a_element =\s+hn::Set(d, halved<T>(\1));")]),
+       r"Vector<T> a_element = hn::Set(d, halved<T>(\1));")]),
 ]
 
 # Binary, GoogleTest filter, environment: a subset of what CTest runs, enough for every fault.
@@ -134,7 +134,7 @@ def run_tests(out):
     for name, binary, pattern, environment in RUNS:
         done = subprocess.run([os.path.join(out, binary), "--gtest_filter=" + pattern], capture_output=True,
                               text=True, errors="replace", env={**os.environ, **environment}, timeout=1800)
-        failed = set(re.findall(r"^\[  FAILED  \] (\S+) \(", done.stdout, re.M))
+        failed = set(re.findall(r"^\[  FAILED  \] (\S+?)(?:, where .*)? \(\d+ ms\)", done.stdout, re.M))
         if done.returncode < 0:
             failed.add(re.findall(r"^\[ RUN      \] (\S+)", done.stdout, re.M)[-1] + " (ends the process)")
         failures[name] = failed
