@@ -21,7 +21,7 @@ void write_all(const char* text) {
   if (write(STDERR_FILENO, text, std::strlen(text)) < 0) _exit(3);
 }
 
-void say_which_case(int signal_number) {
+[[maybe_unused]] void say_which_case(int signal_number) {
   if (announced[0] != '\0') {
     write_all("\ncrashed in the case\n  ");
     write_all(announced);
