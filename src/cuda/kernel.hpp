@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What a CUDA kernel family tells the kernel list about itself. A family's file knows this, CUDA, and nothing of the
+/// planner's choice, of staging or of contexts.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "plan/problem.hpp"
+
+namespace exactile::cuda {
+
+/// What kernels and cost models need to know of a device; read once, in runtime/device.cpp.
+struct Device {
+  int index = 0;
+  int compute_capability = 0;  ///< 10 * major + minor: 90 is an H100 or H200
+  int multiprocessors = 0;
+  std::int64_t shared_bytes_per_block = 0;  ///< the opt-in limit
+  std::int64_t l2_bytes = 0;
+  std::int64_t memory_bytes = 0;
+  double clock_hertz = 0;              ///< of the multiprocessors, boost
+  double memory_bytes_per_second = 0;  ///< bus width times clock; what a copy reaches is some 10 % less
+};
+
+/// One run. Every pointer in `arguments` is device memory (a pointer array too, and what it points to); alpha is not 0,
+/// k is not 0 and C is not empty. `workspace` is 256-byte aligned and has DeviceProduct::workspace_bytes().
+struct Launch {
+  const GemmArguments& arguments;
+  void* workspace = nullptr;
+  cudaStream_t stream = nullptr;
+};
+
+/// A product made ready: tile, grid and everything else that does not depend on pointers is settled.
+/// launch() only enqueues on the stream: no allocation, no synchronisation, no host callback, so that it can be captured
+/// in a graph. It is const and may be called from several threads at once, each with its own workspace.
+class DeviceProduct {
+ public:
+  virtual ~DeviceProduct() = default;
+  [[nodiscard]] virtual Status launch(const Launch& launch) const = 0;
+  [[nodiscard]] virtual std::string blocking() const = 0;  ///< "BM=128 BN=128 BK=16 stages=4 split-K=2 ..."
+  [[nodiscard]] virtual std::int64_t workspace_bytes() const { return 0; }
+  [[nodiscard]] virtual double model_bytes() const = 0;  ///< device-memory traffic by the kernel's model
+};
+
+/// One kernel. `name` is the stem of its file or of its family's file.
+struct Kernel {
+  std::string_view name;
+  std::string_view role;  ///< "ladder" or "engine", as in plan::KernelEntry
+  std::string_view summary;
+  std::span<const GemmTypes> types;
+  /// Devices that can run it, by compute capability: least <= cc <= most.
+  int least_capability = 75;
+  int most_capability = 999;
+  /// Why this kernel cannot do this problem (whose types are among `types`); empty if it can.
+  std::string_view (*refuses)(const plan::Problem&, const Device&);
+  /// Estimated seconds on the device, operands being there.
+  double (*cost)(const plan::Problem&, const Device&);
+  std::unique_ptr<DeviceProduct> (*prepare)(const plan::Problem&, const Device&);
+};
+
+/// "cudaFuncSetAttribute in sm90_f32_fp16x3_wgmma: invalid argument (cudaErrorInvalidValue)"; ok for cudaSuccess.
+/// Out of memory becomes StatusCode::out_of_memory, everything else StatusCode::device_error.
+[[nodiscard]] Status check(cudaError_t error, std::string_view call, std::string_view kernel = {});
+
+/// The error of the launch just made on this thread (cudaGetLastError), with the kernel's name.
+[[nodiscard]] inline Status check_launch(std::string_view kernel) {
+  return check(cudaGetLastError(), "launch", kernel);
+}
+
+}  // namespace exactile::cuda
