@@ -44,6 +44,12 @@ struct GemmDescription {
   friend bool operator==(const GemmDescription&, const GemmDescription&) = default;
 };
 
+/// Where the operands of a run lie.
+enum class Memory : std::uint8_t {
+  host,    ///< ordinary memory; a device that has its own gets them moved
+  device,  ///< memory of the device that computes; see Context
+};
+
 /// How the product is to be done. The default leaves every choice to the planner.
 struct GemmOptions {
   std::string backend = {};  ///< "" lets the planner choose; devices() lists the names
@@ -52,6 +58,8 @@ struct GemmOptions {
   /// Upper limit of threads; 0 takes EXACTILE_NUM_THREADS, else OMP_NUM_THREADS, else what the affinity mask and the
   /// cgroup quota allow. The bits of the result do not depend on it.
   int threads = 0;
+  Memory memory = Memory::host;
+  int device = 0;  ///< which of the backend's devices, as devices() counts them
 };
 
 /// alpha or beta, held without loss whatever the type of the product.

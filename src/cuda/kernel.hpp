@@ -36,8 +36,8 @@ struct Launch {
 };
 
 /// A product made ready: tile, grid and everything else that does not depend on pointers is settled.
-/// launch() only enqueues on the stream: no allocation, no synchronisation, no host callback, so that it can be captured
-/// in a graph. It is const and may be called from several threads at once, each with its own workspace.
+/// launch() only enqueues on the stream: no allocation, no synchronisation, no host callback, so that it can be
+/// captured in a graph. It is const and may be called from several threads at once, each with its own workspace.
 class DeviceProduct {
  public:
   virtual ~DeviceProduct() = default;

@@ -10,6 +10,8 @@ struct Problem {
   GemmDescription description;
   Accuracy accuracy = Accuracy::standard;
   int threads = 1;  ///< upper limit, settled
+  Memory memory = Memory::host;
+  int device = 0;
 };
 
 }  // namespace exactile::plan
