@@ -21,8 +21,10 @@ function(exactile_room name)
   file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${door}/${name} SYMBOLIC)
 
   add_library(exactile_${name} OBJECT ${ROOM_SOURCES})
-  target_compile_features(exactile_${name} PUBLIC cxx_std_20)
-  target_compile_options(exactile_${name} PRIVATE ${EXACTILE_WARNINGS} $<$<BOOL:${EXACTILE_WERROR}>:-Werror>)
+  set_target_properties(exactile_${name} PROPERTIES CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON CUDA_STANDARD 20
+                                                    CUDA_STANDARD_REQUIRED ON)
+  target_compile_options(exactile_${name} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${EXACTILE_WARNINGS}>"
+                                                     $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${EXACTILE_WERROR}>>:-Werror>)
   set_target_properties(exactile_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
                                                     VISIBILITY_INLINES_HIDDEN ON)
   target_include_directories(exactile_${name} PUBLIC ${PROJECT_SOURCE_DIR}/include)

@@ -37,8 +37,9 @@ struct KernelInfo {
 [[nodiscard]] std::vector<KernelInfo> kernels();
 
 /// Measures (about a tenth of a second) how many real operations per second the device reaches on `threads` threads
-/// (0: the default number) with the widest multiply-add of this accumulator type and all operands in registers.
-[[nodiscard]] Result<double> measure_peak(std::string_view backend, GemmTypes types, int threads = 0);
+/// (0: the default number; means nothing to a GPU) with the widest multiply-add of this accumulator type and all
+/// operands in registers.
+[[nodiscard]] Result<double> measure_peak(std::string_view backend, GemmTypes types, int threads = 0, int device = 0);
 
 /// The number of threads a product uses when nothing is asked for.
 [[nodiscard]] int default_threads();

@@ -114,6 +114,15 @@ struct GemmArguments {
   const void* bias = nullptr;  ///< elements of C's type; needed where the description has a bias
 };
 
+/// On which of the device's queues a run is enqueued, and with whose scratch memory. Means nothing to the CPU.
+/// interop/cuda.hpp and interop/opencl.hpp make one from a stream or a command queue; Context::execution() from a
+/// context. Where `workspace` is null the library takes what it needs from a pool of the device, in stream order.
+struct Execution {
+  void* queue = nullptr;      ///< null: the device's default queue
+  void* workspace = nullptr;  ///< device memory, aligned to 256 bytes, not used by another run at the same time
+  std::int64_t workspace_bytes = 0;
+};
+
 /// What the planner thought of one kernel.
 struct Candidate {
   std::string kernel = {};
@@ -130,7 +139,7 @@ struct PlanSummary {
   std::string blocking = {};     ///< e.g. "MR=12 NR=32 MC=192 KC=256 NC=4096"
   std::string accumulator = {};  ///< e.g. "f32"
   int threads = 1;
-  std::int64_t workspace_bytes = 0;  ///< scratch of one run, all threads together
+  std::int64_t workspace_bytes = 0;  ///< scratch of one run, all threads together; what Execution::workspace must hold
   double operations = 0;             ///< of one run
   double model_bytes = 0;            ///< what the kernel's traffic model says it moves through the level it blocks for
   double minimum_bytes = 0;          ///< each input read once, the output written once (and read, if beta != 0)
@@ -151,7 +160,11 @@ class Plan {
   /// Meaning, for every type and kernel: beta = 0 never reads C; alpha = 0 never reads A or B; k = 0 gives beta*C;
   /// m, n or batch_count = 0 does nothing; NaN and Inf come out as the plain loop's. C must not share an element with A
   /// or B: that is refused, except between different products of a pointer array, where it is the caller's promise.
-  [[nodiscard]] Status run(const GemmArguments& arguments) const;
+  ///
+  /// With operands in host memory run() returns when C is written. With Memory::device it enqueues the work and
+  /// returns; pointers (a pointer array and what it points to, and the bias) are device memory, the caller promises
+  /// that it lives until the work is done, and an error of the device itself may surface in a later call.
+  [[nodiscard]] Status run(const GemmArguments& arguments, const Execution& execution = {}) const;
 
   [[nodiscard]] const GemmDescription& description() const noexcept;
   [[nodiscard]] PlanSummary summary() const;

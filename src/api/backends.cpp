@@ -5,11 +5,12 @@
 #include <array>
 
 #include "cpu/backend.hpp"
+#include "cuda/backend.hpp"
 
 namespace exactile::api {
 
 std::span<const plan::BackendEntry* const> backends() {
-  static const std::array all{&cpu::backend()};
+  static const std::array all{&cpu::backend(), &cuda::backend()};
   return all;
 }
 

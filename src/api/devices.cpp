@@ -19,7 +19,7 @@ std::vector<KernelInfo> kernels() {
   std::vector<KernelInfo> all;
   for (const plan::BackendEntry* backend : api::backends()) {
     for (const plan::KernelEntry& entry : backend->kernels()) {
-      const std::string_view reason = entry.unavailable();
+      const std::string_view reason = entry.unavailable(0);
       all.push_back({.name = std::string(entry.name),
                      .backend = std::string(entry.backend),
                      .role = std::string(entry.role),
@@ -32,9 +32,9 @@ std::vector<KernelInfo> kernels() {
   return all;
 }
 
-Result<double> measure_peak(std::string_view backend, GemmTypes types, int threads) {
+Result<double> measure_peak(std::string_view backend, GemmTypes types, int threads, int device) {
   for (const plan::BackendEntry* entry : api::backends())
-    if (entry->name == backend) return entry->measure_peak(types, core::thread_count(threads));
+    if (entry->name == backend) return entry->measure_peak(types, device, core::thread_count(threads));
   return Status(StatusCode::unknown_name, fmt::format("backend '{}' is not known; see devices()", backend));
 }
 

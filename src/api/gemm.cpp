@@ -28,9 +28,9 @@ Result<Plan> Plan::make(const GemmDescription& description, const GemmOptions& o
   }
 }
 
-Status Plan::run(const GemmArguments& arguments) const {
+Status Plan::run(const GemmArguments& arguments, const Execution& execution) const {
   try {
-    return state_->run(arguments);
+    return state_->run(arguments, execution);
   } catch (const std::bad_alloc&) {
     return no_host_memory();
   }

@@ -18,6 +18,12 @@ Status overlap(std::string_view with) {
   return invalid(fmt::format("c shares memory with {}: expected a C that overlaps neither A nor B", with));
 }
 
+const plan::BackendEntry& backend_of(const plan::KernelEntry& kernel) {
+  for (const plan::BackendEntry* backend : api::backends())
+    if (backend->name == kernel.backend) return *backend;
+  return *api::backends().front();  // not reached: kernels come out of backends
+}
+
 plan::Hull hull_of(const OperandLayout& layout, std::int64_t rows, std::int64_t columns, std::int64_t count,
                    ElementType type) {
   return plan::hull(layout, rows, columns, layout.pointer_array ? 1 : count, type);
@@ -26,7 +32,7 @@ plan::Hull hull_of(const OperandLayout& layout, std::int64_t rows, std::int64_t 
 }  // namespace
 
 PlanState::PlanState(const GemmDescription& d, const GemmOptions& options)
-    : problem_{d, options.accuracy, core::thread_count(options.threads)},
+    : problem_{d, options.accuracy, core::thread_count(options.threads), options.memory, options.device},
       options_(options),
       a_hull_(hull_of(d.a, d.m, d.k, d.batch_count, d.types.input)),
       b_hull_(hull_of(d.b, d.k, d.n, d.batch_count, d.types.input)),
@@ -43,6 +49,11 @@ Result<std::shared_ptr<const PlanState>> PlanState::make(const GemmDescription& 
   // Names are judged for empty products too: a misspelt kernel is a mistake whatever the sizes.
   auto kernel = plan::select(api::backends(), state->problem_, options);
   if (!kernel.ok()) return kernel.status();
+  if (!state->is_empty_ && options.memory == Memory::device) {
+    const plan::BackendEntry& backend = backend_of(*kernel.value());
+    state->has_addresses_ = backend.has_addresses;
+    state->scaling_ = backend.prepare_scaling(state->problem_);
+  }
   if (!state->is_empty_ && description.k != 0) {
     state->kernel_ = kernel.value();
     state->executable_ = state->kernel_->prepare(state->problem_);
@@ -126,25 +137,31 @@ Status PlanState::check_c_entries(const GemmArguments& arguments) const {
   return {};
 }
 
-Status PlanState::run(const GemmArguments& arguments) const {
+Status PlanState::scale(const GemmArguments& arguments, const Execution& execution) const {
+  if (scaling_ != nullptr) return scaling_->run(arguments, execution);
+  if (Status s = check_c_entries(arguments); !s.ok()) return s;
+  reference::scale(problem_.description, arguments);
+  return {};
+}
+
+Status PlanState::run(const GemmArguments& arguments, const Execution& execution) const {
   if (is_empty_) return {};
   if (arguments.c == nullptr || problem_.description.bias != Bias::none)
     if (Status s = check_pointers(arguments); !s.ok()) return s;
   const bool plainly_fine = is_real_floating_ && arguments.alpha.is_real() && arguments.beta.is_real();
   if (!plainly_fine && needs_scalar_check_)
     if (Status s = check_scalars(arguments); !s.ok()) return s;
-  if (executable_ == nullptr || arguments.alpha.is_zero()) {
-    if (Status s = check_c_entries(arguments); !s.ok()) return s;
-    reference::scale(problem_.description, arguments);
-    return {};
-  }
+  if (executable_ == nullptr || arguments.alpha.is_zero()) return scale(arguments, execution);
   if (arguments.a == nullptr) return invalid("a = null: expected a pointer to the elements of A");
   if (arguments.b == nullptr) return invalid("b = null: expected a pointer to the elements of B");
-  const bool plainly_apart = !pointer_arrays_ && plan::disjoint(arguments.c, c_hull_, arguments.a, a_hull_) &&
-                             plan::disjoint(arguments.c, c_hull_, arguments.b, b_hull_);
+  // Addresses inside a device's pointer array cannot be read here: there the promise is the caller's.
+  const bool out_of_sight = !has_addresses_ || (pointer_arrays_ && problem_.memory == Memory::device);
+  const bool plainly_apart =
+      out_of_sight || (!pointer_arrays_ && plan::disjoint(arguments.c, c_hull_, arguments.a, a_hull_) &&
+                       plan::disjoint(arguments.c, c_hull_, arguments.b, b_hull_));
   if (!plainly_apart)
     if (Status s = check_overlap(arguments); !s.ok()) return s;
-  return executable_->run(arguments);
+  return executable_->run(arguments, execution);
 }
 
 PlanSummary PlanState::summary() const {

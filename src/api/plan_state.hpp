@@ -13,7 +13,7 @@ class PlanState {
  public:
   [[nodiscard]] static Result<std::shared_ptr<const PlanState>> make(const GemmDescription& description,
                                                                      const GemmOptions& options);
-  [[nodiscard]] Status run(const GemmArguments& arguments) const;
+  [[nodiscard]] Status run(const GemmArguments& arguments, const Execution& execution) const;
   [[nodiscard]] PlanSummary summary() const;
   [[nodiscard]] const plan::Problem& problem() const noexcept { return problem_; }
 
@@ -23,6 +23,7 @@ class PlanState {
   [[nodiscard]] Status check_scalars(const GemmArguments& arguments) const;
   [[nodiscard]] Status check_c_entries(const GemmArguments& arguments) const;
   [[nodiscard]] Status check_overlap(const GemmArguments& arguments) const;
+  [[nodiscard]] Status scale(const GemmArguments& arguments, const Execution& execution) const;
   [[nodiscard]] Status check_pointer_array_overlap(const GemmArguments& arguments) const;
 
   plan::Problem problem_;
@@ -31,11 +32,13 @@ class PlanState {
   plan::Hull b_hull_;
   plan::Hull c_hull_;
   bool pointer_arrays_ = false;
+  bool has_addresses_ = true;  ///< see plan::BackendEntry
   bool needs_scalar_check_ = false;
   bool is_real_floating_ = false;
   bool is_empty_ = false;
   const plan::KernelEntry* kernel_ = nullptr;  ///< null where there is nothing to compute
   std::unique_ptr<const plan::Executable> executable_;
+  std::unique_ptr<const plan::Executable> scaling_;  ///< alpha = 0 or k = 0 in device memory
 };
 
 }  // namespace exactile::detail

@@ -20,7 +20,7 @@ template <class T>
 inline constexpr std::array<GemmTypes, 1> types_of{{{element_type_v<T>, element_type_v<T>}}};
 
 template <Isa isa>
-std::string_view unavailable() {
+std::string_view unavailable(int) {
   return why_unavailable(isa);
 }
 

@@ -10,7 +10,7 @@ class Naive final : public plan::Executable {
  public:
   explicit Naive(const GemmDescription& description) : description_(description) {}
 
-  [[nodiscard]] Status run(const GemmArguments& arguments) const override {
+  [[nodiscard]] Status run(const GemmArguments& arguments, const Execution&) const override {
     for (std::int64_t product = 0; product < description_.batch_count; ++product)
       reference::naive_rows(description_, arguments, product, 0, description_.m);
     return {};
@@ -34,7 +34,7 @@ plan::KernelEntry naive_entry() {
           .role = "ladder",
           .summary = "the plain triple loop, one double-precision sum per element",
           .types = all_gemm_types(),
-          .unavailable = [] { return std::string_view(); },
+          .unavailable = [](int) { return std::string_view(); },
           .refuses = [](const plan::Problem&) { return std::string_view(); },
           .cost =
               [](const plan::Problem& p) {

@@ -60,7 +60,7 @@ double one_thread(Loop loop) {
 
 }  // namespace
 
-Result<double> measure_peak(GemmTypes types, int threads) {
+Result<double> measure_peak(GemmTypes types, int, int threads) {
   threads = std::min(threads, 1024);  // more than a team ever has
   const Loop loop = loop_for(accumulator_type(types.input));
   std::vector<double> rates(static_cast<std::size_t>(threads), 0.0);

@@ -105,7 +105,7 @@ class Portable final : public plan::Executable {
     threads_ = useful_threads(8 * terms, blocks(), problem.threads);
   }
 
-  [[nodiscard]] Status run(const GemmArguments& arguments) const override {
+  [[nodiscard]] Status run(const GemmArguments& arguments, const Execution&) const override {
     auto* scratch = static_cast<char*>(thread_scratch(workspace_bytes()));
     if (scratch == nullptr)
       return {StatusCode::out_of_memory, fmt::format("no memory for packing: {} bytes", workspace_bytes())};
@@ -191,7 +191,7 @@ plan::KernelEntry portable_entry() {
           .role = "engine",
           .summary = "cache blocks and a register tile in plain C++: every type on every processor",
           .types = all_gemm_types(),
-          .unavailable = [] { return std::string_view(); },
+          .unavailable = [](int) { return std::string_view(); },
           .refuses = [](const plan::Problem&) { return std::string_view(); },
           .cost = cost,
           .prepare = [](const plan::Problem& p) -> std::unique_ptr<plan::Executable> {

@@ -64,7 +64,7 @@ struct Kernel {
 };
 
 /// "cudaFuncSetAttribute in sm90_f32_fp16x3_wgmma: invalid argument (cudaErrorInvalidValue)"; ok for cudaSuccess.
-/// Out of memory becomes StatusCode::out_of_memory, everything else StatusCode::device_error.
+/// Out of memory becomes StatusCode::out_of_memory, everything else StatusCode::device_failure.
 [[nodiscard]] Status check(cudaError_t error, std::string_view call, std::string_view kernel = {});
 
 /// The error of the launch just made on this thread (cudaGetLastError), with the kernel's name.

@@ -4,6 +4,7 @@
 /// name.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,11 +17,12 @@
 namespace exactile::plan {
 
 /// A product made ready to run: kernel, blocking and threads are settled. run() is const and safe to call from many
-/// threads at once; it is never called with k = 0, alpha = 0 or an empty C.
+/// threads at once; it is never called with k = 0, alpha = 0 or an empty C (but see BackendEntry::prepare_scaling).
+/// With operands in host memory it returns when C is written; with operands in device memory it only enqueues.
 class Executable {
  public:
   virtual ~Executable() = default;
-  [[nodiscard]] virtual Status run(const GemmArguments& arguments) const = 0;
+  [[nodiscard]] virtual Status run(const GemmArguments& arguments, const Execution& execution) const = 0;
 
   [[nodiscard]] virtual std::string blocking() const = 0;  ///< "MR=12 NR=32 ..."; "" where there is none
   [[nodiscard]] virtual int threads() const { return 1; }
@@ -35,8 +37,8 @@ struct KernelEntry {
   std::string_view role;  ///< "ladder" kernels teach and are never chosen unless asked for; "engine" kernels compete
   std::string_view summary;
   std::span<const GemmTypes> types;
-  /// Why this machine cannot run it ("needs AVX-512F ..."); empty if it can.
-  std::string_view (*unavailable)();
+  /// Why this machine's device of that index cannot run it ("needs AVX-512F ..."); empty if it can.
+  std::string_view (*unavailable)(int device);
   /// Why this kernel cannot do this problem (whose types are among `types`); empty if it can.
   std::string_view (*refuses)(const Problem&);
   /// Estimated seconds. Compared among the engine kernels that do not refuse; the first of equals in the list wins.
@@ -44,13 +46,41 @@ struct KernelEntry {
   std::unique_ptr<Executable> (*prepare)(const Problem&);
   /// Why this kernel gives way to any other that can do the problem, whatever they cost; empty if it competes.
   std::string_view (*gives_way)(const Problem&) = [](const Problem&) { return std::string_view(); };
+  /// Computes on a device with memory of its own: takes operands there too, and competes only when its backend or its
+  /// name is asked for, because opening a device and moving operands is nobody's expectation of a plain call.
+  bool on_device = false;
+};
+
+/// What stands behind a Context: one device, one queue of work on it, and memory there. Safe to use from many threads.
+class DeviceContext {
+ public:
+  virtual ~DeviceContext() = default;
+  /// What GemmArguments takes for the first byte; never null, also for 0 bytes.
+  [[nodiscard]] virtual Result<void*> allocate(std::int64_t bytes) = 0;
+  virtual void release(void* memory) noexcept = 0;
+  /// What GemmArguments takes for the byte at `offset`; valid as long as the memory is.
+  [[nodiscard]] virtual void* at(void* memory, std::int64_t offset) = 0;
+  /// Both return when the copy is done, after all work enqueued before.
+  [[nodiscard]] virtual Status upload(void* memory, std::int64_t offset, const void* from, std::int64_t bytes) = 0;
+  [[nodiscard]] virtual Status download(void* to, void* memory, std::int64_t offset, std::int64_t bytes) = 0;
+  [[nodiscard]] virtual Status fill_bytes(void* memory, std::int64_t offset, int value, std::int64_t bytes) = 0;
+  [[nodiscard]] virtual Status synchronize() = 0;
+  [[nodiscard]] virtual Execution execution() = 0;
+  /// Seconds by the device's own clock from before the first to behind the last of what `enqueue` enqueues.
+  [[nodiscard]] virtual Result<double> time(const std::function<Status()>& enqueue) = 0;
 };
 
 struct BackendEntry {
   std::string_view name;
   std::span<const KernelEntry> (*kernels)();
   std::vector<DeviceInfo> (*devices)();
-  Result<double> (*measure_peak)(GemmTypes types, int threads);
+  Result<double> (*measure_peak)(GemmTypes types, int device, int threads);
+  /// Null where the backend computes in host memory.
+  Result<std::unique_ptr<DeviceContext>> (*open)(int device) = nullptr;
+  /// For operands in device memory: C <- activation(beta * C + bias), the product of alpha = 0 or k = 0.
+  std::unique_ptr<Executable> (*prepare_scaling)(const Problem& problem) = nullptr;
+  /// Whether operands in device memory are given by their address, so that overlap can be judged as the host's is.
+  bool has_addresses = true;
 };
 
 }  // namespace exactile::plan

@@ -57,10 +57,13 @@ Status nobody_can(std::span<const BackendEntry* const> backends, const Problem& 
 std::string_view why_not(const KernelEntry& entry, const Problem& problem, const GemmOptions& options) {
   if (!options.backend.empty() && entry.backend != options.backend) return "another backend was asked for";
   if (!options.kernel.empty() && entry.name != options.kernel) return "another kernel was asked for";
+  if (entry.on_device && options.backend.empty() && options.kernel.empty())
+    return "a device's kernel; competes only when its backend is asked for";
+  if (problem.memory == Memory::device && !entry.on_device) return "computes in host memory";
   if (options.kernel.empty() && entry.role == "ladder") return "a ladder kernel; runs only when asked for by name";
   if (std::ranges::find(entry.types, problem.description.types) == entry.types.end())
     return "does not multiply these types";
-  if (const auto reason = entry.unavailable(); !reason.empty()) return reason;
+  if (const auto reason = entry.unavailable(problem.device); !reason.empty()) return reason;
   return entry.refuses(problem);
 }
 

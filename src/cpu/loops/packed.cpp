@@ -22,7 +22,7 @@ class Packed final : public Product<T> {
  public:
   Packed(const plan::Problem& problem, const MicroKernels<T>& kernels);
 
-  [[nodiscard]] Status run(const GemmArguments& arguments) const override;
+  [[nodiscard]] Status run(const GemmArguments& arguments, const Execution& execution) const override;
   [[nodiscard]] int threads() const override { return threads_; }
   [[nodiscard]] std::int64_t workspace_bytes() const override {
     return static_cast<std::int64_t>(sizeof(T)) * (2 * a_elements_ + threads_ * b_elements_);
@@ -87,7 +87,7 @@ Packed<T>::Packed(const plan::Problem& problem, const MicroKernels<T>& kernels)
 }
 
 template <class T>
-Status Packed<T>::run(const GemmArguments& arguments) const {
+Status Packed<T>::run(const GemmArguments& arguments, const Execution&) const {
   auto* scratch = static_cast<T*>(thread_scratch(workspace_bytes()));
   if (scratch == nullptr)
     return {StatusCode::out_of_memory, "no memory for packing: " + std::to_string(workspace_bytes()) + " bytes"};

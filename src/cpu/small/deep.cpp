@@ -41,7 +41,7 @@ class Deep final : public Product<T> {
     return slots_ * o_.m * o_.n * static_cast<std::int64_t>(sizeof(T));
   }
 
-  [[nodiscard]] Status run(const GemmArguments& arguments) const override {
+  [[nodiscard]] Status run(const GemmArguments& arguments, const Execution&) const override {
     auto* scratch = static_cast<T*>(thread_scratch(workspace_bytes()));
     if (scratch == nullptr)
       return {StatusCode::out_of_memory, fmt::format("no memory for the sums of chunks: {} bytes", workspace_bytes())};

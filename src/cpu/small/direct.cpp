@@ -42,7 +42,7 @@ template <class T>
 class Direct final : public Product<T> {
  public:
   Direct(const plan::Problem& problem, const MicroKernels<T>& kernels);
-  [[nodiscard]] Status run(const GemmArguments& arguments) const override;
+  [[nodiscard]] Status run(const GemmArguments& arguments, const Execution& execution) const override;
   [[nodiscard]] int threads() const override { return threads_; }
 
  private:
@@ -150,7 +150,7 @@ void Direct<T>::run_tiles(const Operands<T>& data, std::int64_t part, std::int64
 }
 
 template <class T>
-Status Direct<T>::run(const GemmArguments& arguments) const {
+Status Direct<T>::run(const GemmArguments& arguments, const Execution&) const {
   const std::int64_t products = this->description_.batch_count;
   if (one_tile_) {
     const Panel<T>& panel = full_panels_ == 1 ? full_ : last_;

@@ -29,7 +29,7 @@ class Stream final : public Product<T> {
 
   [[nodiscard]] int threads() const override { return threads_; }
 
-  [[nodiscard]] Status run(const GemmArguments& arguments) const override {
+  [[nodiscard]] Status run(const GemmArguments& arguments, const Execution&) const override {
     for (std::int64_t p = 0; p < this->description_.batch_count; ++p) {
       const Operands<T> data = this->operands(arguments, p);
       if (threads_ == 1)

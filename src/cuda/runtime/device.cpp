@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/runtime/device.hpp"
+
+#include <fmt/format.h>
+
+namespace exactile::cuda {
+namespace {
+
+struct Found {
+  std::vector<Device> devices;
+  std::vector<std::string> names;
+  std::string reason;
+  int driver_version = 0;
+};
+
+std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
+
+std::string why_not(cudaError_t error, int driver_version) {
+  if (error == cudaErrorInsufficientDriver && driver_version == 0) return "no NVIDIA driver is installed";
+  if (error == cudaErrorInsufficientDriver)
+    return fmt::format("the NVIDIA driver supports CUDA {} and this build needs {}", version_text(driver_version),
+                       version_text(CUDART_VERSION));
+  if (error == cudaErrorNoDevice) return "the NVIDIA driver finds no device (see CUDA_VISIBLE_DEVICES)";
+  return fmt::format("the NVIDIA driver does not start: {}", cudaGetErrorString(error));
+}
+
+int attribute(cudaDeviceAttr which, int device) {
+  int value = 0;
+  return cudaDeviceGetAttribute(&value, which, device) == cudaSuccess ? value : 0;
+}
+
+Device describe(int index, const cudaDeviceProp& properties) {
+  constexpr double hertz_per_kilohertz = 1000;
+  // The memory transfers twice a clock.
+  const double transfers = 2.0 * hertz_per_kilohertz * attribute(cudaDevAttrMemoryClockRate, index);
+  return {.index = index,
+          .compute_capability = 10 * properties.major + properties.minor,
+          .multiprocessors = properties.multiProcessorCount,
+          .shared_bytes_per_block = static_cast<std::int64_t>(properties.sharedMemPerBlockOptin),
+          .l2_bytes = properties.l2CacheSize,
+          .memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem),
+          .clock_hertz = hertz_per_kilohertz * attribute(cudaDevAttrClockRate, index),
+          .memory_bytes_per_second = transfers * properties.memoryBusWidth / 8};
+}
+
+Found find() {
+  Found found;
+  if (cudaDriverGetVersion(&found.driver_version) != cudaSuccess) found.driver_version = 0;
+  int count = 0;
+  if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess || count == 0) {
+    static_cast<void>(cudaGetLastError());  // not the error of a later call
+    found.reason = why_not(error == cudaSuccess ? cudaErrorNoDevice : error, found.driver_version);
+    return found;
+  }
+  for (int index = 0; index < count; ++index) {
+    cudaDeviceProp properties{};
+    if (cudaGetDeviceProperties(&properties, index) != cudaSuccess) continue;
+    found.devices.push_back(describe(index, properties));
+    found.names.emplace_back(properties.name);
+  }
+  if (found.devices.empty()) found.reason = "the NVIDIA driver does not answer for its devices";
+  return found;
+}
+
+const Found& found() {
+  static const Found all = find();
+  return all;
+}
+
+std::string gibibytes(std::int64_t bytes) {
+  return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (1024.0 * 1024 * 1024));
+}
+
+}  // namespace
+
+std::span<const Device> devices() { return found().devices; }
+
+std::string_view why_no_device() { return found().reason; }
+
+std::vector<DeviceInfo> device_infos() {
+  const Found& all = found();
+  if (all.devices.empty())
+    return {{.backend = "cuda", .name = "NVIDIA GPU", .available = false, .reason = all.reason, .properties = {}}};
+  std::vector<DeviceInfo> infos;
+  for (std::size_t i = 0; i < all.devices.size(); ++i) {
+    const Device& device = all.devices[i];
+    infos.push_back(
+        {.backend = "cuda",
+         .name = all.names[i],
+         .available = true,
+         .reason = {},
+         .properties = {{"device", std::to_string(device.index)},
+                        {"compute capability",
+                         fmt::format("{}.{}", device.compute_capability / 10, device.compute_capability % 10)},
+                        {"multiprocessors", std::to_string(device.multiprocessors)},
+                        {"memory", gibibytes(device.memory_bytes)},
+                        {"memory bandwidth", fmt::format("{:.0f} GB/s", device.memory_bytes_per_second * 1e-9)},
+                        {"L2 cache", fmt::format("{} KiB", device.l2_bytes / 1024)},
+                        {"shared memory a block", fmt::format("{} KiB", device.shared_bytes_per_block / 1024)},
+                        {"driver supports CUDA", version_text(all.driver_version)},
+                        {"built with CUDA", version_text(CUDART_VERSION)}}});
+  }
+  return infos;
+}
+
+DeviceGuard::DeviceGuard(int device) {
+  status_ = check(cudaGetDevice(&before_), "cudaGetDevice");
+  if (!status_.ok() || before_ == device) {
+    before_ = -1;
+    return;
+  }
+  status_ = check(cudaSetDevice(device), "cudaSetDevice");
+}
+
+DeviceGuard::~DeviceGuard() {
+  if (before_ >= 0) static_cast<void>(cudaSetDevice(before_));
+}
+
+}  // namespace exactile::cuda

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The NVIDIA devices of this machine. Asking starts the driver, but makes no context on any device; nothing here is
+/// called before somebody asks for the backend.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cuda/kernel.hpp"
+#include "exactile/devices.hpp"
+
+namespace exactile::cuda {
+
+/// Looked up once; empty where there is no driver or no device.
+[[nodiscard]] std::span<const Device> devices();
+/// Why devices() is empty; empty where it is not.
+[[nodiscard]] std::string_view why_no_device();
+/// For people and programs: one entry a device, or one that says why there is none.
+[[nodiscard]] std::vector<DeviceInfo> device_infos();
+
+/// Makes a device current for the life of the guard, and the caller's again afterwards.
+class DeviceGuard {
+ public:
+  explicit DeviceGuard(int device);
+  ~DeviceGuard();
+  DeviceGuard(const DeviceGuard&) = delete;
+  DeviceGuard& operator=(const DeviceGuard&) = delete;
+  [[nodiscard]] const Status& status() const { return status_; }
+
+ private:
+  int before_ = -1;
+  Status status_;
+};
+
+}  // namespace exactile::cuda

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/runtime/entry.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <mutex>
+
+namespace exactile::cuda {
+
+std::string_view why_unavailable(int least_capability, int most_capability, int device) {
+  if (devices().empty()) return why_no_device();
+  if (device < 0 || device >= static_cast<int>(devices().size())) return "there is no device of that index";
+  const int capability = devices()[static_cast<std::size_t>(device)].compute_capability;
+  if (capability >= least_capability && capability <= most_capability) return {};
+  const int needed = capability < least_capability ? least_capability : most_capability;
+  static std::mutex mutex;
+  static std::map<std::pair<int, int>, std::string> texts;
+  const std::lock_guard lock(mutex);
+  std::string& text = texts[{needed, capability}];
+  if (text.empty())
+    text = fmt::format("needs compute capability {}.{}{}; the device has {}.{}", needed / 10, needed % 10,
+                       capability < least_capability ? " or later" : " or earlier", capability / 10, capability % 10);
+  return text;
+}
+
+}  // namespace exactile::cuda
