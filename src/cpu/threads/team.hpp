@@ -1,29 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/// \file
-/// Threads that work on one product together.
 #pragma once
 
-#include <barrier>
-#include <functional>
+#include "core/team.hpp"
 
 namespace exactile::cpu {
 
-/// What one thread of a team knows of itself.
-struct Member {
-  int id;                   ///< 0 .. count - 1; 0 is the calling thread
-  int count;                ///< threads in this team
-  std::barrier<>* meeting;  ///< null in a team of one
-
-  /// Waits until all members are here.
-  void meet() const {
-    if (meeting != nullptr) meeting->arrive_and_wait();
-  }
-};
-
-/// Runs `body` on up to `wanted` threads, the caller among them, and returns when all are done. Workers are kept asleep
-/// between calls. A call gets those that are idle, so calls from many threads at once share the workers instead of
-/// multiplying them, and a team may be smaller than wanted: `body` must give the same result for any count. `body` must
-/// not throw. After fork() the child starts with no workers and makes its own.
-void run_team(int wanted, const std::function<void(const Member&)>& body);
+using core::Member;
+using core::run_team;
 
 }  // namespace exactile::cpu

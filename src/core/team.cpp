@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cpu/threads/team.hpp"
+#include "core/team.hpp"
 
 #include <pthread.h>
 
@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace exactile::cpu {
+namespace exactile::core {
 namespace {
 
 constexpr int most_workers = 1023;
@@ -159,4 +159,4 @@ void run_team(int wanted, const std::function<void(const Member&)>& body) {
   wait_for(job);
 }
 
-}  // namespace exactile::cpu
+}  // namespace exactile::core
