@@ -24,9 +24,9 @@ const plan::BackendEntry& backend_of(const plan::KernelEntry& kernel) {
   return *api::backends().front();  // not reached: kernels come out of backends
 }
 
-plan::Hull hull_of(const OperandLayout& layout, std::int64_t rows, std::int64_t columns, std::int64_t count,
-                   ElementType type) {
-  return plan::hull(layout, rows, columns, layout.pointer_array ? 1 : count, type);
+plan::Footprint print_of(const OperandLayout& layout, std::int64_t rows, std::int64_t columns, std::int64_t count,
+                         ElementType type) {
+  return plan::footprint(layout, rows, columns, layout.pointer_array ? 1 : count, type);
 }
 
 }  // namespace
@@ -34,9 +34,9 @@ plan::Hull hull_of(const OperandLayout& layout, std::int64_t rows, std::int64_t 
 PlanState::PlanState(const GemmDescription& d, const GemmOptions& options)
     : problem_{d, options.accuracy, core::thread_count(options.threads), options.memory, options.device},
       options_(options),
-      a_hull_(hull_of(d.a, d.m, d.k, d.batch_count, d.types.input)),
-      b_hull_(hull_of(d.b, d.k, d.n, d.batch_count, d.types.input)),
-      c_hull_(hull_of(d.c, d.m, d.n, d.batch_count, d.types.output)),
+      a_print_(print_of(d.a, d.m, d.k, d.batch_count, d.types.input)),
+      b_print_(print_of(d.b, d.k, d.n, d.batch_count, d.types.input)),
+      c_print_(print_of(d.c, d.m, d.n, d.batch_count, d.types.output)),
       pointer_arrays_(d.a.pointer_array || d.b.pointer_array || d.c.pointer_array),
       needs_scalar_check_(!is_complex(d.types.input)),
       is_real_floating_(needs_scalar_check_ && is_floating(d.types.input)),
@@ -86,29 +86,18 @@ Status PlanState::check_scalars(const GemmArguments& arguments) const {
 }
 
 Status PlanState::check_overlap(const GemmArguments& arguments) const {
-  const GemmDescription& d = problem_.description;
   if (pointer_arrays_) return check_pointer_array_overlap(arguments);
-  const bool single = d.batch_count == 1;
-  const auto size = size_in_bytes(d.types.output);
-  const bool same_size = size == size_in_bytes(d.types.input);
-  if (!plan::disjoint(arguments.c, c_hull_, arguments.a, a_hull_) &&
-      (!single || !same_size || plan::may_share_element(arguments.c, d.c, d.m, d.n, arguments.a, d.a, d.m, d.k, size)))
-    return overlap("a");
-  if (!plan::disjoint(arguments.c, c_hull_, arguments.b, b_hull_) &&
-      (!single || !same_size || plan::may_share_element(arguments.c, d.c, d.m, d.n, arguments.b, d.b, d.k, d.n, size)))
-    return overlap("b");
+  if (plan::may_share(arguments.c, c_print_, arguments.a, a_print_)) return overlap("a");
+  if (plan::may_share(arguments.c, c_print_, arguments.b, b_print_)) return overlap("b");
   return {};
 }
 
 /// Each product's C against its own A and B; different products are the caller's promise.
 Status PlanState::check_pointer_array_overlap(const GemmArguments& arguments) const {
   const GemmDescription& d = problem_.description;
-  const auto single_hull = [](const OperandLayout& layout, std::int64_t rows, std::int64_t columns, ElementType type) {
-    return plan::hull(layout, rows, columns, 1, type);
-  };
-  const plan::Hull a_hull = single_hull(d.a, d.m, d.k, d.types.input);
-  const plan::Hull b_hull = single_hull(d.b, d.k, d.n, d.types.input);
-  const plan::Hull c_hull = single_hull(d.c, d.m, d.n, d.types.output);
+  const plan::Footprint a_print = plan::footprint(d.a, d.m, d.k, 1, d.types.input);
+  const plan::Footprint b_print = plan::footprint(d.b, d.k, d.n, 1, d.types.input);
+  const plan::Footprint c_print = plan::footprint(d.c, d.m, d.n, 1, d.types.output);
   const auto in = size_in_bytes(d.types.input);
   const auto out = size_in_bytes(d.types.output);
   for (std::int64_t p = 0; p < d.batch_count; ++p) {
@@ -121,8 +110,8 @@ Status PlanState::check_pointer_array_overlap(const GemmArguments& arguments) co
                                  : b == nullptr ? "b"
                                                 : "c",
                                  p));
-    if (!plan::disjoint(c, c_hull, a, a_hull)) return overlap(fmt::format("a (product {})", p));
-    if (!plan::disjoint(c, c_hull, b, b_hull)) return overlap(fmt::format("b (product {})", p));
+    if (plan::may_share(c, c_print, a, a_print)) return overlap(fmt::format("a (product {})", p));
+    if (plan::may_share(c, c_print, b, b_print)) return overlap(fmt::format("b (product {})", p));
   }
   return {};
 }
@@ -157,8 +146,8 @@ Status PlanState::run(const GemmArguments& arguments, const Execution& execution
   // Addresses inside a device's pointer array cannot be read here: there the promise is the caller's.
   const bool out_of_sight = !has_addresses_ || (pointer_arrays_ && problem_.memory == Memory::device);
   const bool plainly_apart =
-      out_of_sight || (!pointer_arrays_ && plan::disjoint(arguments.c, c_hull_, arguments.a, a_hull_) &&
-                       plan::disjoint(arguments.c, c_hull_, arguments.b, b_hull_));
+      out_of_sight || (!pointer_arrays_ && plan::disjoint(arguments.c, c_print_.hull, arguments.a, a_print_.hull) &&
+                       plan::disjoint(arguments.c, c_print_.hull, arguments.b, b_print_.hull));
   if (!plainly_apart)
     if (Status s = check_overlap(arguments); !s.ok()) return s;
   return executable_->run(arguments, execution);

@@ -28,9 +28,9 @@ class PlanState {
 
   plan::Problem problem_;
   GemmOptions options_;
-  plan::Hull a_hull_;
-  plan::Hull b_hull_;
-  plan::Hull c_hull_;
+  plan::Footprint a_print_;
+  plan::Footprint b_print_;
+  plan::Footprint c_print_;
   bool pointer_arrays_ = false;
   bool has_addresses_ = true;  ///< see plan::BackendEntry
   bool needs_scalar_check_ = false;

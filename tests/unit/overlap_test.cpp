@@ -89,6 +89,46 @@ TEST_F(Overlap, PointerArraysAreComparedProductByProduct) {
   EXPECT_NE(status.message().find('1'), std::string_view::npos) << status.message();
 }
 
+/// Product p's A and C lie side by side in the rows of one storage.
+TEST_F(Overlap, InterleavedBatches) {
+  const MatrixView<float> a(storage_.data(), 4, 8, 64, 1);
+  const MatrixView<float> c(storage_.data() + 8, 4, 8, 64, 1);
+  const BatchView<const float> b{MatrixView<const float>(other_.data(), 8, 8), 4, 0};
+  const auto batch = [](MatrixView<float> first, std::int64_t stride) { return BatchView<float>{first, 4, stride}; };
+  const auto reading = [](MatrixView<float> first, std::int64_t stride) {
+    return BatchView<const float>{MatrixView<const float>(first), 4, stride};
+  };
+  for (const std::int64_t stride : {16, 4 * 64, 4 * 64 + 16, 5 * 64 + 3}) {
+    storage_.assign(storage_.size(), 1.0F);
+    const Status status = gemm(reading(a, stride), b, batch(c, stride));
+    EXPECT_TRUE(status.ok()) << stride << ": " << status.message();
+    EXPECT_EQ(storage_[static_cast<std::size_t>(8 + 3 * stride)], 8.0F) << stride;
+    EXPECT_EQ(storage_[static_cast<std::size_t>(3 * stride)], 1.0F) << stride;
+  }
+  EXPECT_EQ(gemm(reading(a, 8), b, batch(c, 16)).code(), StatusCode::invalid_argument);  // A 1 is C 0
+  EXPECT_EQ(gemm(reading(a, 0), b, batch(c, 56)).code(), StatusCode::invalid_argument);  // C 1 reaches A's next row
+}
+
+TEST_F(Overlap, PointerArraysOfBlocksOfOneMatrix) {
+  std::vector<const float*> a;
+  std::vector<const float*> b;
+  std::vector<float*> c;
+  for (int p = 0; p < 3; ++p) {
+    a.push_back(storage_.data() + 16 * p);
+    b.push_back(storage_.data() + 64 * 8 + 16 * p);
+    c.push_back(storage_.data() + 8 + 16 * p);
+  }
+  const MatrixView<const float> read(nullptr, 8, 8, 64, 1);
+  const PointerBatchView<float> written{MatrixView<float>(nullptr, 8, 8, 64, 1), 3, c.data()};
+  const PointerBatchView<const float> left{read, 3, a.data()};
+  const PointerBatchView<const float> right{read, 3, b.data()};
+  const Status status = gemm(left, right, written);
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(whole_(7, 47), 8.0F);
+  a[2] += 1;
+  EXPECT_EQ(gemm(left, right, written).code(), StatusCode::invalid_argument);
+}
+
 TEST_F(Overlap, RefusedCallsTouchNothing) {
   const std::vector<float> before = storage_;
   expect_refused(whole_, apart_, whole_);
