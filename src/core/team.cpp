@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cfenv>
 #include <condition_variable>
 #include <exception>
 #include <memory>
@@ -22,6 +23,7 @@ struct Job {
   const std::function<void(const Member&)>* body;
   std::barrier<>* meeting;
   int count;
+  std::fenv_t environment;  ///< the caller's rounding mode and treatment of subnormal numbers
   std::atomic<int> unfinished;
 };
 
@@ -50,6 +52,11 @@ class Pool {
     return taken;
   }
 
+  void give_back(const std::vector<Worker*>& workers) {
+    std::lock_guard lock(mutex_);
+    idle_.insert(idle_.end(), workers.begin(), workers.end());
+  }
+
  private:
   bool start_one() {
     try {
@@ -71,6 +78,7 @@ class Pool {
         self.wake.wait(lock, [&] { return self.job != nullptr; });
         job = std::exchange(self.job, nullptr);
       }
+      std::fesetenv(&job->environment);
       (*job->body)(Member{self.id, job->count, job->meeting});
       {
         std::lock_guard lock(mutex_);
@@ -142,21 +150,46 @@ void wait_for(Job& job) {
   completion.done.wait(lock, [&] { return job.unfinished.load(std::memory_order_acquire) == 0; });
 }
 
+/// Workers taken for one job. Those that were never started, because memory for the job was missing, go back.
+class Crew {
+ public:
+  explicit Crew(int wanted) : pool_(pool()), workers_(pool_.take(wanted)) {}
+  Crew(const Crew&) = delete;
+  Crew& operator=(const Crew&) = delete;
+  ~Crew() { pool_.give_back(workers_); }
+
+  [[nodiscard]] int size() const { return static_cast<int>(workers_.size()); }
+  void start_all(Job& job) {
+    for (int id = 1; id < job.count; ++id) start(*workers_[static_cast<std::size_t>(id - 1)], job, id);
+    workers_.clear();
+  }
+
+ private:
+  Pool& pool_;
+  std::vector<Worker*> workers_;
+};
+
+void run_with(Crew& crew, const std::function<void(const Member&)>& body) {
+  const int count = crew.size() + 1;
+  std::barrier<> meeting(count);
+  Job job{&body, &meeting, count, {}, count - 1};
+  std::fegetenv(&job.environment);
+  crew.start_all(job);
+  body(Member{0, count, &meeting});
+  wait_for(job);
+}
+
 }  // namespace
 
 void run_team(int wanted, const std::function<void(const Member&)>& body) {
-  std::vector<Worker*> workers;
-  if (wanted > 1) workers = pool().take(wanted - 1);
-  const int count = static_cast<int>(workers.size()) + 1;
-  if (count == 1) {
-    body(Member{0, 1, nullptr});
-    return;
+  if (wanted > 1) {
+    Crew crew(wanted - 1);
+    if (crew.size() > 0) {
+      run_with(crew, body);
+      return;
+    }
   }
-  std::barrier<> meeting(count);
-  Job job{&body, &meeting, count, count - 1};
-  for (int id = 1; id < count; ++id) start(*workers[static_cast<std::size_t>(id - 1)], job, id);
-  body(Member{0, count, &meeting});
-  wait_for(job);
+  body(Member{0, 1, nullptr});
 }
 
 }  // namespace exactile::core

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cfenv>
+#include <cstring>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -70,6 +73,70 @@ TEST(BitIdentity, AnyNumberOfThreads) {
     }
   }
 }
+
+/// Sets the floating-point environment of this thread for its lifetime.
+class FloatingPointEnvironment {
+ public:
+  FloatingPointEnvironment() { std::fegetenv(&before_); }
+  FloatingPointEnvironment(const FloatingPointEnvironment&) = delete;
+  FloatingPointEnvironment& operator=(const FloatingPointEnvironment&) = delete;
+  ~FloatingPointEnvironment() { std::fesetenv(&before_); }
+
+  static void round_upward() { std::fesetround(FE_UPWARD); }
+#if defined(__x86_64__) && defined(__GLIBC__)
+  static void flush_subnormals() {
+    std::fenv_t environment;
+    std::fegetenv(&environment);
+    environment.__mxcsr |= 0x8040;  // flush to zero, denormals are zero
+    std::fesetenv(&environment);
+  }
+#endif
+
+ private:
+  std::fenv_t before_;
+};
+
+TEST(BitIdentity, WorkersRoundAsTheirCaller) {
+  const GemmDescription d = contiguous(f32, 500, 400, 300);
+  Matrices matrices(d, 16);
+  const KernelOfType planner{"", f32};
+  const std::vector<std::byte> nearest = product(d, matrices, planner, 4);  // wakes the workers
+  std::vector<std::byte> upward;
+  {
+    const FloatingPointEnvironment restored;
+    FloatingPointEnvironment::round_upward();
+    upward = product(d, matrices, planner, 1);
+    EXPECT_TRUE(product(d, matrices, planner, 4) == upward);
+  }
+  EXPECT_FALSE(upward == nearest);
+  EXPECT_TRUE(product(d, matrices, planner, 4) == nearest);
+}
+
+#if defined(__x86_64__) && defined(__GLIBC__)
+TEST(BitIdentity, WorkersFlushSubnormalsAsTheirCaller) {
+  const GemmDescription d = contiguous(f32, 500, 400, 300);
+  Matrices matrices(d, 17);
+  const auto subnormal_elements = [&](int threads) {
+    GemmArguments arguments = matrices.arguments();
+    arguments.alpha = 1.3e-38;  // a normal number; times a sum below 0.9 it is none
+    EXPECT_TRUE(gemm(d, arguments, {.threads = threads}).ok());
+    std::vector<std::uint32_t> c(static_cast<std::size_t>(d.m * d.n));
+    std::memcpy(c.data(), matrices.c().data(), matrices.c().size());
+    // By their bits: to arithmetic that flushes them they are zeros.
+    return std::ranges::count_if(c, [](std::uint32_t x) { return (x & 0x7f800000U) == 0 && (x & 0x7fffffU) != 0; });
+  };
+  EXPECT_GT(subnormal_elements(4), 0);
+  {
+    const FloatingPointEnvironment restored;
+    FloatingPointEnvironment::flush_subnormals();
+    const auto on_one = subnormal_elements(1);
+    const auto on_four = subnormal_elements(4);
+    EXPECT_EQ(on_one, 0);
+    EXPECT_EQ(on_four, 0);
+  }
+  EXPECT_GT(subnormal_elements(4), 0);
+}
+#endif
 
 /// A machine may grant fewer threads than asked for; more must be no trouble.
 TEST(BitIdentity, VeryManyThreads) {
@@ -159,6 +226,47 @@ TEST(BitIdentity, ProductsDoNotDependOnTheirBatch) {
       }
     }
   }
+}
+
+/// Each product of the batch by itself has the bytes it had in `all`.
+void expect_products_alone(const GemmDescription& batch, Matrices& matrices, const std::vector<std::byte>& all) {
+  GemmDescription single = batch;
+  single.batch_count = 1;
+  const std::int64_t in = size_in_bytes(batch.types.input);
+  const GemmArguments whole = matrices.arguments();
+  std::vector<std::byte> c(static_cast<std::size_t>(batch.m * batch.n * size_in_bytes(batch.types.output)));
+  for (std::int64_t p = 0; p < batch.batch_count; ++p)
+    for (const int threads : {1, 4}) {
+      const Status status = gemm(single,
+                                 {.a = static_cast<const std::byte*>(whole.a) + p * batch.a.batch_stride * in,
+                                  .b = static_cast<const std::byte*>(whole.b) + p * batch.b.batch_stride * in,
+                                  .c = c.data()},
+                                 {.threads = threads});
+      ASSERT_TRUE(status.ok()) << status.message();
+      ASSERT_TRUE(std::ranges::equal(c, std::span(all).subspan(static_cast<std::size_t>(p) * c.size(), c.size())))
+          << "product " << p << " of " << batch.m << " x " << batch.n << " x " << batch.k << ", threads " << threads;
+    }
+}
+
+/// What a user calls: no kernel named, the planner free to change kernels with threads and batch.
+TEST(BitIdentity, PlannersChoiceWithATransposedB) {
+  for (const GemmTypes types : {f32, f64})
+    for (const auto& [m, n, k] :
+         {std::tuple{300, 200, 700}, {33, 35, 9000}, {5, 2000, 1100}, {2000, 3, 1100}, {1, 1, 70000}, {64, 64, 64}}) {
+      GemmDescription d = contiguous(types, m, n, k, 5);
+      for (const bool a_turned : {false, true}) {
+        d.a.row_stride = a_turned ? 1 : k;
+        d.a.column_stride = a_turned ? m : 1;
+        d.b.row_stride = 1;
+        d.b.column_stride = k;
+        Matrices matrices(d, 18);
+        const std::vector<std::byte> batch = product(d, matrices, {"", types}, 1);
+        for (const int threads : {2, 3, 5, 8})
+          EXPECT_TRUE(product(d, matrices, {"", types}, threads) == batch)
+              << to_string(types) << " " << m << " x " << n << " x " << k << " on " << threads << " threads";
+        expect_products_alone(d, matrices, batch);
+      }
+    }
 }
 
 }  // namespace
