@@ -19,7 +19,10 @@ namespace exactile::core {
   return sum;
 }
 
-[[nodiscard]] constexpr std::int64_t ceil_divide(std::int64_t a, std::int64_t b) noexcept { return (a + b - 1) / b; }
+/// For a >= 0 and b > 0.
+[[nodiscard]] constexpr std::int64_t ceil_divide(std::int64_t a, std::int64_t b) noexcept {
+  return a / b + (a % b != 0 ? 1 : 0);
+}
 [[nodiscard]] constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) noexcept { return ceil_divide(a, b) * b; }
 
 }  // namespace exactile::core

@@ -202,5 +202,22 @@ TEST(Refusals, ShapesOfTheTypedFace) {
                  StatusCode::invalid_argument, {"2, 3, 3", "expected"});
 }
 
+/// Broadcast operands bound k by nothing but its type. Nobody will run these; their plans must add up all the same
+/// (overflow is for the sanitizer to see, and a negative cost for this).
+TEST(Sizes, ExtentsNearTwoToTheSixtyThree) {
+  for (const GemmTypes types : all_gemm_types())
+    for (const auto& [m, n] : {std::tuple{1, 1}, {1, 5000}, {5000, 1}, {9, 9}, {700, 600}})
+      for (const std::int64_t k : {largest, largest - 511, largest / 2, largest / 8}) {
+        const GemmDescription d{.types = types, .m = m, .n = n, .k = k, .a = {0, 0}, .b = {0, 0}, .c = {n, 1}};
+        const auto plan = Plan::make(d);
+        ASSERT_TRUE(plan.ok()) << plan.status().message();
+        const PlanSummary summary = plan.value().summary();
+        EXPECT_GT(summary.model_bytes, 0);
+        for (const Candidate& candidate : summary.candidates)
+          if (candidate.supported && candidate.backend == "cpu")
+            EXPECT_GT(candidate.cost_seconds, 1e3) << candidate.kernel << ", k = " << k;
+      }
+}
+
 }  // namespace
 }  // namespace exactile::test

@@ -122,7 +122,7 @@ double deep_cost(const plan::Problem& problem, const MicroKernels<T>& kernels) {
   const std::int64_t chunks = core::ceil_divide(o.k, chunk_terms<T>);
   const auto c = static_cast<double>(o.m) * static_cast<double>(core::round_up(o.n, kernels.lanes));
   const double terms = c * static_cast<double>(o.k);
-  const double adding = c * static_cast<double>(chunks * static_cast<std::int64_t>(sizeof(T))) * 2 * pack_seconds;
+  const double adding = c * static_cast<double>(chunks) * static_cast<double>(sizeof(T)) * 2 * pack_seconds;
   const int threads = useful_threads(terms, chunks, problem.threads);
   // On one thread the second pass over C is for nothing.
   const double arithmetic = (threads == 1 ? 4.0 : 1.6) * terms / terms_per_second(kernels);

@@ -17,10 +17,15 @@ namespace {
 
 constexpr std::int64_t few_terms = 64;
 
+/// As a number that cannot overflow: k of an operand that is broadcast is bounded by nothing but its type.
+[[nodiscard]] double bytes_of(std::int64_t rows, std::int64_t columns, std::int64_t element_size) {
+  return static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(element_size);
+}
+
 /// A that comes from memory is read along so many rows at once: as many as prefetchers follow.
 constexpr int streamed_rows = 8;
 [[nodiscard]] bool a_streams(const Orientation& o, std::int64_t element_size) {
-  return o.m * o.k * element_size > caches().l2;
+  return bytes_of(o.m, o.k, element_size) > static_cast<double>(caches().l2);
 }
 
 [[nodiscard]] bool a_by_rows(const Orientation& o) { return o.a.column_stride == 1 || o.k == 1; }
@@ -189,7 +194,7 @@ std::string_view direct_refuses(const plan::Problem& problem) {
 template <class T>
 double direct_cost(const plan::Problem& problem, const MicroKernels<T>& kernels) {
   const Orientation o = preferred_orientation(problem.description);
-  const std::int64_t b_bytes = o.k * o.n * static_cast<std::int64_t>(sizeof(T));
+  const double b_bytes = bytes_of(o.k, o.n, sizeof(T));
   const double row_tiles = static_cast<double>(core::ceil_divide(o.m, kernels.rows));
   const double padded = static_cast<double>(core::round_up(o.n, kernels.lanes)) / static_cast<double>(o.n);
   const auto m = static_cast<double>(o.m);
@@ -197,14 +202,14 @@ double direct_cost(const plan::Problem& problem, const MicroKernels<T>& kernels)
   const auto k = static_cast<double>(o.k);
   const double arithmetic = m * n * k * padded / terms_per_second(kernels);
   // What does not stay in L2 is fetched again: a panel of B for every tile of rows, A for every panel.
-  const std::int64_t l2_share = caches().l2 / 2;
+  const double l2_share = static_cast<double>(caches().l2) / 2;
   const std::int64_t width = kernels.vectors * kernels.lanes;
   const auto size = static_cast<std::int64_t>(sizeof(T));
-  const double b_reads = o.k * width * size <= l2_share ? 1 : row_tiles;
-  const double a_reads = o.m * o.k * size <= l2_share ? 1 : static_cast<double>(core::ceil_divide(o.n, width));
+  const double b_reads = bytes_of(o.k, width, size) <= l2_share ? 1 : row_tiles;
+  const double a_reads = bytes_of(o.m, o.k, size) <= l2_share ? 1 : static_cast<double>(core::ceil_divide(o.n, width));
   const double bytes = static_cast<double>(size) * (m * k * a_reads + k * n * b_reads + m * n);
   const double memory = b_bytes <= l2_share ? 0 : bytes / bytes_per_second / 4;  // most of it hides behind arithmetic
-  double nearness = b_bytes <= caches().l1 ? 1.02 : 1.06;
+  double nearness = b_bytes <= static_cast<double>(caches().l1) ? 1.02 : 1.06;
   // One vector of columns leaves few multiply-adds to each element of A, which is then waited for.
   if (o.n <= kernels.lanes && a_streams(o, size)) nearness = 2;
   const auto products = static_cast<double>(problem.description.batch_count);
