@@ -17,6 +17,7 @@ namespace exactile::program {
 namespace {
 
 constexpr std::int64_t most_threads = 65536;
+constexpr std::int64_t most_devices = 1023;
 
 void require_size(const char* name, std::int64_t value) {
   if (value < 0) fail(Exit::bad_usage, "{} = {}: is negative; expected a size of 0 or more", name, value);
@@ -61,6 +62,9 @@ void add_choice_options(CLI::App& app, ChoiceOptions& options) {
       ->type_name("NAME");
   add_integer(app, "--threads", options.threads,
               "Most threads to use (default: EXACTILE_NUM_THREADS, OMP_NUM_THREADS, or what the machine allows)");
+  app.add_option("--memory", options.memory, "Where the operands lie: host (default), or device for a GPU's own memory")
+      ->type_name("NAME");
+  add_integer(app, "--device", options.device, "Which of the backend's devices (default 0)");
 }
 
 GemmOptions gemm_options(const ChoiceOptions& options) {
@@ -70,12 +74,18 @@ GemmOptions gemm_options(const ChoiceOptions& options) {
          options.accuracy);
   if (options.threads < 0 || options.threads > most_threads)
     fail(Exit::bad_usage, "--threads {}: expected 0 (the default number) to {}", options.threads, most_threads);
+  if (options.memory != "host" && options.memory != "device")
+    fail(Exit::bad_usage, "--memory {}: is not known; there are host, device", options.memory);
+  if (options.device < 0 || options.device > most_devices)
+    fail(Exit::bad_usage, "--device {}: expected 0 to {}", options.device, most_devices);
   if (!options.backend.empty()) require_known_backend(options.backend);
   if (!options.kernel.empty()) require_known_kernel(options.kernel);
   return {.backend = options.backend,
           .kernel = options.kernel,
           .accuracy = *accuracy,
-          .threads = static_cast<int>(options.threads)};
+          .threads = static_cast<int>(options.threads),
+          .memory = options.memory == "device" ? Memory::device : Memory::host,
+          .device = static_cast<int>(options.device)};
 }
 
 void add_size_options(CLI::App& app, SizeOptions& options, bool required) {

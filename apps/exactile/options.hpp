@@ -22,12 +22,14 @@ CLI::Option* add_integer(CLI::App& app, const std::string& name, std::int64_t& v
 /// --seed, any 64-bit number.
 CLI::Option* add_seed(CLI::App& app, std::uint64_t& value);
 
-/// Backend, kernel, accuracy, threads.
+/// Backend, kernel, accuracy, threads, where the operands lie.
 struct ChoiceOptions {
   std::string backend;
   std::string kernel;
   std::string accuracy = "standard";
   std::int64_t threads = 0;
+  std::string memory = "host";
+  std::int64_t device = 0;
 };
 void add_choice_options(CLI::App& app, ChoiceOptions& options);
 [[nodiscard]] GemmOptions gemm_options(const ChoiceOptions& options);

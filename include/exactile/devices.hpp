@@ -27,6 +27,7 @@ struct KernelInfo {
   std::string summary = {};  ///< one sentence
   std::vector<GemmTypes> types = {};
   bool available = false;   ///< on this machine
+  bool on_device = false;   ///< computes on a device with memory of its own: see Memory
   std::string reason = {};  ///< why it is not available
 };
 

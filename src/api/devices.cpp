@@ -26,6 +26,7 @@ std::vector<KernelInfo> kernels() {
                      .summary = std::string(entry.summary),
                      .types = {entry.types.begin(), entry.types.end()},
                      .available = reason.empty(),
+                     .on_device = entry.on_device,
                      .reason = std::string(reason)});
     }
   }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <utility>
 
 namespace exactile::plan {
@@ -42,14 +43,28 @@ Status check_names(std::span<const BackendEntry* const> backends, const GemmOpti
   return unknown_kernel(backends, options);
 }
 
+/// Unavailable everywhere for one reason ("no NVIDIA driver is installed") is the reason to name.
 Status nobody_can(std::span<const BackendEntry* const> backends, const Problem& problem, const GemmOptions& options) {
-  std::string text = options.kernel.empty()
-                         ? fmt::format("no kernel on this machine multiplies {}", to_string(problem.description.types))
-                         : fmt::format("kernel '{}' cannot do this product", options.kernel);
-  for (const BackendEntry* backend : backends)
-    for (const KernelEntry& entry : backend->kernels())
-      if (entry.name == options.kernel) text += fmt::format(": {}", why_not(entry, problem, options));
-  return {StatusCode::unsupported, text};
+  if (problem.memory == Memory::device && options.backend.empty() && options.kernel.empty())
+    return {StatusCode::invalid_argument, "memory = device: expected the backend whose device it is to be named"};
+  std::set<std::string_view> reasons;
+  bool is_available = false;
+  for (const BackendEntry* backend : backends) {
+    if (!options.backend.empty() && backend->name != options.backend) continue;
+    for (const KernelEntry& entry : backend->kernels()) {
+      if (!options.kernel.empty() && entry.name != options.kernel) continue;
+      if (entry.on_device && options.backend.empty() && options.kernel.empty()) continue;
+      is_available = is_available || !entry.on_device || entry.unavailable(problem.device).empty();
+      if (const auto reason = why_not(entry, problem, options); !reason.empty()) reasons.insert(reason);
+    }
+  }
+  const std::string who =
+      !options.kernel.empty() ? fmt::format("kernel '{}' cannot do this product", options.kernel)
+      : !options.backend.empty()
+          ? fmt::format("backend '{}' cannot do this product", options.backend)
+          : fmt::format("no kernel on this machine multiplies {}", to_string(problem.description.types));
+  return {is_available ? StatusCode::unsupported : StatusCode::device_unavailable,
+          reasons.empty() ? who : fmt::format("{}: {}", who, fmt::join(reasons, "; "))};
 }
 
 }  // namespace

@@ -94,6 +94,12 @@ GuardedOperand::~GuardedOperand() {
   if (mapping_ != nullptr) munmap(mapping_, mapping_bytes_);
 }
 
+std::vector<std::int64_t> GuardedOperand::product_offsets() const {
+  std::vector<std::int64_t> offsets;
+  for (const void* pointer : pointers_) offsets.push_back(static_cast<const std::byte*>(pointer) - body_);
+  return offsets;
+}
+
 void GuardedOperand::take_snapshot() {
   snapshot_.assign(body_, body_ + body_bytes_);
   snapshot_pointers_.clear();

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,14 @@ class GuardedOperand {
 
   /// What GemmArguments takes: element (0, 0) of product 0, or the array of pointers.
   [[nodiscard]] void* argument() { return layout_.pointer_array ? static_cast<void*>(pointers_.data()) : first_; }
+
+  /// All of the operand's mapping that may be touched; the offsets below count its bytes.
+  [[nodiscard]] std::span<std::byte> body() { return {body_, body_bytes_}; }
+  [[nodiscard]] std::span<const std::byte> body() const { return {body_, body_bytes_}; }
+  [[nodiscard]] std::int64_t first_offset() const { return first_ - body_; }
+  [[nodiscard]] bool is_pointer_array() const { return layout_.pointer_array; }
+  /// Where each product begins, in a pointer array.
+  [[nodiscard]] std::vector<std::int64_t> product_offsets() const;
 
   /// Remembers the whole mapping; before() is the copy, addressed as argument() is.
   void take_snapshot();

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "verification/compare.hpp"
+#include "verification/device_image.hpp"
 #include "verification/guarded_operand.hpp"
 #include "verification/verification.hpp"
 
@@ -52,6 +57,47 @@ void fill_operands(const Case& test, const Operands& operands) {
   fill(test.fill, ~test.seed, d.types.output, 1, bias_length(d), line, 1, operands.bias->argument(), Part::c);
 }
 
+GemmArguments arguments_of(const Case& test, const void* a, const void* b, void* c, const void* bias) {
+  return {.a = a,
+          .b = b,
+          .c = c,
+          .alpha = test.alpha,
+          .beta = test.beta,
+          .bias = test.description.bias == Bias::none ? nullptr : bias};
+}
+
+/// One context a backend and device for the whole process: opening one takes longer than most cases.
+Result<Context> context_of(const GemmOptions& options) {
+  static std::mutex mutex;
+  static std::map<std::pair<std::string, int>, Context> contexts;
+  const std::lock_guard lock(mutex);
+  const std::pair key(options.backend, options.device);
+  if (const auto found = contexts.find(key); found != contexts.end()) return found->second;
+  Result<Context> made = Context::make(options.backend, options.device);
+  if (made.ok()) contexts.emplace(key, made.value());
+  return made;
+}
+
+/// Moves the operands to the device, runs, and moves all of them back: a write to an input shows too.
+Status run_on_device(const Case& test, const Plan& plan, const Operands& operands) {
+  const Result<Context> context = context_of(test.options);
+  if (!context.ok()) return context.status();
+  std::vector<DeviceImage> images;
+  GuardedOperand* const all[] = {operands.a.get(), operands.b.get(), operands.c.get(), operands.bias.get()};
+  for (const GuardedOperand* operand : all) {
+    Result<DeviceImage> image = DeviceImage::make(context.value(), *operand);
+    if (!image.ok()) return image.status();
+    images.push_back(std::move(image).value());
+  }
+  const GemmArguments arguments =
+      arguments_of(test, images[0].argument(), images[1].argument(), images[2].argument(), images[3].argument());
+  if (Status s = plan.run(arguments, context.value().execution()); !s.ok()) return s;
+  if (Status s = context.value().synchronize(); !s.ok()) return s;
+  for (std::size_t i = 0; i < images.size(); ++i)
+    if (Status s = images[i].download(*all[i]); !s.ok()) return s;
+  return {};
+}
+
 void fail(ErrorReport& report, std::string sentence) {
   if (report.passed) report.failure = std::move(sentence);
   report.passed = false;
@@ -72,13 +118,11 @@ Result<ErrorReport> run_case(const Case& test) {
   std::uint64_t digests[3];
   std::transform(std::begin(inputs), std::end(inputs), digests, [](const auto* input) { return input->digest(); });
 
-  const GemmArguments arguments{.a = operands.a->argument(),
-                                .b = operands.b->argument(),
-                                .c = operands.c->argument(),
-                                .alpha = test.alpha,
-                                .beta = test.beta,
-                                .bias = d.bias == Bias::none ? nullptr : operands.bias->argument()};
-  if (Status s = plan.value().run(arguments); !s.ok()) return s;
+  const GemmArguments arguments = arguments_of(test, operands.a->argument(), operands.b->argument(),
+                                               operands.c->argument(), operands.bias->argument());
+  const Status ran =
+      test.options.memory == Memory::device ? run_on_device(test, plan.value(), operands) : plan.value().run(arguments);
+  if (!ran.ok()) return ran;
 
   constexpr double work_limit = 1e8;
   ErrorReport report = compare_rows(d, arguments, operands.c->before(), work_limit, test.fill == Fill::small_integers);

@@ -69,14 +69,14 @@ struct Case {
   std::uint64_t seed = 1;
 };
 
-/// Makes guarded operands, poisons C with NaN (or a pattern, for integers), runs the product through the public API and
-/// applies every oracle that fits; writes outside C's elements or into A, B or the bias are failures. Reads outside the
-/// operands end the process: they meet an inaccessible page. A Status that is not ok is trouble before the check
-/// (unknown kernel, no memory, ...).
+/// Makes guarded operands (with Memory::device, on the backend's device), poisons C with NaN (or a pattern, for
+/// integers), runs the product through the public API and applies every oracle that fits; writes outside C's elements
+/// or into A, B or the bias are failures. Reads outside the operands end the process: they meet an inaccessible page. A
+/// Status that is not ok is trouble before the check (unknown kernel, no memory, ...).
 [[nodiscard]] Result<ErrorReport> run_case(const Case& test);
 
 /// The one line that runs this case again: "exactile verify --m 3 --n 5 ...". Beside --m --n --k --type --backend
-/// --kernel --accuracy --threads --fill --seed it may use, where they are not the default:
+/// --kernel --accuracy --threads --memory --device --fill --seed it may use, where they are not the default:
 ///   --alpha X, --beta X               a complex one as RE,IM
 ///   --batch N
 ///   --layout-a R,C[,B]  (-b, -c)      strides of row, column and batch; "pointers" for B makes a pointer array.

@@ -31,7 +31,8 @@ std::int64_t number_behind(const std::string& text, const std::string& label) {
 }  // namespace
 
 verification::Case contiguous_case(GemmTypes types, std::int64_t m, std::int64_t n, std::int64_t k) {
-  return {.description = {.types = types, .m = m, .n = n, .k = k, .a = {k, 1}, .b = {n, 1}, .c = {n, 1}}};
+  return {.description = {.types = types, .m = m, .n = n, .k = k, .a = {k, 1}, .b = {n, 1}, .c = {n, 1}},
+          .options = tested_options()};
 }
 
 Outcome check_case(const verification::Case& test) {
@@ -58,10 +59,36 @@ void Tally::operator+=(Outcome outcome) {
   }
 }
 
+const GemmOptions& tested_options() {
+  static const GemmOptions options = [] {
+    const char* const backend = std::getenv("EXACTILE_TEST_BACKEND");
+    const char* const memory = std::getenv("EXACTILE_TEST_MEMORY");
+    GemmOptions made{.backend = backend == nullptr ? "" : backend};
+    const bool in_host_memory = made.backend.empty() || (memory != nullptr && std::string_view(memory) == "host");
+    made.memory = in_host_memory ? Memory::host : Memory::device;
+    return made;
+  }();
+  return options;
+}
+
+bool register_absence() {
+  const std::string& wanted = tested_options().backend;
+  std::string reasons;
+  for (const DeviceInfo& device : devices()) {
+    if (device.backend != wanted) continue;
+    if (device.available) return false;
+    reasons += fmt::format(" {}: {}.", device.name, device.reason);
+  }
+  if (wanted.empty()) return false;
+  register_test("Device", "absent", [reasons] { GTEST_SKIP() << "no device:" << reasons; });
+  return true;
+}
+
 std::vector<KernelOfType> available_kernels() {
+  const std::string& wanted = tested_options().backend;
   std::vector<KernelOfType> all;
   for (const KernelInfo& kernel : kernels())
-    if (kernel.available)
+    if (kernel.available && kernel.backend == (wanted.empty() ? "cpu" : wanted))
       for (const GemmTypes types : kernel.types) all.push_back({kernel.name, types});
   return all;
 }
@@ -74,7 +101,9 @@ std::vector<KernelOfType> planner_for_all_types() {
 
 Blocking blocking_of(const KernelOfType& kernel, std::int64_t m, std::int64_t n, std::int64_t k) {
   const GemmDescription description = contiguous_case(kernel.types, m, n, k).description;
-  const Result<Plan> plan = Plan::make(description, {.kernel = kernel.kernel});
+  GemmOptions options = tested_options();
+  options.kernel = kernel.kernel;
+  const Result<Plan> plan = Plan::make(description, options);
   if (!plan.ok()) return {};
   std::string text(1, ' ');
   text += plan.value().summary().blocking;

@@ -15,7 +15,11 @@
 
 namespace exactile::test {
 
-/// Row-major, contiguous, alpha = 1, beta = 0, normal numbers.
+/// Which backend the walks test: EXACTILE_TEST_BACKEND, by default the planner's free choice among the CPU's kernels.
+/// A device's kernels get their operands in its memory, unless EXACTILE_TEST_MEMORY is host.
+[[nodiscard]] const GemmOptions& tested_options();
+
+/// Row-major, contiguous, alpha = 1, beta = 0, normal numbers; with tested_options().
 [[nodiscard]] verification::Case contiguous_case(GemmTypes types, std::int64_t m, std::int64_t n, std::int64_t k);
 
 enum class Outcome : std::uint8_t { passed, failed, unsupported };
@@ -37,7 +41,7 @@ struct KernelOfType {
   std::string kernel;
   GemmTypes types;
 };
-/// Every available kernel times every type it has.
+/// Every available kernel of the tested backend times every type it has.
 [[nodiscard]] std::vector<KernelOfType> available_kernels();
 /// The planner's choice for every type.
 [[nodiscard]] std::vector<KernelOfType> planner_for_all_types();
@@ -54,6 +58,10 @@ struct Blocking {
 
 /// "avx512_f32_fma/f32" made fit for a test's name.
 [[nodiscard]] std::string test_name(const KernelOfType& kernel);
+
+/// Registers one test that is skipped and says why, where the tested backend has no device here; answers whether it
+/// did.
+bool register_absence();
 
 /// Registers `body` as the test `suite`.`name`.
 void register_test(const std::string& suite, const std::string& name, std::function<void()> body);
