@@ -20,6 +20,11 @@ install(FILES ${PROJECT_BINARY_DIR}/exactileConfig.cmake ${PROJECT_BINARY_DIR}/e
 
 # The .pc file finds its own prefix, so that an install tree may be moved.
 file(RELATIVE_PATH pc_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+set(pc_cuda_libs "")
+if(EXACTILE_HAS_CUDA)
+  get_target_property(cudart CUDA::cudart_static IMPORTED_LOCATION)
+  set(pc_cuda_libs " ${cudart} -ldl -lrt")
+endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/exactile.pc.in ${PROJECT_BINARY_DIR}/exactile.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/exactile.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "exactile/devices.hpp"
 #include "verification/compare.hpp"
 #include "verification/device_image.hpp"
 #include "verification/guarded_operand.hpp"
@@ -66,14 +67,22 @@ GemmArguments arguments_of(const Case& test, const void* a, const void* b, void*
           .bias = test.description.bias == Bias::none ? nullptr : bias};
 }
 
+/// The backend asked for, or that of the kernel asked for.
+std::string backend_of(const GemmOptions& options) {
+  if (!options.backend.empty()) return options.backend;
+  for (const KernelInfo& kernel : kernels())
+    if (kernel.name == options.kernel) return kernel.backend;
+  return {};
+}
+
 /// One context a backend and device for the whole process: opening one takes longer than most cases.
 Result<Context> context_of(const GemmOptions& options) {
   static std::mutex mutex;
   static std::map<std::pair<std::string, int>, Context> contexts;
   const std::lock_guard lock(mutex);
-  const std::pair key(options.backend, options.device);
+  const std::pair key(backend_of(options), options.device);
   if (const auto found = contexts.find(key); found != contexts.end()) return found->second;
-  Result<Context> made = Context::make(options.backend, options.device);
+  Result<Context> made = Context::make(key.first, key.second);
   if (made.ok()) contexts.emplace(key, made.value());
   return made;
 }
