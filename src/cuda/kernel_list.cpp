@@ -11,6 +11,14 @@ namespace exactile::cuda {
 std::span<const plan::KernelEntry> kernel_list() {
   static const std::array list{
       entry<cuda_naive>(),
+      entry<cuda_naive_kahan>(),
+      entry<cuda_row_shared_kahan>(),
+      entry<cuda_row_shared_kahan_pitched>(),
+      entry<cuda_tiled_kahan>(),
+      entry<cuda_tiled>(),
+      entry<cuda_tiled_8>(),
+      entry<cuda_tiled_32>(),
+      entry<cuda_register_blocked>(),
   };
   return list;
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
@@ -107,8 +108,12 @@ Blocking blocking_of(const KernelOfType& kernel, std::int64_t m, std::int64_t n,
   if (!plan.ok()) return {};
   std::string text(1, ' ');
   text += plan.value().summary().blocking;
-  return {number_behind(text, " MR="), number_behind(text, " NR="), number_behind(text, " MC="),
-          number_behind(text, " KC="), number_behind(text, " NC=")};
+  // A GPU's kernels cut C into tiles of BM x BN and K into steps of BK.
+  const auto either = [&](const char* processor, const char* gpu) {
+    return std::max(number_behind(text, processor), number_behind(text, gpu));
+  };
+  return {either(" MR=", " BM="), either(" NR=", " BN="), number_behind(text, " MC="), either(" KC=", " BK="),
+          number_behind(text, " NC=")};
 }
 
 std::string test_name(const KernelOfType& kernel) {

@@ -8,5 +8,13 @@
 namespace exactile::cuda {
 
 extern const Kernel cuda_naive;
+extern const Kernel cuda_naive_kahan;
+extern const Kernel cuda_row_shared_kahan;
+extern const Kernel cuda_row_shared_kahan_pitched;
+extern const Kernel cuda_tiled_kahan;
+extern const Kernel cuda_tiled;
+extern const Kernel cuda_tiled_8;
+extern const Kernel cuda_tiled_32;
+extern const Kernel cuda_register_blocked;
 
 }  // namespace exactile::cuda

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file What the steps of the ladder share: C cut into tiles, one block for each; batches cut to fit a workspace.
+#pragma once
+
+#include <algorithm>
+#include <string_view>
+
+#include "core/checked.hpp"
+#include "cuda/kernel.hpp"
+
+namespace exactile::cuda {
+
+/// Tiles of C in one product, counted row of tiles by row of tiles.
+[[nodiscard]] inline std::int64_t tile_count(const GemmDescription& d, std::int64_t rows, std::int64_t columns) {
+  return core::ceil_divide(d.m, rows) * core::ceil_divide(d.n, columns);
+}
+
+/// `blocks` for each product, and a layer of them for each product as far as a grid is deep.
+[[nodiscard]] inline dim3 layered_grid(const GemmDescription& d, std::int64_t blocks) {
+  return {static_cast<unsigned>(blocks), static_cast<unsigned>(std::min<std::int64_t>(d.batch_count, 65535))};
+}
+
+[[nodiscard]] inline std::string_view refuses_blocks(std::int64_t blocks) {
+  return blocks <= 0x7fffffff ? "" : "C has more elements than one grid has threads";
+}
+
+/// Traffic model of tiles: a row of A is read once for each column of tiles, a column of B once for each row of tiles.
+[[nodiscard]] inline double tiled_bytes(const GemmDescription& d, std::int64_t rows, std::int64_t columns) {
+  const double a = static_cast<double>(d.m) * static_cast<double>(core::ceil_divide(d.n, columns));
+  const double b = static_cast<double>(d.n) * static_cast<double>(core::ceil_divide(d.m, rows));
+  return (a + b) * static_cast<double>(d.k) * static_cast<double>(d.batch_count * size_in_bytes(d.types.input));
+}
+
+/// Seconds at so many multiply-adds in each clock of a multiprocessor; launching is never free.
+[[nodiscard]] inline double seconds_at(const GemmDescription& d, const Device& device, double terms_per_clock) {
+  const double terms = static_cast<double>(d.m) * static_cast<double>(d.n) * static_cast<double>(d.k) *
+                       static_cast<double>(d.batch_count);
+  return 4e-6 + terms / (terms_per_clock * device.multiprocessors * device.clock_hertz);
+}
+
+/// How many products of a batch are done at once when each needs `bytes` of workspace.
+[[nodiscard]] inline std::int64_t products_at_once(const GemmDescription& d, std::int64_t bytes) {
+  constexpr std::int64_t enough = std::int64_t{256} << 20;
+  return std::clamp<std::int64_t>(enough / std::max<std::int64_t>(bytes, 1), 1, d.batch_count);
+}
+
+/// The operand from product `first` on.
+[[nodiscard]] inline const void* from_product(const void* data, const OperandLayout& layout, ElementType type,
+                                              std::int64_t first) {
+  const std::int64_t step =
+      layout.pointer_array ? static_cast<std::int64_t>(sizeof(void*)) : layout.batch_stride * size_in_bytes(type);
+  return static_cast<const char*>(data) + first * step;
+}
+
+}  // namespace exactile::cuda
