@@ -4,12 +4,15 @@
 #include <array>
 
 #include "cuda/kernels/ladder/ladder_kernels.hpp"
+#include "cuda/kernels/sm90/sm90_kernels.hpp"
 #include "cuda/runtime/entry.hpp"
 
 namespace exactile::cuda {
 
 std::span<const plan::KernelEntry> kernel_list() {
   static const std::array list{
+      entry<sm90_f32_fp16x3_wgmma>(),
+      entry<sm90_f32_bf16x6_wgmma>(),
       entry<cuda_naive>(),
       entry<cuda_naive_kahan>(),
       entry<cuda_row_shared_kahan>(),

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/kernels/sm90/f32_sliced.cuh"
+
+#include <cmath>
+#include <utility>
+
+namespace exactile::cuda::sm90 {
+namespace {
+
+constexpr std::int64_t alignment = 1024;
+
+[[nodiscard]] std::int64_t rounded_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
+
+/// How many matrices there really are.
+[[nodiscard]] std::int64_t distinct(const OperandLayout& layout, std::int64_t batch_count) {
+  return layout.pointer_array || layout.batch_stride != 0 ? batch_count : 1;
+}
+
+[[nodiscard]] OperandLayout transposed(OperandLayout layout) {
+  std::swap(layout.row_stride, layout.column_stride);
+  return layout;
+}
+
+/// Whether TMA can store to C: 16-byte steps, and boxes that may overwrite what they cover.
+[[nodiscard]] bool stores_by_tma(const GemmDescription& d, const GemmArguments& arguments) {
+  return arguments.beta.is_zero() && !d.c.pointer_array && d.c.column_stride == 1 && d.c.row_stride % 4 == 0 &&
+         d.c.batch_stride % 4 == 0 && reinterpret_cast<std::uintptr_t>(arguments.c) % 16 == 0 &&
+         d.c.row_stride < std::int64_t{1} << 37 && d.c.batch_stride < std::int64_t{1} << 37;
+}
+
+}  // namespace
+
+GemmDescription with_contiguous_rows(const GemmDescription& description) {
+  if (description.c.column_stride == 1 || description.c.row_stride != 1) return description;
+  GemmDescription d = description;
+  std::swap(d.m, d.n);
+  d.a = transposed(description.b);
+  d.b = transposed(description.a);
+  d.c = transposed(description.c);
+  if (d.bias != Bias::none) d.bias = d.bias == Bias::per_row ? Bias::per_column : Bias::per_row;
+  return d;
+}
+
+SlicedLayout::SlicedLayout(const GemmDescription& d, int bytes_per_block)
+    : a_batches(distinct(d.a, d.batch_count)),
+      b_batches(distinct(d.b, d.batch_count)),
+      a_pitch(rounded_up(d.m, cluster * tile_m)),
+      b_pitch(rounded_up(d.n, tile_n)),
+      order{static_cast<int>(a_pitch / (cluster * tile_m)), static_cast<int>(b_pitch / tile_n),
+            static_cast<int>(d.batch_count)} {
+  const std::int64_t tiles = order.count() * cluster;
+  const std::int64_t blocks = blocks_of<Fp16x3>(static_cast<int>(d.k));  // no slices need more
+  std::int64_t end = 0;
+  const auto take = [&end](std::int64_t size) { return std::exchange(end, rounded_up(end + size, alignment)); };
+  const std::int64_t lines = (a_batches * a_pitch + b_batches * b_pitch) * 4;
+  max_bits = take(lines);
+  tiny = take(lines);
+  tiny_again = take(lines);
+  left_any = take(4);
+  left_warps = take(tiles * 4);
+  zeroed = end;
+  left_marks = take(tiles * consumers * warpgroup_threads * 16);
+  a_slices = take(a_batches * d.m * blocks * bytes_per_block);
+  b_slices = take(b_batches * d.n * blocks * bytes_per_block);
+  bytes = end;
+}
+
+GemmParameters sliced_parameters(const GemmDescription& d, const GemmArguments& arguments, const SlicedLayout& layout,
+                                 void* workspace) {
+  auto* base = static_cast<std::byte*>(workspace);
+  auto* max_bits = reinterpret_cast<unsigned*>(base + layout.max_bits);
+  auto* tiny = reinterpret_cast<unsigned*>(base + layout.tiny);
+  const std::int64_t b_first = layout.a_batches * layout.a_pitch;
+  // with_contiguous_rows() may have exchanged the operands; then so are their data.
+  return {.a = {},
+          .b = {},
+          .c = {},
+          .order = layout.order,
+          .blocks = 0,
+          .operands = {.a = {.data = static_cast<const float*>(arguments.a),
+                             .layout = d.a,
+                             .rows = static_cast<int>(d.m),
+                             .k = static_cast<int>(d.k),
+                             .batches = static_cast<int>(layout.a_batches),
+                             .slices = base + layout.a_slices,
+                             .facts = {max_bits, tiny},
+                             .facts_pitch = static_cast<int>(layout.a_pitch)},
+                       .b = {.data = static_cast<const float*>(arguments.b),
+                             .layout = transposed(d.b),
+                             .rows = static_cast<int>(d.n),
+                             .k = static_cast<int>(d.k),
+                             .batches = static_cast<int>(layout.b_batches),
+                             .slices = base + layout.b_slices,
+                             .facts = {max_bits + b_first, tiny + b_first},
+                             .facts_pitch = static_cast<int>(layout.b_pitch)}},
+          .tiny_scale = 0,
+          .out = {.data = static_cast<float*>(arguments.c),
+                  .layout = d.c,
+                  .rows = static_cast<int>(d.m),
+                  .columns = static_cast<int>(d.n),
+                  .by_tma = stores_by_tma(d, arguments),
+                  .epilogue = Epilogue<float, float>(d, arguments)},
+          .left = {.any = reinterpret_cast<unsigned*>(base + layout.left_any),
+                   .warps = reinterpret_cast<unsigned*>(base + layout.left_warps),
+                   .marks = reinterpret_cast<uint4*>(base + layout.left_marks)}};
+}
+
+std::string_view sliced_refuses(const plan::Problem& problem, const Device& device) {
+  const GemmDescription& d = problem.description;
+  constexpr std::int64_t most = 1 << 30;
+  if (d.k < 64) return "needs k >= 64 to keep the bound";
+  if (d.k > 1 << 20) return "needs k <= 2^20 to keep the bound";
+  if (d.m > most || d.n > most || d.batch_count > most) return "needs m, n and the batch to be at most 2^30";
+  const double tiles = (static_cast<double>(d.m) / (cluster * tile_m) + 1) *
+                       (static_cast<double>(d.n) / tile_n + 1) * static_cast<double>(d.batch_count);
+  const double elements = (static_cast<double>(d.m) + static_cast<double>(d.n)) * static_cast<double>(d.k) *
+                          static_cast<double>(d.batch_count);
+  if (tiles > most || elements / 64 > most) return "the product has too many tiles";
+  if (elements * 6.5 > 0.5 * static_cast<double>(device.memory_bytes)) return "the slices need too much memory";
+  return {};
+}
+
+double sliced_cost(const GemmDescription& d, const Device& device, double flops_per_second, int bytes_per_block) {
+  const SlicedLayout layout(d, bytes_per_block);
+  const double clusters = device.multiprocessors / cluster;
+  const double waves = std::ceil(layout.order.count() / clusters);
+  const double tile_flops = 2.0 * cluster * tile_m * tile_n * static_cast<double>(d.k);
+  const double elements = static_cast<double>((layout.a_batches * d.m + layout.b_batches * d.n) * d.k);
+  const double split_bytes = elements * (8 + bytes_per_block / static_cast<double>(block_k));
+  return 12e-6 + waves * clusters * tile_flops / flops_per_second +
+         split_bytes / (0.7 * device.memory_bytes_per_second);
+}
+
+double sliced_model_bytes(const GemmDescription& d, double bytes_per_element) {
+  const SlicedLayout layout(d, block_bytes<Fp16x3>);
+  return bytes_per_element * static_cast<double>((layout.a_batches * d.m + layout.b_batches * d.n) * d.k) +
+         4.0 * static_cast<double>(d.m * d.n * d.batch_count);
+}
+
+Status make_output_map(GemmParameters& p, const GemmDescription& d) {
+  if (!p.out.by_tma) return {};
+  return make_tensor_map(p.c, {.type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+                               .data = p.out.data,
+                               .columns = d.n,
+                               .rows = d.m,
+                               .batches = d.batch_count,
+                               .row_bytes = 4 * d.c.row_stride,
+                               .batch_bytes = 4 * (d.batch_count == 1 ? d.m * d.c.row_stride : d.c.batch_stride),
+                               .box_columns = Staging::columns,
+                               .box_rows = 64});
+}
+
+}  // namespace exactile::cuda::sm90

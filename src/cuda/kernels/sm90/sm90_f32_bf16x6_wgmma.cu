@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// `sm90_f32_bf16x6_wgmma`: f32 products as six products of bf16 slices on the tensor cores. Three slices hold every f32
+// exactly over 150 binary orders of magnitude; what lies below them is summed plainly, element by element.
+// Traffic model: both operands are read twice and written as 6 bytes an element; tiles read those through L2.
+// Limit: the tensor cores, at a sixth of their bf16 rate. See docs/ladder/sm90_f32_wgmma.md.
+#include "cuda/kernels/sm90/sm90_f32_bf16x6_wgmma.hpp"
+
+#include <array>
+
+#include "cuda/kernels/sm90/sm90_kernels.hpp"
+
+namespace exactile::cuda {
+namespace sm90 {
+
+constexpr std::string_view bf16x6_name = "sm90_f32_bf16x6_wgmma";
+constexpr double bf16x6_rate = 120e12;
+
+Status enqueue_leftovers(GemmParameters p, unsigned* a_tiny, unsigned* b_tiny, const Device& device,
+                         cudaStream_t stream) {
+  p.operands.a.facts.tiny = a_tiny;
+  p.operands.b.facts.tiny = b_tiny;
+  enqueue_split<Bf16x6>(p.operands, p.left.any, stream);
+  if (Status s = make_slice_maps<Bf16x6>(p); !s.ok()) return s;
+  return enqueue_multiply<Bf16x6, Turn::leftovers>(p, device, bf16x6_name, stream);
+}
+
+namespace {
+
+class Bf16x6Product final : public DeviceProduct {
+ public:
+  Bf16x6Product(const GemmDescription& description, const Device& device)
+      : description_(with_contiguous_rows(description)),
+        is_transposed_(!(description_ == description)),
+        layout_(description_, block_bytes<Bf16x6>),
+        device_(device) {}
+
+  [[nodiscard]] Status launch(const Launch& launch) const override {
+    GemmArguments arguments = launch.arguments;
+    if (is_transposed_) std::swap(arguments.a, arguments.b);
+    GemmParameters p = sliced_parameters(description_, arguments, layout_, launch.workspace);
+    cudaMemsetAsync(launch.workspace, 0, static_cast<std::size_t>(layout_.zeroed), launch.stream);
+    enqueue_maxima(p.operands, launch.stream);
+    enqueue_split<Bf16x6>(p.operands, nullptr, launch.stream);
+    if (Status s = make_slice_maps<Bf16x6>(p); !s.ok()) return s;
+    return enqueue_multiply<Bf16x6, Turn::all>(p, device_, bf16x6_name, launch.stream);
+  }
+  [[nodiscard]] std::string blocking() const override { return "BM=128 BN=256 BK=32 KC=32 stages=3 cluster=2"; }
+  [[nodiscard]] std::int64_t workspace_bytes() const override { return layout_.bytes; }
+  [[nodiscard]] double model_bytes() const override { return sliced_model_bytes(description_, 8 + 2 * 6); }
+
+ private:
+  GemmDescription description_;
+  bool is_transposed_;
+  SlicedLayout layout_;
+  const Device& device_;
+};
+
+}  // namespace
+}  // namespace sm90
+
+const Kernel sm90_f32_bf16x6_wgmma{
+    .name = sm90::bf16x6_name,
+    .role = "engine",
+    .summary = "f32 as three bf16 slices, six products on the tensor cores",
+    .types = sm90::f32_types,
+    .least_capability = 90,
+    .most_capability = 90,
+    .refuses = sm90::sliced_refuses,
+    .cost =
+        [](const plan::Problem& p, const Device& device) {
+          return sm90::sliced_cost(p.description, device, sm90::bf16x6_rate, sm90::block_bytes<sm90::Bf16x6>);
+        },
+    .prepare = [](const plan::Problem& p, const Device& device) -> std::unique_ptr<DeviceProduct> {
+      return std::make_unique<sm90::Bf16x6Product>(p.description, device);
+    }};
+
+}  // namespace exactile::cuda

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// `sm90_f32_fp16x3_wgmma`: f32 products as three products of f16 slices on the tensor cores. Elements of C for which two
+// slices cannot keep the promise of `standard` are noticed by their size and computed again by sm90_f32_bf16x6_wgmma.
+// Traffic model: both operands are read twice and written as 4 bytes an element; tiles read those through L2.
+// Limit: the tensor cores, at a third of their f16 rate; for large products, power. See docs/ladder/sm90_f32_wgmma.md.
+#include <array>
+
+#include "cuda/kernels/sm90/sm90_f32_bf16x6_wgmma.hpp"
+#include "cuda/kernels/sm90/sm90_kernels.hpp"
+
+namespace exactile::cuda {
+namespace sm90 {
+namespace {
+
+constexpr std::string_view fp16x3_name = "sm90_f32_fp16x3_wgmma";
+constexpr double fp16x3_rate = 225e12;
+
+class Fp16x3Product final : public DeviceProduct {
+ public:
+  Fp16x3Product(const GemmDescription& description, const Device& device)
+      : description_(with_contiguous_rows(description)),
+        is_transposed_(!(description_ == description)),
+        layout_(description_, block_bytes<Bf16x6>),  // the leftovers' slices are larger
+        device_(device) {}
+
+  [[nodiscard]] Status launch(const Launch& launch) const override {
+    GemmArguments arguments = launch.arguments;
+    if (is_transposed_) std::swap(arguments.a, arguments.b);
+    GemmParameters p = sliced_parameters(description_, arguments, layout_, launch.workspace);
+    cudaMemsetAsync(launch.workspace, 0, static_cast<std::size_t>(layout_.zeroed), launch.stream);
+    enqueue_maxima(p.operands, launch.stream);
+    enqueue_split<Fp16x3>(p.operands, nullptr, launch.stream);
+    if (Status s = make_slice_maps<Fp16x3>(p); !s.ok()) return s;
+    if (Status s = make_output_map(p, description_); !s.ok()) return s;
+    if (Status s = enqueue_multiply<Fp16x3, Turn::first>(p, device_, fp16x3_name, launch.stream); !s.ok()) return s;
+
+    auto* tiny = reinterpret_cast<unsigned*>(static_cast<std::byte*>(launch.workspace) + layout_.tiny_again);
+    return enqueue_leftovers(p, tiny, tiny + layout_.a_batches * layout_.a_pitch, device_, launch.stream);
+  }
+  [[nodiscard]] std::string blocking() const override { return "BM=128 BN=256 BK=32 KC=64 stages=4 cluster=2"; }
+  [[nodiscard]] std::int64_t workspace_bytes() const override { return layout_.bytes; }
+  [[nodiscard]] double model_bytes() const override { return sliced_model_bytes(description_, 8 + 2 * 4); }
+
+ private:
+  GemmDescription description_;
+  bool is_transposed_;
+  SlicedLayout layout_;
+  const Device& device_;
+};
+
+}  // namespace
+}  // namespace sm90
+
+const Kernel sm90_f32_fp16x3_wgmma{
+    .name = sm90::fp16x3_name,
+    .role = "engine",
+    .summary = "f32 as two scaled f16 slices, three products on the tensor cores",
+    .types = sm90::f32_types,
+    .least_capability = 90,
+    .most_capability = 90,
+    .refuses = sm90::sliced_refuses,
+    .cost =
+        [](const plan::Problem& p, const Device& device) {
+          return sm90::sliced_cost(p.description, device, sm90::fp16x3_rate, sm90::block_bytes<sm90::Fp16x3>);
+        },
+    .prepare = [](const plan::Problem& p, const Device& device) -> std::unique_ptr<DeviceProduct> {
+      return std::make_unique<sm90::Fp16x3Product>(p.description, device);
+    }};
+
+}  // namespace exactile::cuda

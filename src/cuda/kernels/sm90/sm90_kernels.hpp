@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The kernels of this folder. They need Hopper's own instructions (sm_90a).
+#pragma once
+
+#include "cuda/kernel.hpp"
+
+namespace exactile::cuda {
+
+extern const Kernel sm90_f32_fp16x3_wgmma;
+extern const Kernel sm90_f32_bf16x6_wgmma;
+
+}  // namespace exactile::cuda
