@@ -14,6 +14,13 @@
 
 namespace exactile::cuda::sm90 {
 
+/// Which elements of C a kernel computes.
+enum class Turn {
+  first,      ///< all that the slices can hold; the others are marked
+  leftovers,  ///< those marked by the kernel before
+  all,        ///< all
+};
+
 /// Elements left by one kernel to the next. All zero at first, but for `marks`, which are set where `warps` says so.
 struct Leftovers {
   unsigned* any;    ///< one word: whether there are any
@@ -33,7 +40,7 @@ struct Output {
   OperandLayout layout;
   int rows;
   int columns;
-  bool by_tma;  ///< whole boxes can be stored: beta = 0 and TMA can address C
+  bool by_tma;  ///< TMA can address C, and the sums are the result
   Epilogue<float, float> epilogue;
 };
 
@@ -79,19 +86,19 @@ struct SumPlace {
   [[nodiscard]] __device__ int thread_column(int f, int j) const { return column + fragment_n * f + 8 * j + 2 * (lane % 4); }
 };
 
-/// 64 rows of 32 columns of C on their way out, swizzled as TMA expects it: 16 bytes at (c ^ row % 8) instead of c.
+/// 64 rows of C on their way out; 32 columns are swizzled as TMA expects it: 16 bytes at (c ^ row % 8) instead of c.
+template <int columns>
 struct Staging {
-  static constexpr int columns = 32;
-  static constexpr int bytes = 64 * columns * 4;
-  alignas(1024) std::byte data[bytes];
+  alignas(columns * 32) std::byte data[64 * columns * 4];
 
   [[nodiscard]] __device__ std::byte* at(int row, int column) {
-    return data + row * columns * 4 + ((column / 4 ^ row % 8) * 16) + column % 4 * 4;
+    return data + row * columns * 4 + ((column / 4 ^ row % (columns / 4)) * 16) + column % 4 * 4;
   }
 };
 
-/// Stands for an element that is left to the next kernel. No operation makes this NaN.
-inline constexpr std::uint32_t left_bits = 0x7fe5ca1eu;
+/// NaNs that no operation makes. They stand for an element that is not stored, and for one to be summed from A and B.
+inline constexpr unsigned skipped_bits = 0x7fe5ca1eu;
+inline constexpr unsigned unsummed_bits = 0x7fe5ca1fu;
 
 /// What is known of the rows of A and columns of B of the product that a tile belongs to.
 struct ProductFacts {
@@ -118,101 +125,6 @@ __device__ inline void load_columns(ColumnLines& columns, const ProductFacts& pr
   isa::named_barrier(barrier, warpgroup_threads);
 }
 
-/// Rows of a warp from staging to C, 32 neighbouring columns at a time.
-__device__ inline void store_rows(const Output& c, Staging& staging, const SumPlace& at, int column) {
-  const std::int64_t first_row = at.row + 16 * at.warp;
-  const std::int64_t j = column + at.lane;
-  const int rows = j < c.columns ? min(16, c.rows - static_cast<int>(first_row)) : 0;
-  float* const to = product_base(c.data, c.layout, at.batch) + first_row * c.layout.row_stride + j * c.layout.column_stride;
-  constexpr int together = 8;  // rows whose loads are in flight at a time
-#pragma unroll 1
-  for (int first = 0; first < rows; first += together) {
-    float before[together];
-#pragma unroll
-    for (int r = 0; r < together; ++r)
-      before[r] = c.epilogue.reads_c && first + r < rows ? to[(first + r) * c.layout.row_stride] : 0.0f;
-#pragma unroll
-    for (int r = 0; r < together; ++r) {
-      const float sum = *reinterpret_cast<const float*>(staging.at(16 * at.warp + first + r, at.lane));
-      if (first + r >= rows || __float_as_uint(sum) == left_bits) continue;
-      to[(first + r) * c.layout.row_stride] =
-          c.epilogue.is_plain ? sum : c.epilogue.value(sum, before[r], first_row + first + r, j);
-    }
-  }
-}
-
-/// Stores a warpgroup's sums; notes what it leaves. `barrier`: a named barrier of the warpgroup's own.
-template <class Slices>
-__device__ inline void store_tile(const Sums& sums, const Output& c, const CUtensorMap* c_map, Staging (&staging)[2],
-                                  const ColumnLines& columns, const SumPlace& at, int barrier,
-                                  const ProductFacts& product, const Leftovers& left, int cta_tile, int warpgroup) {
-  Line rows[2];
-#pragma unroll
-  for (int r = 0; r < 2; ++r) {
-    const int row = at.thread_row(r);
-    rows[r] = line_of<Slices>(product.rows.max_bits[row], product.rows.tiny[row], product.tiny_scale);
-  }
-  const bool is_issuer = at.warp == 0 && at.lane == 0;
-  unsigned marks[4] = {};
-#pragma unroll
-  for (int piece = 0; piece < tile_n / Staging::columns; ++piece) {
-    constexpr int pieces = fragment_n / Staging::columns;
-    const int f = piece / pieces;
-    Staging& out = staging[piece % 2];
-    const int first_column = at.column + piece * Staging::columns;
-    if (first_column >= c.columns) break;
-    if (c.by_tma) {
-      if (is_issuer) isa::tma_store_wait_read<1>();
-      isa::named_barrier(barrier, warpgroup_threads);
-    } else {
-      __syncwarp();
-    }
-#pragma unroll
-    for (int g = 0; g < Staging::columns / 8; ++g) {
-      const int j = piece % pieces * 4 + g;
-      const int column = at.thread_column(f, j);
-      const uint2 lines = *reinterpret_cast<const uint2*>(columns.line + (column - at.column));
-#pragma unroll
-      for (int r = 0; r < 2; ++r) {
-        float pair[2];
-#pragma unroll
-        for (int s = 0; s < 2; ++s) {
-          const int index = 4 * j + 2 * r + s;
-          const Line line = s == 0 ? lines.x : lines.y;
-          const float sum = sums[f][index];
-          pair[s] = scaled_back(sum, rows[r], line);
-          if (c.by_tma && !c.epilogue.is_plain && at.thread_row(r) < c.rows && column + s < c.columns)
-            pair[s] = c.epilogue.value(pair[s], 0.0f, at.thread_row(r), column + s);
-          if (is_doubtful(sum, rows[r], line)) {
-            marks[2 * f + index / 32] |= 1u << index % 32;
-            pair[s] = __uint_as_float(left_bits);
-          }
-        }
-        *reinterpret_cast<float2*>(out.at(16 * at.warp + at.lane / 4 + 8 * r, 8 * g + 2 * (at.lane % 4))) =
-            make_float2(pair[0], pair[1]);
-      }
-    }
-    if (c.by_tma) {
-      isa::async_proxy_fence();
-      isa::named_barrier(barrier, warpgroup_threads);
-      if (is_issuer) {
-        isa::tma_store(c_map, first_column, at.row, at.batch, &out);
-        isa::tma_store_commit();
-      }
-    } else {
-      __syncwarp();
-      store_rows(c, out, at, first_column);
-    }
-  }
-  if (__any_sync(~0u, (marks[0] | marks[1] | marks[2] | marks[3]) != 0)) {
-    left.marks[left_index(cta_tile, warpgroup)] = make_uint4(marks[0], marks[1], marks[2], marks[3]);
-    if (at.lane == 0) {
-      atomicOr(left.warps + cta_tile, 1u << (4 * warpgroup + at.warp));
-      *left.any = 1;
-    }
-  }
-}
-
 /// sum_k a_ik * b_kj by a warp, in a fixed order.
 [[nodiscard]] __device__ inline float warp_sum(const SplitPair& operands, int batch, std::int64_t i, std::int64_t j) {
   const SplitOperand& a = operands.a;
@@ -227,35 +139,134 @@ __device__ inline void store_tile(const Sums& sums, const Output& c, const CUten
   return sum;
 }
 
-/// Stores those of a warpgroup's sums that are marked. What these slices cannot hold either is summed from A and B.
-template <class Slices>
-__device__ inline void store_marked(const Sums& sums, const Output& c, const SumPlace& at, const ProductFacts& product,
-                                    uint4 marks, const SplitPair& operands) {
-  const unsigned words[4] = {marks.x, marks.y, marks.z, marks.w};
-  float* base = product_base(c.data, c.layout, at.batch);
+/// Rows of a warp from staging to C, neighbouring columns at a time.
+template <int columns>
+__device__ inline void store_rows(const Output& c, Staging<columns>& staging, const SumPlace& at, int column,
+                                  const SplitPair& operands) {
+  constexpr int rows_at_once = 32 / columns;
+  constexpr int together = 8;  // whose loads are in flight at a time
+  const int j = column + at.lane % columns;
+  float* const base = product_base(c.data, c.layout, at.batch) + j * c.layout.column_stride;
+#pragma unroll 1
+  for (int done = 0; done < 16; done += together * rows_at_once) {
+    const int first = 16 * at.warp + done + at.lane / columns;
+    float* const to = base + (at.row + first) * c.layout.row_stride;
+    float before[together];
+#pragma unroll
+    for (int r = 0; r < together; ++r) {
+      const bool is_inside = at.row + first + r * rows_at_once < c.rows && j < c.columns;
+      before[r] = c.epilogue.reads_c && is_inside ? to[r * rows_at_once * c.layout.row_stride] : 0.0f;
+    }
+#pragma unroll
+    for (int r = 0; r < together; ++r) {
+      const int i = at.row + first + r * rows_at_once;
+      const bool is_inside = i < c.rows && j < c.columns;
+      float sum = *reinterpret_cast<const float*>(staging.at(first + r * rows_at_once, at.lane % columns));
+      for (unsigned unsummed = __ballot_sync(~0u, is_inside && __float_as_uint(sum) == unsummed_bits); unsummed != 0;
+           unsummed &= unsummed - 1) {
+        const int lane = __ffs(static_cast<int>(unsummed)) - 1;
+        const float summed = warp_sum(operands, at.batch, __shfl_sync(~0u, i, lane), __shfl_sync(~0u, j, lane));
+        if (at.lane == lane) sum = summed;
+      }
+      if (!is_inside || __float_as_uint(sum) == skipped_bits) continue;
+      to[r * rows_at_once * c.layout.row_stride] =
+          c.epilogue.is_plain ? sum : c.epilogue.value(sum, before[r], i, j);
+    }
+  }
+}
+
+/// What a warpgroup needs beside its sums to store them.
+template <int staging_columns, int staging_buffers>
+struct StoreSpace {
+  static constexpr int columns = staging_columns;
+  static constexpr int buffers = staging_buffers;
+  Staging<columns> staging[buffers];
+  ColumnLines lines;
+};
+
+/// Stores a warpgroup's sums. `marks`: which to store in Turn::leftovers; afterwards, which are left in Turn::first.
+/// `barrier`: a named barrier of the warpgroup's own.
+template <class Slices, Turn turn, class Space>
+__device__ inline void store_tile(const Sums& sums, const Output& c, const CUtensorMap* c_map, Space& space,
+                                  const SumPlace& at, int barrier, const ProductFacts& product,
+                                  const SplitPair& operands, unsigned (&marks)[4]) {
+  Line rows[2];
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    const int i = at.thread_row(r);
-    const Line row = line_of<Slices>(product.rows.max_bits[i], product.rows.tiny[i], product.tiny_scale);
+    const int row = at.thread_row(r);
+    rows[r] = line_of<Slices>(product.rows.max_bits[row], product.rows.tiny[row], product.tiny_scale);
+  }
+  const bool is_issuer = at.warp == 0 && at.lane == 0;
 #pragma unroll
-    for (int f = 0; f < fragments; ++f) {
+  for (int piece = 0; piece < tile_n / Space::columns; ++piece) {
+    constexpr int pieces = fragment_n / Space::columns;
+    const int f = piece / pieces;
+    auto& out = space.staging[piece % Space::buffers];
+    const int first_column = at.column + piece * Space::columns;
+    if (first_column >= c.columns) break;
+    if (turn == Turn::first && c.by_tma) {
+      if (is_issuer) isa::tma_store_wait_read<1>();
+      isa::named_barrier(barrier, warpgroup_threads);
+    } else {
+      __syncwarp();
+    }
 #pragma unroll
-      for (int index = 2 * r; index < fragment_n / 2; index += index % 2 == 0 ? 1 : 3) {
-        const int j = at.thread_column(f, index / 4) + index % 2;
-        const bool is_due = (words[2 * f + index / 32] >> index % 32 & 1) != 0 && i < c.rows && j < c.columns;
-        if (!__any_sync(~0u, is_due)) continue;
-        const Line column =
-            line_of<Slices>(product.columns.max_bits[j], product.columns.tiny[j], product.tiny_scale);
-        float x = scaled_back(sums[f][index], row, column);
-        for (unsigned doubtful = __ballot_sync(~0u, is_due && is_doubtful(sums[f][index], row, column)); doubtful != 0;
-             doubtful &= doubtful - 1) {
-          const int lane = __ffs(static_cast<int>(doubtful)) - 1;
-          const float sum = warp_sum(operands, at.batch, __shfl_sync(~0u, i, lane), __shfl_sync(~0u, j, lane));
-          if (at.lane == lane) x = sum;
+    for (int g = 0; g < Space::columns / 8; ++g) {
+      const int j = piece % pieces * (Space::columns / 8) + g;
+      const uint2 lines = *reinterpret_cast<const uint2*>(space.lines.line + (at.thread_column(f, j) - at.column));
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        float pair[2];
+#pragma unroll
+        for (int s = 0; s < 2; ++s) {
+          const int index = 4 * j + 2 * r + s;
+          const Line line = s == 0 ? lines.x : lines.y;
+          const float sum = sums[f][index];
+          unsigned& word = marks[2 * f + index / 32];
+          const unsigned mark = 1u << index % 32;
+          pair[s] = scaled_back(sum, rows[r], line);
+          if (is_doubtful(sum, rows[r], line)) {
+            if (turn == Turn::first) word |= mark;
+            pair[s] = __uint_as_float(turn == Turn::first ? skipped_bits : unsummed_bits);
+          }
+          if (turn == Turn::leftovers && (word & mark) == 0) pair[s] = __uint_as_float(skipped_bits);
         }
-        if (is_due) c.epilogue.store(base + i * c.layout.row_stride + j * c.layout.column_stride, x, i, j);
+        *reinterpret_cast<float2*>(out.at(16 * at.warp + at.lane / 4 + 8 * r, 8 * g + 2 * (at.lane % 4))) =
+            make_float2(pair[0], pair[1]);
       }
     }
+    if (turn == Turn::first && c.by_tma) {
+      isa::async_proxy_fence();
+      isa::named_barrier(barrier, warpgroup_threads);
+      if (is_issuer) {
+        isa::tma_store(c_map, first_column, at.row, at.batch, &out);
+        isa::tma_store_commit();
+      }
+    } else {
+      __syncwarp();
+      store_rows(c, out, at, first_column, operands);
+    }
+  }
+}
+
+/// The marks of the kernel before.
+__device__ inline void read_marks(unsigned (&marks)[4], const Leftovers& left, int cta_tile, int warpgroup, int warp) {
+  if ((left.warps[cta_tile] >> (4 * warpgroup + warp) & 1) == 0) return;
+  const uint4 words = left.marks[left_index(cta_tile, warpgroup)];
+  marks[0] = words.x;
+  marks[1] = words.y;
+  marks[2] = words.z;
+  marks[3] = words.w;
+}
+
+/// Marks for the kernel after.
+__device__ inline void write_marks(const unsigned (&marks)[4], const Leftovers& left, int cta_tile, int warpgroup,
+                                   int warp) {
+  if (!__any_sync(~0u, (marks[0] | marks[1] | marks[2] | marks[3]) != 0)) return;
+  left.marks[left_index(cta_tile, warpgroup)] = make_uint4(marks[0], marks[1], marks[2], marks[3]);
+  if (threadIdx.x % 32 == 0) {
+    atomicOr(left.warps + cta_tile, 1u << (4 * warpgroup + warp));
+    *left.any = 1;
   }
 }
 

@@ -21,9 +21,9 @@ constexpr std::int64_t alignment = 1024;
   return layout;
 }
 
-/// Whether TMA can store to C: 16-byte steps, and boxes that may overwrite what they cover.
+/// Whether TMA can address C: contiguous rows, everything else in steps of 16 bytes.
 [[nodiscard]] bool stores_by_tma(const GemmDescription& d, const GemmArguments& arguments) {
-  return arguments.beta.is_zero() && !d.c.pointer_array && d.c.column_stride == 1 && d.c.row_stride % 4 == 0 &&
+  return !d.c.pointer_array && d.c.column_stride == 1 && d.c.row_stride % 4 == 0 &&
          d.c.batch_stride % 4 == 0 && reinterpret_cast<std::uintptr_t>(arguments.c) % 16 == 0 &&
          d.c.row_stride < std::int64_t{1} << 37 && d.c.batch_stride < std::int64_t{1} << 37;
 }
@@ -71,7 +71,7 @@ GemmParameters sliced_parameters(const GemmDescription& d, const GemmArguments& 
   auto* max_bits = reinterpret_cast<unsigned*>(base + layout.max_bits);
   auto* tiny = reinterpret_cast<unsigned*>(base + layout.tiny);
   const std::int64_t b_first = layout.a_batches * layout.a_pitch;
-  // with_contiguous_rows() may have exchanged the operands; then so are their data.
+  const Epilogue<float, float> epilogue(d, arguments);
   return {.a = {},
           .b = {},
           .c = {},
@@ -98,8 +98,8 @@ GemmParameters sliced_parameters(const GemmDescription& d, const GemmArguments& 
                   .layout = d.c,
                   .rows = static_cast<int>(d.m),
                   .columns = static_cast<int>(d.n),
-                  .by_tma = stores_by_tma(d, arguments),
-                  .epilogue = Epilogue<float, float>(d, arguments)},
+                  .by_tma = epilogue.is_plain && stores_by_tma(d, arguments),
+                  .epilogue = epilogue},
           .left = {.any = reinterpret_cast<unsigned*>(base + layout.left_any),
                    .warps = reinterpret_cast<unsigned*>(base + layout.left_warps),
                    .marks = reinterpret_cast<uint4*>(base + layout.left_marks)}};
@@ -146,7 +146,7 @@ Status make_output_map(GemmParameters& p, const GemmDescription& d) {
                                .batches = d.batch_count,
                                .row_bytes = 4 * d.c.row_stride,
                                .batch_bytes = 4 * (d.batch_count == 1 ? d.m * d.c.row_stride : d.c.batch_stride),
-                               .box_columns = Staging::columns,
+                               .box_columns = 32,
                                .box_rows = 64});
 }
 

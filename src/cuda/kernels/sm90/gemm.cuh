@@ -8,13 +8,6 @@
 
 namespace exactile::cuda::sm90 {
 
-/// Which elements of C a kernel computes.
-enum class Turn {
-  first,      ///< all that the slices can hold; the others are marked
-  leftovers,  ///< those marked by the kernel before
-  all,        ///< all
-};
-
 struct GemmParameters {
   CUtensorMap a;
   CUtensorMap b;
@@ -35,13 +28,10 @@ struct GemmParameters {
 
 template <class Slices, Turn turn>
 struct Shared {
+  // Two buffers for TMA to store from, where the ring leaves room for them.
+  static constexpr bool is_first = turn == Turn::first;
   Ring<Slices> ring;
-};
-template <class Slices>
-struct Shared<Slices, Turn::first> {
-  Ring<Slices> ring;
-  Staging staging[consumers][2];
-  ColumnLines columns[consumers];
+  StoreSpace<is_first ? 32 : 16, is_first ? 2 : 1> space[consumers];
 };
 
 template <class Slices, Turn turn>
@@ -83,20 +73,13 @@ __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(cta_threads, 1
                                place.batch, static_cast<int>(threadIdx.x) % warpgroup_threads / 32,
                                static_cast<int>(threadIdx.x) % 32};
       const ProductFacts facts{facts_of(p.operands.a, place.batch), facts_of(p.operands.b, place.batch), p.tiny_scale};
-      if constexpr (turn == Turn::first)
-        load_columns<Slices>(shared.columns[warpgroup], facts, sum_place.column, 1 + warpgroup);
+      auto& space = shared.space[warpgroup];
+      load_columns<Slices>(space.lines, facts, sum_place.column, 1 + warpgroup);
       multiply_tile(sums, shared.ring, at, warpgroup, p.blocks);
-      if constexpr (turn == Turn::first) {
-        store_tile<Slices>(sums, p.out, &p.c, shared.staging[warpgroup], shared.columns[warpgroup], sum_place,
-                           1 + warpgroup, facts, p.left, cta_tile, warpgroup);
-      } else {
-        uint4 marks = make_uint4(~0u, ~0u, ~0u, ~0u);
-        if constexpr (turn == Turn::leftovers)
-          marks = (p.left.warps[cta_tile] >> (4 * warpgroup + sum_place.warp) & 1) != 0
-                      ? p.left.marks[left_index(cta_tile, warpgroup)]
-                      : make_uint4(0, 0, 0, 0);
-        store_marked<Slices>(sums, p.out, sum_place, facts, marks, p.operands);
-      }
+      unsigned marks[4] = {};
+      if constexpr (turn == Turn::leftovers) read_marks(marks, p.left, cta_tile, warpgroup, sum_place.warp);
+      store_tile<Slices, turn>(sums, p.out, &p.c, space, sum_place, 1 + warpgroup, facts, p.operands, marks);
+      if constexpr (turn == Turn::first) write_marks(marks, p.left, cta_tile, warpgroup, sum_place.warp);
     }
     if constexpr (turn == Turn::first) isa::tma_store_wait_read<0>();
   }
