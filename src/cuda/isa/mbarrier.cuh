@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Barriers in shared memory that count arrivals and bytes (PTX mbarrier, sm_90). A phase ends when both counts are met;
-/// waiters name the parity of the phase they wait for.
+/// Barriers in shared memory that count arrivals and bytes (PTX mbarrier, sm_90). A phase ends when both counts are
+/// met; waiters name the parity of the phase they wait for.
 #pragma once
 
 #include <cstdint>

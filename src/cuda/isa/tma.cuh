@@ -19,8 +19,8 @@ __device__ inline void tma_prefetch_map(const CUtensorMap* map) {
 /// cp.async.bulk.tensor.3d to this CTA's shared memory; its bytes are counted at `barrier`.
 __device__ inline void tma_load(void* shared, const CUtensorMap* map, int x, int y, int z, std::uint64_t* barrier) {
   asm volatile(
-      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(
-          shared_address(shared)),
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::
+          "r"(shared_address(shared)),
       "l"(map), "r"(x), "r"(y), "r"(z), "r"(shared_address(barrier))
       : "memory");
 }

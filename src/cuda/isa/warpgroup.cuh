@@ -8,8 +8,8 @@
 
 namespace exactile::cuda::isa {
 
-/// setmaxnreg.inc: this warpgroup takes registers from the CTA's pool until it has `count`. Sum over the warpgroups must
-/// not exceed what the launch allocated, or this waits for ever.
+/// setmaxnreg.inc: this warpgroup takes registers from the CTA's pool until it has `count`. Sum over the warpgroups
+/// must not exceed what the launch allocated, or this waits for ever.
 template <int count>
 __device__ inline void registers_take() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(count));

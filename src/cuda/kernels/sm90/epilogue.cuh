@@ -83,7 +83,9 @@ struct SumPlace {
   int lane;
 
   [[nodiscard]] __device__ int thread_row(int r) const { return row + 16 * warp + lane / 4 + 8 * r; }
-  [[nodiscard]] __device__ int thread_column(int f, int j) const { return column + fragment_n * f + 8 * j + 2 * (lane % 4); }
+  [[nodiscard]] __device__ int thread_column(int f, int j) const {
+    return column + fragment_n * f + 8 * j + 2 * (lane % 4);
+  }
 };
 
 /// 64 rows of C on their way out; 32 columns are swizzled as TMA expects it: 16 bytes at (c ^ row % 8) instead of c.
@@ -169,8 +171,7 @@ __device__ inline void store_rows(const Output& c, Staging<columns>& staging, co
         if (at.lane == lane) sum = summed;
       }
       if (!is_inside || __float_as_uint(sum) == skipped_bits) continue;
-      to[r * rows_at_once * c.layout.row_stride] =
-          c.epilogue.is_plain ? sum : c.epilogue.value(sum, before[r], i, j);
+      to[r * rows_at_once * c.layout.row_stride] = c.epilogue.is_plain ? sum : c.epilogue.value(sum, before[r], i, j);
     }
   }
 }

@@ -23,9 +23,9 @@ constexpr std::int64_t alignment = 1024;
 
 /// Whether TMA can address C: contiguous rows, everything else in steps of 16 bytes.
 [[nodiscard]] bool stores_by_tma(const GemmDescription& d, const GemmArguments& arguments) {
-  return !d.c.pointer_array && d.c.column_stride == 1 && d.c.row_stride % 4 == 0 &&
-         d.c.batch_stride % 4 == 0 && reinterpret_cast<std::uintptr_t>(arguments.c) % 16 == 0 &&
-         d.c.row_stride < std::int64_t{1} << 37 && d.c.batch_stride < std::int64_t{1} << 37;
+  return !d.c.pointer_array && d.c.column_stride == 1 && d.c.row_stride % 4 == 0 && d.c.batch_stride % 4 == 0 &&
+         reinterpret_cast<std::uintptr_t>(arguments.c) % 16 == 0 && d.c.row_stride < std::int64_t{1} << 37 &&
+         d.c.batch_stride < std::int64_t{1} << 37;
 }
 
 }  // namespace
@@ -111,8 +111,8 @@ std::string_view sliced_refuses(const plan::Problem& problem, const Device& devi
   if (d.k < 64) return "needs k >= 64 to keep the bound";
   if (d.k > 1 << 20) return "needs k <= 2^20 to keep the bound";
   if (d.m > most || d.n > most || d.batch_count > most) return "needs m, n and the batch to be at most 2^30";
-  const double tiles = (static_cast<double>(d.m) / (cluster * tile_m) + 1) *
-                       (static_cast<double>(d.n) / tile_n + 1) * static_cast<double>(d.batch_count);
+  const double tiles = (static_cast<double>(d.m) / (cluster * tile_m) + 1) * (static_cast<double>(d.n) / tile_n + 1) *
+                       static_cast<double>(d.batch_count);
   const double elements = (static_cast<double>(d.m) + static_cast<double>(d.n)) * static_cast<double>(d.k) *
                           static_cast<double>(d.batch_count);
   if (tiles > most || elements / 64 > most) return "the product has too many tiles";

@@ -101,9 +101,9 @@ __device__ inline void multiply_chunk(float (&fragment)[fragment_n / 2], const R
       const std::uint64_t b = isa::wgmma_descriptor<Slices::row_bytes>(stage.b + f * fragment_n * Slices::row_bytes);
 #pragma unroll
       for (int k = 0; k < block_k; k += 16) {
-        isa::wgmma_m64n128k16<typename Slices::Element>(fragment, a + ((Slices::slice_offset(pair.a, tile_m) + 2 * k) >> 4),
-                                                        b + ((Slices::slice_offset(pair.b, tile_n) + 2 * k) >> 4),
-                                                        accumulate);
+        isa::wgmma_m64n128k16<typename Slices::Element>(
+            fragment, a + ((Slices::slice_offset(pair.a, tile_m) + 2 * k) >> 4),
+            b + ((Slices::slice_offset(pair.b, tile_n) + 2 * k) >> 4), accumulate);
         accumulate = true;
       }
     }

@@ -29,7 +29,7 @@ struct Fp16x3 {
   static constexpr int slices = 2;
   static constexpr int products = 3;
   [[nodiscard]] __host__ __device__ static constexpr SlicePair product(int i) { return {i == 0, i == 1}; }
-  static constexpr int limit_exponent = 15;                          // scaled elements are below 2^15
+  static constexpr int limit_exponent = 15;  // scaled elements are below 2^15
 
   // In memory a row of K is blocks of 32 elements, slice after slice; 32 elements of both slices are one swizzled row.
   static constexpr int row_bytes = 128;
@@ -43,8 +43,9 @@ struct Fp16x3 {
   /// Roundings (in units of 2^-24) that all else adds to an error over a sum of k; see docs/accuracy.md.
   [[nodiscard]] static constexpr int roundings(int k) { return 53 + k / 64; }
 
-  /// Slices of y = x * 2^e; the weight 1 if x is tiny. For x that is not zero s0 is not zero either, and Inf and NaN lie in s1
-  /// beside such an s0: then Inf * b, formed as s1 * b0 + s0 * b1 + s0 * b0, is Inf, -Inf or NaN as it must be.
+  /// Slices of y = x * 2^e; the weight 1 if x is tiny. For x that is not zero s0 is not zero either, and Inf and NaN
+  /// lie in s1 beside such an s0: then Inf * b, formed as s1 * b0 + s0 * b1 + s0 * b0, is Inf, -Inf or NaN as it must
+  /// be.
   [[nodiscard]] __device__ static unsigned split(float x, float y, int /*k*/, __half (&s)[2]) {
     constexpr float least = 0x1p-24f;
     s[0] = __float2half_rn(y);
@@ -74,7 +75,9 @@ struct Bf16x6 {
   static constexpr int boxes = 3;
   static constexpr int stages = 3;
   static constexpr int chunk_stages = 1;  // 32 elements of K
-  [[nodiscard]] __host__ __device__ static constexpr int slice_offset(int slice, int rows) { return row_bytes * rows * slice; }
+  [[nodiscard]] __host__ __device__ static constexpr int slice_offset(int slice, int rows) {
+    return row_bytes * rows * slice;
+  }
 
   /// Two kinds of tiny elements. Below 2^-100 rests of 2^-126 are lost, times 2^50. Below 2^-40 six products may
   /// underflow, each by 2^-126: less than a rest divided by 2^31 / k, which is what the former weigh more.
@@ -108,7 +111,7 @@ template <class Slices>
 /// Elements of K that lie together, and bytes of all their slices.
 inline constexpr int block_k = 32;
 template <class Slices>
-inline constexpr int block_bytes = block_k * Slices::slices * 2;
+inline constexpr int block_bytes = block_k* Slices::slices * 2;
 
 /// Blocks that a row of k elements takes, rounded up to whole chunks with zeros.
 template <class Slices>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// `sm90_f32_fp16x3_wgmma`: f32 products as three products of f16 slices on the tensor cores. Elements of C for which two
-// slices cannot keep the promise of `standard` are noticed by their size and computed again by sm90_f32_bf16x6_wgmma.
-// Traffic model: both operands are read twice and written as 4 bytes an element; tiles read those through L2.
-// Limit: the tensor cores, at a third of their f16 rate; for large products, power. See docs/ladder/sm90_f32_wgmma.md.
+// `sm90_f32_fp16x3_wgmma`: f32 products as three products of f16 slices on the tensor cores. Elements of C for which
+// two slices cannot keep the promise of `standard` are noticed by their size and computed again by
+// sm90_f32_bf16x6_wgmma. Traffic model: both operands are read twice and written as 4 bytes an element; tiles read
+// those through L2. Limit: the tensor cores, at a third of their f16 rate; for large products, power. See
+// docs/ladder/sm90_f32_wgmma.md.
 #include <array>
 
 #include "cuda/kernels/sm90/sm90_f32_bf16x6_wgmma.hpp"

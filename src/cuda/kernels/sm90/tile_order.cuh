@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// In which order the tiles of C are computed: strips of eight cluster tiles, column by column, so that what is computed
-/// at one time is near to square and shares its rows and columns in the L2 cache.
+/// In which order the tiles of C are computed: strips of eight cluster tiles, column by column, so that what is
+/// computed at one time is near to square and shares its rows and columns in the L2 cache.
 #pragma once
 
 #include <cstdint>
