@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "staging/run.hpp"
+
+#include <new>
+#include <utility>
+
+#include "core/team.hpp"
+
+namespace exactile::staging {
+namespace {
+
+constexpr std::array all_sides{Side::a, Side::b, Side::c, Side::bias};
+
+std::size_t index(Side side) { return static_cast<std::size_t>(side); }
+std::size_t index(std::int64_t number) { return static_cast<std::size_t>(number); }
+
+std::int64_t slot_count(const Tiling& tiling, Side side) {
+  switch (side) {
+    case Side::a: return tiling.a_slots;
+    case Side::b: return tiling.b_slots;
+    default: return tiling.c_slots;
+  }
+}
+
+/// The pieces of a region that the device can copy by itself: one a product.
+template <class Move>
+Status for_each_product(const HostOperand& operand, const void* data, const Region& region, Copy copy,
+                        const Move& move) {
+  const Image image = operand.image(region);
+  copy.device_pitch = image.pitch;
+  copy.host_pitch = image.lines_per_product > 1 ? operand.line_stride_bytes() : image.line_bytes;
+  copy.line_bytes = image.line_bytes;
+  copy.lines = image.lines_per_product;
+  for (std::int64_t product = 0; product < image.products; ++product) {
+    if (Status s = move(copy, operand.line(data, region, product * image.lines_per_product)); !s.ok()) return s;
+    copy.device_offset += image.pitch * image.lines_per_product;
+  }
+  return {};
+}
+
+Copy one_piece(void* memory, std::int64_t offset, std::int64_t bytes) {
+  return {.device_memory = memory,
+          .device_offset = offset,
+          .device_pitch = bytes,
+          .host_pitch = bytes,
+          .line_bytes = bytes,
+          .lines = 1};
+}
+
+}  // namespace
+
+std::size_t Run::event_count(const RunSetup& setup) {
+  std::size_t count = setup.schedule.size() + index(setup.tiling.c_slots);
+  for (const Side side : all_sides) count += index(slot_count(setup.tiling, side));
+  return count + index(setup.movement.up_slots) + index(setup.movement.down_slots);
+}
+
+Run::Run(const RunSetup& setup)
+    : setup_(setup),
+      loaded_(setup.schedule.size()),
+      fetched_(setup.schedule.size()),
+      up_ticket_(index(setup.movement.up_slots), -1),
+      down_ticket_(index(setup.movement.down_slots), -1),
+      drained_ticket_(index(setup.movement.down_slots), -1) {
+  auto spare = setup.lane.events.begin();
+  const auto take = [&](std::vector<Event*>& events, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) events.push_back((spare++)->get());
+  };
+  for (const Side side : all_sides) take(ready_[index(side)], slot_count(setup.tiling, side));
+  take(fetched_event_, setup.tiling.c_slots);
+  take(computed_event_, static_cast<std::int64_t>(setup.schedule.size()));
+  take(up_event_, setup.movement.up_slots);
+  take(down_event_, setup.movement.down_slots);
+}
+
+Status Run::execute(int threads) {
+  core::run_team(threads, [this](const core::Member&) { work(); });
+  Status ended = finish();
+  return status_.ok() ? ended : status_;
+}
+
+void Run::work() {
+  for (;;) {
+    const std::size_t number = next_.fetch_add(1, std::memory_order_relaxed);
+    if (number >= setup_.list.tasks.size()) return;
+    Status status;
+    try {
+      status = perform(setup_.list.tasks[number]);
+    } catch (const std::bad_alloc&) {
+      status = Status(StatusCode::out_of_memory, "no host memory while operands were moved");
+    }
+    if (!status.ok()) fail(std::move(status));
+    const std::lock_guard lock(mutex_);
+    if (failed_) return;
+  }
+}
+
+Status Run::perform(const Task& task) {
+  switch (task.kind) {
+    case Task::Kind::upload: return upload(task);
+    case Task::Kind::compute: return compute(task);
+    case Task::Kind::download: return download(task);
+    default: return drain(task);
+  }
+}
+
+/// Nothing may touch host memory or slots any more when a run returns, failed or not.
+Status Run::finish() {
+  Status first;
+  const auto wait = [&](Queue& queue) {
+    Status s = queue.finish();
+    if (first.ok()) first = std::move(s);
+  };
+  wait(*setup_.lane.upload);
+  for (const auto& queue : setup_.lane.compute) wait(*queue);
+  wait(*setup_.lane.download);
+  return first;
+}
+
+Status Run::upload(const Task& task) {
+  // What the slot held must be done with, at least in the order of the queues.
+  const Step& now = step(task.step);
+  const bool of_c = task.side == Side::c || task.side == Side::bias;
+  const After& after = task.side == Side::a ? now.a.after : now.b.after;
+  const bool may_start = wait_until([&] {
+    if (of_c) return now.c_before < 0 || fetched_[index(now.c_before)] == setup_.list.downloads[index(now.c_before)];
+    for (const std::int64_t step : after)
+      if (computed_ <= step) return false;
+    return true;
+  });
+  if (!may_start) return {};
+  return task.ticket < 0 ? upload_directly(task) : upload_through_ring(task);
+}
+
+Status Run::upload_directly(const Task& task) {
+  const std::lock_guard lock(upload_mutex_);
+  if (Status s = open_load(task); !s.ok()) return s;
+  const Place place = place_of(task.step, task.side);
+  const Copy copy{.device_memory = place.memory, .device_offset = place.offset};
+  if (Status s = for_each_product(
+          operand(task.side), host_data(task.side), region(task.step, task.side), copy,
+          [&](const Copy& part, const void* from) { return setup_.lane.upload->upload(part, from); });
+      !s.ok())
+    return s;
+  return close_load(task);
+}
+
+Status Run::upload_through_ring(const Task& task) {
+  const std::int64_t slots = setup_.movement.up_slots;
+  const std::int64_t slot = task.ticket % slots;
+  if (!wait_until([&] { return task.ticket < slots || up_ticket_[index(slot)] == task.ticket - slots; })) return {};
+  if (task.ticket >= slots)
+    if (Status s = up_event_[index(slot)]->wait(); !s.ok()) return s;
+  const Region moved = region(task.step, task.side);
+  const Chunk chunk = chunk_of(operand(task.side).image(moved), setup_.movement.chunk_bytes, task.chunk);
+  char* piece = static_cast<char*>(setup_.rings->up.data()) + slot * setup_.movement.chunk_bytes;
+  operand(task.side).gather(host_data(task.side), moved, chunk, piece);
+
+  const std::lock_guard lock(upload_mutex_);
+  if (Status s = open_load(task); !s.ok()) return s;
+  const Place place = place_of(task.step, task.side);
+  Queue& queue = *setup_.lane.upload;
+  if (Status s = queue.upload(one_piece(place.memory, place.offset + chunk.offset, chunk.bytes), piece); !s.ok())
+    return s;
+  if (Status s = queue.record(*up_event_[index(slot)]); !s.ok()) return s;
+  tell([&] { up_ticket_[index(slot)] = task.ticket; });
+  return close_load(task);
+}
+
+/// Before the first of a panel's uploads: the queue waits for those who still use the slot. Called with the queue's lock.
+Status Run::open_load(const Task& task) {
+  if (loaded_[index(task.step)][index(task.side)] != 0) return {};
+  const Step& now = step(task.step);
+  if (task.side == Side::c || task.side == Side::bias)
+    return now.c_before < 0 ? Status() : setup_.lane.upload->wait(*fetched_event_[index(now.c_slot)]);
+  for (const std::int64_t used : task.side == Side::a ? now.a.after : now.b.after)
+    if (used >= 0)
+      if (Status s = setup_.lane.upload->wait(*computed_event_[index(used)]); !s.ok()) return s;
+  return {};
+}
+
+/// After each of a panel's uploads; the last one says so to the kernels. Called with the queue's lock.
+Status Run::close_load(const Task& task) {
+  const std::int64_t all = setup_.list.uploads[index(task.step)][index(task.side)];
+  const bool is_last = loaded_[index(task.step)][index(task.side)] + 1 == all;
+  if (is_last)
+    if (Status s = setup_.lane.upload->record(ready_event(task.step, task.side)); !s.ok()) return s;
+  tell([&] { ++loaded_[index(task.step)][index(task.side)]; });
+  return {};
+}
+
+bool Run::is_loaded(std::int64_t number, Side side) const {
+  return loaded_[index(number)][index(side)] == setup_.list.uploads[index(number)][index(side)];
+}
+
+Status Run::compute(const Task& task) {
+  const Step& now = step(task.step);
+  // Kernels are enqueued in the order of their numbers, so that "after step s" means after all before it on its queue.
+  const bool may_start = wait_until([&] {
+    if (computed_ != task.step) return false;
+    if (!is_loaded(now.a.loaded_by, Side::a) || !is_loaded(now.b.loaded_by, Side::b)) return false;
+    if (!now.starts_tile) return true;
+    return is_loaded(task.step, Side::c) && is_loaded(task.step, Side::bias) &&
+           (now.c_before < 0 || fetched_[index(now.c_before)] == setup_.list.downloads[index(now.c_before)]);
+  });
+  if (!may_start) return {};
+  if (Status s = enqueue_kernel(task.step); !s.ok()) return s;
+  tell([&] { ++computed_; });
+  return {};
+}
+
+Status Run::enqueue_kernel(std::int64_t number) {
+  const std::lock_guard lock(compute_mutex_);
+  const Step& now = step(number);
+  Queue& queue = *setup_.lane.compute[static_cast<std::size_t>(now.queue)];
+  if (Status s = queue.wait(ready_event(number, Side::a)); !s.ok()) return s;
+  if (Status s = queue.wait(ready_event(number, Side::b)); !s.ok()) return s;
+  if (now.starts_tile) {
+    for (const Side side : {Side::c, Side::bias})
+      if (setup_.list.uploads[index(number)][index(side)] != 0)
+        if (Status s = queue.wait(ready_event(number, side)); !s.ok()) return s;
+    if (now.c_before >= 0)
+      if (Status s = queue.wait(*fetched_event_[index(now.c_slot)]); !s.ok()) return s;
+  }
+  GemmArguments arguments = setup_.arguments;
+  arguments.a = argument(number, Side::a);
+  arguments.b = argument(number, Side::b);
+  arguments.c = argument(number, Side::c);
+  arguments.bias = setup_.movement.has_bias ? argument(number, Side::bias) : nullptr;
+  if (!now.starts_tile) arguments.beta = 1;
+  const Buffer& workspace = setup_.workspaces[static_cast<std::size_t>(now.queue)];
+  const Execution execution{
+      .queue = queue.handle(), .workspace = workspace.data(), .workspace_bytes = workspace.bytes()};
+  if (Status s = setup_.kernels[index(number)]->run(arguments, execution); !s.ok()) return s;
+  return queue.record(*computed_event_[index(number)]);
+}
+
+Status Run::download(const Task& task) {
+  if (!wait_until([&] { return computed_ > task.step; })) return {};
+  return task.ticket < 0 ? download_directly(task) : download_through_ring(task);
+}
+
+Status Run::download_directly(const Task& task) {
+  const std::lock_guard lock(download_mutex_);
+  Queue& queue = *setup_.lane.download;
+  if (Status s = queue.wait(*computed_event_[index(task.step)]); !s.ok()) return s;
+  const Place place = place_of(task.step, Side::c);
+  const Copy copy{.device_memory = place.memory, .device_offset = place.offset};
+  if (Status s = for_each_product(
+          operand(Side::c), host_data(Side::c), region(task.step, Side::c), copy,
+          [&](const Copy& part, const void* to) { return queue.download(part, const_cast<void*>(to)); });
+      !s.ok())
+    return s;
+  return close_download(task);
+}
+
+Status Run::download_through_ring(const Task& task) {
+  const std::int64_t slots = setup_.movement.down_slots;
+  const std::int64_t slot = task.ticket % slots;
+  if (!wait_until([&] { return task.ticket < slots || drained_ticket_[index(slot)] == task.ticket - slots; })) return {};
+  const Chunk chunk =
+      chunk_of(operand(Side::c).image(region(task.step, Side::c)), setup_.movement.chunk_bytes, task.chunk);
+  char* piece = static_cast<char*>(setup_.rings->down.data()) + slot * setup_.movement.chunk_bytes;
+
+  const std::lock_guard lock(download_mutex_);
+  Queue& queue = *setup_.lane.download;
+  if (Status s = queue.wait(*computed_event_[index(task.step)]); !s.ok()) return s;
+  const Place place = place_of(task.step, Side::c);
+  if (Status s = queue.download(one_piece(place.memory, place.offset + chunk.offset, chunk.bytes), piece); !s.ok())
+    return s;
+  if (Status s = queue.record(*down_event_[index(slot)]); !s.ok()) return s;
+  tell([&] { down_ticket_[index(slot)] = task.ticket; });
+  return close_download(task);
+}
+
+/// After each of a tile's downloads; the last one frees the slot of C. Called with the queue's lock.
+Status Run::close_download(const Task& task) {
+  const bool is_last = fetched_[index(task.step)] + 1 == setup_.list.downloads[index(task.step)];
+  if (is_last)
+    if (Status s = setup_.lane.download->record(*fetched_event_[index(step(task.step).c_slot)]); !s.ok()) return s;
+  tell([&] { ++fetched_[index(task.step)]; });
+  return {};
+}
+
+Status Run::drain(const Task& task) {
+  const std::int64_t slot = task.ticket % setup_.movement.down_slots;
+  if (!wait_until([&] { return down_ticket_[index(slot)] == task.ticket; })) return {};
+  if (Status s = down_event_[index(slot)]->wait(); !s.ok()) return s;
+  const Region moved = region(task.step, Side::c);
+  const Chunk chunk = chunk_of(operand(Side::c).image(moved), setup_.movement.chunk_bytes, task.chunk);
+  const char* piece = static_cast<const char*>(setup_.rings->down.data()) + slot * setup_.movement.chunk_bytes;
+  operand(Side::c).scatter(piece, moved, chunk, setup_.arguments.c);
+  tell([&] { drained_ticket_[index(slot)] = task.ticket; });
+  return {};
+}
+
+/// False when another thread has failed meanwhile.
+template <class Condition>
+bool Run::wait_until(const Condition& condition) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return failed_ || condition(); });
+  return !failed_;
+}
+
+template <class Change>
+void Run::tell(const Change& change) {
+  const std::lock_guard lock(mutex_);
+  change();
+  changed_.notify_all();
+}
+
+void Run::fail(Status status) {
+  tell([&] {
+    if (!failed_) status_ = std::move(status);
+    failed_ = true;
+  });
+}
+
+std::int64_t Run::slot_of(std::int64_t number, Side side) const {
+  switch (side) {
+    case Side::a: return step(number).a.slot;
+    case Side::b: return step(number).b.slot;
+    default: return step(number).c_slot;
+  }
+}
+
+Run::Place Run::place_of(std::int64_t number, Side side) const {
+  const RunSetup::Slots& slots = setup_.slots[index(side)];
+  const std::int64_t slot = slot_of(number, side);
+  return {slots.blocks[index(slot / slots.per_block)].data(), slot % slots.per_block * slots.slot_bytes};
+}
+
+void* Run::argument(std::int64_t number, Side side) const {
+  const Place place = place_of(number, side);
+  return setup_.device.at(place.memory, place.offset);
+}
+
+Event& Run::ready_event(std::int64_t number, Side side) { return *ready_[index(side)][index(slot_of(number, side))]; }
+
+const void* Run::host_data(Side side) const {
+  switch (side) {
+    case Side::a: return setup_.arguments.a;
+    case Side::b: return setup_.arguments.b;
+    case Side::c: return setup_.arguments.c;
+    default: return setup_.arguments.bias;
+  }
+}
+
+}  // namespace exactile::staging

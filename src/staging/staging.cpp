@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "staging/staging.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "core/checked.hpp"
+#include "staging/one_piece.hpp"
+#include "staging/operands.hpp"
+#include "staging/run.hpp"
+#include "staging/tile_kernels.hpp"
+
+namespace exactile::staging {
+namespace {
+
+constexpr int most_threads = 16;
+constexpr std::int64_t unasked_bytes = 256 << 20;  // up to here free memory is not asked for
+
+Tiling whole_tiling(const GemmDescription& d) {
+  return {.products = d.batch_count, .m_tile = d.m, .n_tile = d.n, .k_tile = d.k};
+}
+
+class StagedProduct final : public plan::Executable {
+ public:
+  StagedProduct(const plan::Problem& problem, Stager& stager, const DeviceKernel& kernel, const Limits& limits)
+      : product_(problem),
+        stager_(stager),
+        kernel_(kernel),
+        kernels_(kernel.prepare),
+        limits_(limits),
+        threads_(std::clamp(problem.threads, 1, most_threads)) {}
+
+  /// False where memory ran out.
+  [[nodiscard]] bool make_ready() {
+    const std::int64_t budget = stager_.device().memory_bytes() / 16 * 15;
+    auto tiling = choose_tiling(product_, budget, limits_);
+    if (tiling && !why_refused(*tiling).empty()) {
+      limits_.whole_bytes = std::numeric_limits<std::int64_t>::max();
+      limits_.group_bytes = std::numeric_limits<std::int64_t>::max();
+      tiling = choose_tiling(product_, budget, limits_);
+    }
+    // Where nothing fits, run() says so.
+    tiling_ = tiling.value_or(whole_tiling(product_.problem.description));
+    main_ = kernels_.get(tile_problem(product_, regions_of(product_.problem, tiling_, 0, 0, 0, 0), tiling_.k_tiles == 1));
+    return main_ != nullptr;
+  }
+
+  [[nodiscard]] Status run(const GemmArguments& arguments, const Execution&) const override {
+    const Result<Operands> operands = look_at(product_, arguments, stager_.device());
+    if (!operands.ok()) return operands.status();
+    if (fits_one_piece(tiling_, limits_)) return run_in_one_piece(product_, tiling_, arguments, *main_, stager_);
+
+    Tiling tiling = tiling_;
+    if (Status s = fit_free_memory(tiling); !s.ok()) return s;
+    for (;;) {
+      Status status = run_tiles(tiling, arguments, operands.value());
+      if (status.code() != StatusCode::out_of_memory || !made_smaller(tiling)) return status;
+    }
+  }
+
+  [[nodiscard]] std::string blocking() const override {
+    const std::string kernel = main_->blocking();
+    return fmt::format("{}{}host tile={}x{}x{}", kernel, kernel.empty() ? "" : " ", tiling_.m_tile, tiling_.n_tile,
+                       tiling_.k_tile);
+  }
+  [[nodiscard]] int threads() const override { return threads_; }
+  [[nodiscard]] double model_bytes() const override {
+    return main_->model_bytes() * static_cast<double>(tiling_.tiles() * tiling_.k_tiles);
+  }
+
+ private:
+  /// The kernel's reason against one of the shapes of tile that occur; empty where it takes all.
+  [[nodiscard]] std::string_view why_refused(const Tiling& t) const {
+    for (const std::int64_t group : {std::int64_t{0}, t.groups - 1})
+      for (const std::int64_t i : {std::int64_t{0}, t.m_tiles - 1})
+        for (const std::int64_t j : {std::int64_t{0}, t.n_tiles - 1})
+          for (const std::int64_t k : {std::int64_t{0}, t.k_tiles - 1}) {
+            const plan::Problem problem =
+                tile_problem(product_, regions_of(product_.problem, t, group, i, j, k), k == t.k_tiles - 1);
+            if (const auto reason = kernel_.refuses(problem); !reason.empty()) return reason;
+          }
+    return {};
+  }
+
+  [[nodiscard]] Status fit_free_memory(Tiling& tiling) const {
+    if (tiling.device_bytes() <= unasked_bytes) return {};
+    const auto budget = stager_.budget();
+    if (!budget.ok()) return budget.status();
+    if (tiling.device_bytes() <= budget.value()) return {};
+    return choose_within(budget.value(), tiling);
+  }
+
+  [[nodiscard]] Status choose_within(std::int64_t budget, Tiling& tiling) const {
+    const auto chosen = choose_tiling(product_, budget, limits_);
+    if (!chosen)
+      return {StatusCode::out_of_memory,
+              fmt::format("device memory: {} bytes are free, too few for one tile of the product", budget)};
+    if (const auto reason = why_refused(*chosen); !reason.empty())
+      return {StatusCode::unsupported,
+              fmt::format("the product does not fit into device memory, and of its tiles the kernel says: {}", reason)};
+    tiling = *chosen;
+    return {};
+  }
+
+  [[nodiscard]] bool made_smaller(Tiling& tiling) const {
+    return choose_within(tiling.device_bytes() / 2, tiling).ok();
+  }
+
+  [[nodiscard]] Status run_tiles(const Tiling& tiling, const GemmArguments& arguments, const Operands& operands) const {
+    auto lane = stager_.lane();
+    if (!lane.ok()) return lane.status();
+    RunSetup setup{.product = product_,
+                   .arguments = arguments,
+                   .tiling = tiling,
+                   .movement = movement(tiling, arguments, operands),
+                   .schedule = make_schedule(product_, tiling),
+                   .list = {},
+                   .kernels = {},
+                   .device = stager_.device(),
+                   .lane = *lane.value()};
+    Movement& movement = setup.movement;
+    Stager::RingsLease rings;
+    if (movement.up_slots + movement.down_slots != 0) {
+      auto leased = stager_.rings(movement.up_slots * movement.chunk_bytes, movement.down_slots * movement.chunk_bytes);
+      if (!leased.ok()) return leased.status();
+      rings = std::move(leased).value();
+      setup.rings = rings.get();
+    }
+    setup.list = make_tasks(product_, tiling, setup.schedule, movement);
+    if (Status s = take_memory(setup); !s.ok()) return s;
+    if (Status s = stager_.more_events(setup.lane, Run::event_count(setup)); !s.ok()) return s;
+    const bool host_copies = setup.rings != nullptr;
+    return Run(setup).execute(host_copies ? team(setup) : 1);
+  }
+
+  [[nodiscard]] Movement movement(const Tiling& tiling, const GemmArguments& arguments, const Operands& operands) const {
+    const GemmDescription& d = product_.problem.description;
+    Movement m{.reads_c = !arguments.beta.is_zero(), .has_bias = d.bias != Bias::none};
+    const TileRegions regions = regions_of(product_.problem, tiling, 0, 0, 0, 0);
+    m.directly = {operands.a.is_pinned && goes_directly(product_.a, regions.a),
+                  operands.b.is_pinned && goes_directly(product_.b, regions.b),
+                  operands.c.is_pinned && goes_directly(product_.c, regions.c), false};
+    const auto moved = [&](Side side, const HostOperand& operand, const Region& region, std::int64_t tiles) {
+      return m.directly[static_cast<std::size_t>(side)] ? 0 : operand.image(region).bytes() * tiles;
+    };
+    const std::int64_t c_bytes = moved(Side::c, product_.c, regions.c, tiling.tiles());
+    const std::int64_t up_bytes = moved(Side::a, product_.a, regions.a, tiling.groups * tiling.m_tiles) +
+                                  moved(Side::b, product_.b, regions.b, tiling.groups * tiling.n_tiles) +
+                                  (m.reads_c ? c_bytes : 0) + (m.has_bias ? tiling.bias_slot_bytes : 0);
+    // Small products are cut finer, so that every thread has something to copy.
+    m.chunk_bytes = std::clamp(core::round_up((up_bytes + c_bytes) / (4 * threads_), 4096),
+                               limits_.least_chunk_bytes, limits_.most_chunk_bytes);
+    m.up_slots = std::min(limits_.ring_slots, core::ceil_divide(up_bytes, m.chunk_bytes));
+    m.down_slots = std::min(limits_.ring_slots, core::ceil_divide(c_bytes, m.chunk_bytes));
+    return m;
+  }
+
+  [[nodiscard]] int team(const RunSetup& setup) const {
+    const auto pieces = static_cast<std::int64_t>(setup.list.tasks.size());
+    return static_cast<int>(std::min<std::int64_t>(threads_, pieces));
+  }
+
+  [[nodiscard]] Status take_memory(RunSetup& setup) const {
+    const Tiling& t = setup.tiling;
+    const std::array counts{t.a_slots, t.b_slots, t.c_slots, setup.movement.has_bias ? t.c_slots : 0};
+    const std::array bytes{t.a_slot_bytes, t.b_slot_bytes, t.c_slot_bytes, t.bias_slot_bytes};
+    for (std::size_t side = 0; side < sides; ++side)
+      if (Status s = take_slots(counts[side], bytes[side], setup.slots[side]); !s.ok()) return s;
+    std::array<std::int64_t, compute_queues> scratch{};
+    setup.kernels.reserve(setup.schedule.size());
+    for (const Step& step : setup.schedule) {
+      const TileRegions regions = regions_of(product_.problem, t, step.group, step.i, step.j, step.k);
+      const plan::Executable* kernel = kernels_.get(tile_problem(product_, regions, step.ends_tile));
+      if (kernel == nullptr) return {StatusCode::out_of_memory, "no memory to prepare the kernel for a tile"};
+      setup.kernels.push_back(kernel);
+      auto& needed = scratch[static_cast<std::size_t>(step.queue)];
+      needed = std::max(needed, kernel->workspace_bytes());
+    }
+    for (std::size_t queue = 0; queue < compute_queues; ++queue) {
+      if (scratch[queue] == 0) continue;
+      auto workspace = stager_.memory(scratch[queue]);
+      if (!workspace.ok()) return workspace.status();
+      setup.workspaces[queue] = std::move(workspace).value();
+    }
+    return {};
+  }
+
+  [[nodiscard]] Status take_slots(std::int64_t count, std::int64_t bytes, RunSetup::Slots& slots) const {
+    if (count == 0) return {};
+    slots.slot_bytes = bytes;
+    slots.per_block = std::clamp<std::int64_t>(stager_.device().largest_allocation() / bytes, 1, count);
+    for (std::int64_t taken = 0; taken < count; taken += slots.per_block) {
+      auto block = stager_.memory(std::min(slots.per_block, count - taken) * bytes);
+      if (!block.ok()) return block.status();
+      slots.blocks.push_back(std::move(block).value());
+    }
+    return {};
+  }
+
+  HostProduct product_;
+  Stager& stager_;
+  DeviceKernel kernel_;
+  mutable TileKernels kernels_;
+  Limits limits_;
+  int threads_;
+  Tiling tiling_;  ///< where the whole device is free
+  const plan::Executable* main_ = nullptr;
+};
+
+}  // namespace
+
+plan::Problem on_device(const plan::Problem& problem) {
+  const HostProduct product(problem);
+  const Tiling whole = whole_tiling(problem.description);
+  return tile_problem(product, regions_of(problem, whole, 0, 0, 0, 0), true);
+}
+
+double cost(const plan::Problem& problem, double kernel_seconds) {
+  constexpr double bytes_per_second = 4e10;  // a PCIe 5 link, through pinned memory
+  constexpr double round_trip = 3e-5;        // upload, launch and download of next to nothing
+  const HostProduct product(problem);
+  const TileRegions whole = regions_of(problem, whole_tiling(problem.description), 0, 0, 0, 0);
+  const auto seconds = [&](const HostOperand& operand, const Region& region) {
+    return static_cast<double>(operand.image(region).bytes()) / bytes_per_second;
+  };
+  const double up = seconds(product.a, whole.a) + seconds(product.b, whole.b);
+  return round_trip + std::max({kernel_seconds, up, seconds(product.c, whole.c)});
+}
+
+std::unique_ptr<plan::Executable> prepare(const plan::Problem& problem, Stager& stager, const DeviceKernel& kernel,
+                                          const Limits& limits) {
+  auto product = std::make_unique<StagedProduct>(problem, stager, kernel, limits);
+  if (!product->make_ready()) return nullptr;
+  return product;
+}
+
+}  // namespace exactile::staging
