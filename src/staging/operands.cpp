@@ -29,8 +29,8 @@ HostMemory kind(const void* base, const plan::Hull& hull, Device& device) {
 HostMemory kind(const HostOperand& operand, const void* data, const Extent& extent, ElementType type, Device& device) {
   const OperandLayout& layout = operand.layout();
   if (!layout.pointer_array)
-    return kind(data, plan::hull(layout, extent.rows, extent.columns, extent.products, type), device);
-  const plan::Hull hull = plan::hull(layout, extent.rows, extent.columns, 1, type);
+    return kind(data, plan::footprint(layout, extent.rows, extent.columns, extent.products, type).hull, device);
+  const plan::Hull hull = plan::footprint(layout, extent.rows, extent.columns, 1, type).hull;
   const auto* pointers = static_cast<const void* const*>(data);
   HostMemory worst = extent.products > most_pointers_looked_at ? HostMemory::pageable : HostMemory::pinned;
   for (std::int64_t p = 0; p < std::min(extent.products, most_pointers_looked_at); ++p) {
