@@ -83,7 +83,7 @@ Result<Buffer> Stager::memory(std::int64_t bytes) {
   const auto give_back = [this](void* data, std::int64_t size) { keep(data, size); };
   // Coarse sizes, so that what one run gave back fits the next.
   constexpr std::int64_t coarse = 2 << 20;
-  std::int64_t size = core::round_up(std::max<std::int64_t>(bytes, 1), bytes > coarse ? coarse : 64 << 10);
+  std::int64_t size = core::round_up(std::max<std::int64_t>(bytes, 1), bytes > coarse ? coarse : 4096);
   if (void* kept = take_kept(size)) return Buffer(kept, size, give_back);
   auto made = device_.allocate(size);
   if (!made.ok() && made.status().code() == StatusCode::out_of_memory) {

@@ -13,6 +13,7 @@
 
 #include "staging/fake_device.hpp"
 #include "support/check_case.hpp"
+#include "support/matrices.hpp"
 #include "verification/guarded_operand.hpp"
 #include "verification/verification.hpp"
 
@@ -197,6 +198,124 @@ TEST(Staging, AnyProductAnyOrderOfWork) {
       product.expect_right(name_of(d, seed) + " again");
     }
   }
+}
+
+constexpr GemmTypes f32_types{ElementType::f32, ElementType::f32};
+
+Status run_once(FakeDevice& device, const GemmDescription& d, const Product& product, int threads,
+                const staging::Limits& limits = small_limits) {
+  staging::Stager stager(device);
+  const auto executable = staging::prepare(problem_of(d, threads), stager, fake_kernel, limits);
+  return executable->run(product.arguments(), {});
+}
+
+TEST(Staging, LittleDeviceMemoryMeansSmallerTiles) {
+  const std::uint64_t cases = number_from_environment("EXACTILE_SWEEP_CASES", 3000) / 2;
+  int out_of_memory = 0;
+  for (std::uint64_t seed = 1; seed <= cases && !::testing::Test::HasFailure(); ++seed) {
+    Dice dice(seed);
+    GemmDescription d = any_description(dice);
+    d.k = dice.between(1, 300);
+    d.a = dice.input_layout(d.m, d.k);
+    d.b = dice.input_layout(d.k, d.n);
+    // Integers, because a sum that is cut rounds differently.
+    const Product product(d, dice.one_in(2) ? Scalar(0) : Scalar(2), Fill::small_integers, seed);
+    FakeDevice device(dice.between(40, 400) << 10, dice.one_in(2) ? Pace::lazy : Pace::dice, seed);
+    // Others took some of it meanwhile.
+    const std::int64_t taken_bytes = dice.between(0, device.memory_bytes() / 2);
+    ASSERT_TRUE(device.allocate(taken_bytes + 1).ok());
+    const Status status = run_once(device, d, product, static_cast<int>(dice.between(1, 3)));
+    if (status.code() == StatusCode::out_of_memory) {
+      ++out_of_memory;  // the epilogue's types may forbid to cut K, or the scratch memory of the kernel is too much
+      continue;
+    }
+    ASSERT_TRUE(status.ok()) << name_of(d, seed) << status.message();
+    product.expect_right(name_of(d, seed));
+  }
+  EXPECT_LT(out_of_memory, static_cast<int>(cases / 5));
+}
+
+TEST(Staging, FailuresEndTheRunAndSayWhatFailed) {
+  const GemmDescription d = contiguous(f32_types, 60, 50, 20);
+  for (int call = 0; call < 60; ++call) {
+    const Product product(d, 0, Fill::normal, 1);
+    FakeDevice device(64 << 20, Pace::dice, 1);
+    staging::Stager stager(device);
+    const auto executable = staging::prepare(problem_of(d, 1 + call % 3), stager, fake_kernel, small_limits);
+    device.fail_call = call;
+    const Status status = executable->run(product.arguments(), {});
+    EXPECT_EQ(status.code(), StatusCode::device_failure);
+    EXPECT_EQ(status.message(), "fake failure");
+    device.fail_call = -1;
+    ASSERT_TRUE(executable->run(product.arguments(), {}).ok());
+    product.expect_right("after a failure");
+  }
+}
+
+TEST(Staging, RunsFromManyThreadsShareTheDevice) {
+  const GemmDescription d = contiguous(f32_types, 60, 50, 20);
+  FakeDevice device(64 << 20, Pace::dice, 1);
+  staging::Stager stager(device);
+  const auto executable = staging::prepare(problem_of(d, 2), stager, fake_kernel, small_limits);
+  std::vector<std::thread> threads;
+  for (std::uint64_t t = 0; t < 6; ++t)
+    threads.emplace_back([&, t] {
+      for (std::uint64_t round = 0; round < 10; ++round) {
+        const Product product(d, 2, Fill::normal, 10 * t + round);
+        const Status status = executable->run(product.arguments(), {});
+        EXPECT_TRUE(status.ok()) << status.message();
+        product.expect_right("thread " + std::to_string(t));
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  const std::int64_t ring_bytes = small_limits.ring_slots * small_limits.most_chunk_bytes;
+  EXPECT_LE(device.pinned_bytes, 2 * 2 * ring_bytes);
+}
+
+TEST(Staging, EveryByteMovesOnce) {
+  for (const Scalar beta : {Scalar(0), Scalar(2)}) {
+    GemmDescription d = contiguous(f32_types, 64, 64, 32, 9);
+    d.b.batch_stride = 0;
+    const Product product(d, beta, Fill::normal, 1);
+    FakeDevice device(64 << 20, Pace::lazy, 1);
+    ASSERT_TRUE(run_once(device, d, product, 1).ok());
+    product.expect_right("broadcast batch");
+    const std::int64_t c_bytes = 9 * 64 * 64 * 4;
+    EXPECT_EQ(device.uploaded_bytes, (9 * 64 * 32 + 32 * 64) * 4 + (beta.is_zero() ? 0 : c_bytes));
+    EXPECT_EQ(device.downloaded_bytes, c_bytes);
+  }
+}
+
+TEST(Staging, SmallProductsTakeOneCopyEachWay) {
+  const GemmDescription d = contiguous(f32_types, 33, 17, 65, 3);
+  const Product product(d, 2, Fill::normal, 1);
+  FakeDevice device(64 << 20, Pace::lazy, 1);
+  ASSERT_TRUE(run_once(device, d, product, 8, {}).ok());
+  product.expect_right("one piece");
+  EXPECT_EQ(device.copies, 2);
+}
+
+TEST(Staging, DeviceMemoryIsNoHostOperand) {
+  const GemmDescription d = contiguous(f32_types, 8, 8, 8);
+  const Product product(d, 0, Fill::normal, 1);
+  FakeDevice device(64 << 20, Pace::lazy, 1);
+  device.kinds.emplace_back(product.operands().b->argument(), staging::HostMemory::not_host);
+  const Status status = run_once(device, d, product, 1);
+  EXPECT_EQ(status.code(), StatusCode::invalid_argument);
+  EXPECT_TRUE(status.message().starts_with("b is device memory")) << status.message();
+}
+
+TEST(Staging, AKernelThatRefusesTilesGetsTheWholeProduct) {
+  const staging::DeviceKernel whole_only{
+      .refuses = [](const plan::Problem& p) -> std::string_view { return p.description.m == 60 ? "" : "wants 60 rows"; },
+      .prepare = prepare_fake};
+  const GemmDescription d = contiguous(f32_types, 60, 50, 20);
+  const Product product(d, 0, Fill::normal, 1);
+  FakeDevice device(64 << 20, Pace::dice, 1);
+  staging::Stager stager(device);
+  const auto executable = staging::prepare(problem_of(d, 2), stager, whole_only, small_limits);
+  ASSERT_TRUE(executable->run(product.arguments(), {}).ok());
+  product.expect_right("whole");
 }
 
 }  // namespace

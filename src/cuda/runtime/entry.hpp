@@ -5,33 +5,53 @@
 
 #include "cuda/runtime/device.hpp"
 #include "cuda/runtime/executable.hpp"
+#include "cuda/runtime/host_operands.hpp"
+#include "staging/staging.hpp"
 
 namespace exactile::cuda {
 
 /// Why the device cannot run a kernel of those capabilities; empty if it can. The text lives as long as the program.
 [[nodiscard]] std::string_view why_unavailable(int least_capability, int most_capability, int device);
 
+/// What becomes of one kernel when the planner asks: a problem in host memory is judged, and computed, as the one that
+/// staging makes of it in device memory.
+template <const Kernel& kernel>
+struct Adapter {
+  static const Device& device_of(const plan::Problem& p) {
+    return devices()[static_cast<std::size_t>(p.device)];  // unavailable() came first
+  }
+  static std::string_view unavailable(int device) {
+    return why_unavailable(kernel.least_capability, kernel.most_capability, device);
+  }
+  static std::string_view refuses(const plan::Problem& p) {
+    return kernel.refuses(p.memory == Memory::host ? staging::on_device(p) : p, device_of(p));
+  }
+  static double cost(const plan::Problem& p) {
+    if (p.memory == Memory::device) return kernel.cost(p, device_of(p));
+    return staging::cost(p, kernel.cost(staging::on_device(p), device_of(p)));
+  }
+  static std::unique_ptr<plan::Executable> prepare_on_device(const plan::Problem& p) {
+    return on_device(kernel.prepare(p, device_of(p)), device_of(p), kernel.name);
+  }
+  static std::unique_ptr<plan::Executable> prepare(const plan::Problem& p) {
+    if (p.memory == Memory::device) return prepare_on_device(p);
+    return staging::prepare(p, stager_of(device_of(p)), {.refuses = refuses, .prepare = prepare_on_device});
+  }
+};
+
 template <const Kernel& kernel>
 [[nodiscard]] plan::KernelEntry entry() {
-  static constexpr auto device_of = [](const plan::Problem& p) -> const Device& {
-    return devices()[static_cast<std::size_t>(p.device)];  // unavailable() came first
-  };
-  return {
-      .name = kernel.name,
-      .backend = "cuda",
-      .role = kernel.role,
-      .summary = kernel.summary,
-      .types = kernel.types,
-      .unavailable =
-          [](int device) { return why_unavailable(kernel.least_capability, kernel.most_capability, device); },
-      .refuses = [](const plan::Problem& p) -> std::string_view {
-        if (p.memory == Memory::host) return "operands in host memory are not moved yet";
-        return kernel.refuses(p, device_of(p));
-      },
-      .cost = [](const plan::Problem& p) { return kernel.cost(p, device_of(p)); },
-      .prepare =
-          [](const plan::Problem& p) { return on_device(kernel.prepare(p, device_of(p)), device_of(p), kernel.name); },
-      .on_device = true};
+  using Adapted = Adapter<kernel>;
+  return {.name = kernel.name,
+          .backend = "cuda",
+          .role = kernel.role,
+          .summary = kernel.summary,
+          .types = kernel.types,
+          .unavailable = Adapted::unavailable,
+          .refuses = Adapted::refuses,
+          .cost = Adapted::cost,
+          .prepare = Adapted::prepare,
+          .on_device = true};
 }
 
 }  // namespace exactile::cuda

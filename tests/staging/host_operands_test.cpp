@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operands in host memory on real devices: the same bits as with operands in device memory. Skips where there is none.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "exactile/exactile.hpp"
+#include "support/matrices.hpp"
+
+namespace exactile::test {
+namespace {
+
+struct DeviceKernel {
+  std::string name;
+  std::string backend;
+  GemmTypes types;
+};
+
+/// Every kernel that takes operands in device memory, with every type it has.
+std::vector<DeviceKernel> device_kernels() {
+  std::vector<DeviceKernel> found;
+  for (const KernelInfo& kernel : kernels()) {
+    if (!kernel.available || !Context::make(kernel.backend).ok()) continue;
+    for (const GemmTypes& types : kernel.types) found.push_back({kernel.name, kernel.backend, types});
+  }
+  return found;
+}
+
+std::int64_t bytes(std::int64_t elements, ElementType type) { return elements * size_in_bytes(type); }
+
+/// C of the same product with all operands in device memory; empty where the kernel refuses it.
+std::vector<std::byte> on_device(const DeviceKernel& kernel, const GemmDescription& d, const GemmArguments& host) {
+  const Result<Plan> plan = Plan::make(d, {.kernel = kernel.name, .memory = Memory::device});
+  if (!plan.ok()) return {};
+  const Result<Context> context = Context::make(kernel.backend);
+  EXPECT_TRUE(context.ok()) << context.status().message();
+  const auto moved = [&](const void* data, std::int64_t size) {
+    Result<DeviceMemory> memory = context.value().allocate(size);
+    EXPECT_TRUE(memory.ok()) << memory.status().message();
+    EXPECT_TRUE(memory.value().upload(data, size).ok());
+    return std::move(memory).value();
+  };
+  const DeviceMemory a = moved(host.a, bytes(d.batch_count * d.m * d.k, d.types.input));
+  const DeviceMemory b = moved(host.b, bytes(d.batch_count * d.k * d.n, d.types.input));
+  const std::int64_t c_bytes = bytes(d.batch_count * d.m * d.n, d.types.output);
+  const DeviceMemory c = moved(host.c, c_bytes);
+  const Status status = plan.value().run({.a = a.at(), .b = b.at(), .c = c.at()}, context.value().execution());
+  EXPECT_TRUE(status.ok()) << status.message();
+  std::vector<std::byte> result(static_cast<std::size_t>(c_bytes));
+  EXPECT_TRUE(c.download(result.data(), c_bytes).ok());
+  return result;
+}
+
+void expect_same_bits(const DeviceKernel& kernel, const GemmDescription& d) {
+  Matrices matrices(d, 1);
+  const std::vector<std::byte> expected = on_device(kernel, d, matrices.arguments());
+  if (expected.empty()) return;
+  const std::string what = kernel.name + " " + to_string(d.types) + " " + std::to_string(d.m) + "x" +
+                           std::to_string(d.n) + "x" + std::to_string(d.k) + " batch " + std::to_string(d.batch_count);
+  const Status status = gemm(d, matrices.arguments(), {.kernel = kernel.name});
+  ASSERT_TRUE(status.ok()) << what << ": " << status.message();
+  EXPECT_TRUE(matrices.c() == expected) << what;
+}
+
+class HostOperands : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (device_kernels().empty()) GTEST_SKIP() << "no device with memory of its own";
+  }
+};
+
+TEST_F(HostOperands, GiveTheBitsOfDeviceOperands) {
+  for (const DeviceKernel& kernel : device_kernels()) {
+    expect_same_bits(kernel, contiguous(kernel.types, 37, 41, 53));          // one piece
+    expect_same_bits(kernel, contiguous(kernel.types, 1201, 1003, 257));     // one tile, through the ring
+    expect_same_bits(kernel, contiguous(kernel.types, 4211, 3001, 65));      // several tiles
+    expect_same_bits(kernel, contiguous(kernel.types, 64, 48, 40, 3000));    // groups of products
+  }
+}
+
+TEST_F(HostOperands, ComeFromSeveralThreadsAtOnce) {
+  const DeviceKernel kernel = device_kernels().front();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 6; ++t)
+    threads.emplace_back([&kernel, t] {
+      for (int round = 0; round < 5; ++round) {
+        expect_same_bits(kernel, contiguous(kernel.types, 100 + t, 90, 30));
+        expect_same_bits(kernel, contiguous(kernel.types, 3000 + t, 2500, 40));
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(HostOperands, AreNotDeviceMemory) {
+  const DeviceKernel kernel = device_kernels().front();
+  const GemmDescription d = contiguous(kernel.types, 8, 8, 8);
+  Matrices matrices(d, 1);
+  const Result<Context> context = Context::make(kernel.backend);
+  ASSERT_TRUE(context.ok());
+  const Result<DeviceMemory> memory = context.value().allocate(4096);
+  ASSERT_TRUE(memory.ok());
+  GemmArguments arguments = matrices.arguments();
+  arguments.b = memory.value().at();
+  const Status status = gemm(d, arguments, {.kernel = kernel.name});
+  EXPECT_EQ(status.code(), StatusCode::invalid_argument) << status.message();
+}
+
+}  // namespace
+}  // namespace exactile::test
