@@ -85,7 +85,7 @@ class StreamQueue final : public staging::Queue {
 
 class StagingDevice final : public staging::Device {
  public:
-  explicit StagingDevice(const Device& device) : device_(device) {}
+  explicit StagingDevice(const cuda::Device& device) : device_(device) {}
 
   [[nodiscard]] Result<void*> allocate(std::int64_t bytes) override {
     const DeviceGuard guard(device_.index);
@@ -158,7 +158,7 @@ class StagingDevice final : public staging::Device {
     }
   }
 
-  const Device& device_;
+  const cuda::Device& device_;
 };
 
 }  // namespace
