@@ -40,6 +40,16 @@ struct Epilogue {
   [[nodiscard]] __device__ Sum value(Sum sum, Sum before, std::int64_t i, std::int64_t j) const {
     Sum x = multiply(alpha, sum);
     if (reads_c) x = multiply_add(beta, before, x);
+    return finish(x, i, j);
+  }
+
+  /// Whether finish() changes nothing.
+  [[nodiscard]] __device__ bool ends_with_sum() const {
+    return bias_kind == Bias::none && activation == Activation::none;
+  }
+
+  /// activation(x + bias)
+  [[nodiscard]] __device__ Sum finish(Sum x, std::int64_t i, std::int64_t j) const {
     if (bias_kind != Bias::none) x = add(x, load_c(bias + (bias_kind == Bias::per_row ? i : j)));
     return activate(x);
   }

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What becomes of the sums of a chunk (see summation_order.hpp): they are added to the running totals, which lie in C
+/// where C's type is the one that sums, or they are kept apart and added up by a second kernel.
+#pragma once
+
+#include "cuda/kernels/simt/work.cuh"
+
+namespace exactile::cuda::simt {
+
+/// So many neighbours that they fill 16 bytes.
+template <class Sum, int N = 16 / sizeof(Sum)>
+struct alignas(N * sizeof(Sum)) Pack {
+  Sum at[N];
+};
+
+/// A matrix of sums in memory.
+template <class Sum>
+struct SumMatrix {
+  Sum* data;
+  std::int64_t row_stride;
+  std::int64_t column_stride;
+};
+
+/// Where the running totals (or, with splits, the sums of `chunk`) of a product lie.
+template <class In, class Out>
+__device__ inline SumMatrix<DeviceSum<In>> totals_of(const Work<In, Out>& work, std::int64_t product,
+                                                     std::int64_t chunk) {
+  const GemmDescription& d = work.d;
+  if (work.division.splits > 1)
+    return {work.sums + (product * work.division.chunks + chunk) * d.m * d.n, d.n, 1};
+  if constexpr (std::is_same_v<Out, DeviceSum<In>>) {
+    return {product_base(work.c, d.c, product), d.c.row_stride, d.c.column_stride};
+  } else {
+    return {work.sums + product * d.m * d.n, d.n, 1};
+  }
+}
+
+/// The total of an element after a chunk: `before` is the total so far, or for the first chunk what C held.
+template <class In, class Out>
+__device__ inline DeviceSum<In> fold(const Epilogue<In, Out>& epilogue, bool first, DeviceSum<In> sum,
+                                     DeviceSum<In> before) {
+  if (!first) return multiply_add(epilogue.alpha, sum, before);
+  if (!epilogue.reads_c) return multiply(epilogue.alpha, sum);
+  return multiply_add(epilogue.alpha, sum, multiply(epilogue.beta, before));
+}
+
+/// Adds up the chunks of each element and finishes it; one thread an element.
+template <class In, class Out>
+__global__ void __launch_bounds__(256) add_chunks_kernel(const __grid_constant__ Work<In, Out> work) {
+  using Sum = DeviceSum<In>;
+  const GemmDescription& d = work.d;
+  const std::int64_t elements = d.m * d.n;
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t index = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+       index < elements * d.batch_count; index += stride) {
+    const std::int64_t product = index / elements;
+    const std::int64_t element = index - product * elements;
+    const std::int64_t i = element / d.n;
+    const std::int64_t j = element - i * d.n;
+    Out* const place = product_base(work.c, d.c, product) + i * d.c.row_stride + j * d.c.column_stride;
+    const Sum* const sums = work.sums + product * work.division.chunks * elements + element;
+    Sum x = fold(work.epilogue, true, sums[0], work.epilogue.reads_c ? work.epilogue.load_c(place) : Sum{});
+#pragma unroll 8
+    for (std::int64_t chunk = 1; chunk < work.division.chunks; ++chunk)
+      x = fold(work.epilogue, false, sums[chunk * elements], x);
+    *place = narrow<Out>(work.epilogue.finish(x, i, j));
+  }
+}
+
+}  // namespace exactile::cuda::simt
