@@ -61,7 +61,14 @@ class Product final : public DeviceProduct {
                              Epilogue<In, Out>(d_, arguments)};
     const std::int64_t blocks =
         d_.batch_count * division_.splits * division_.row_tiles * static_cast<std::int64_t>(division_.column_tiles);
-    kernel_for<S>(walk_a_, walk_b_)<<<static_cast<unsigned>(blocks), S::threads, shared_bytes(), launch.stream>>>(work);
+    const TileKernel<In, Out> kernel = kernel_for<S>(walk_a_, walk_b_);
+    const int shared = shared_bytes();
+    if (constexpr int always_allowed = 48 << 10; shared > always_allowed)
+      if (const Status status = check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
+                                      "cudaFuncSetAttribute", name_);
+          !status.ok())
+        return status;
+    kernel<<<static_cast<unsigned>(blocks), S::threads, shared, launch.stream>>>(work);
     if (const Status status = check_launch(name_); !status.ok() || division_.splits == 1) return status;
     constexpr std::int64_t most_blocks = 1 << 20;
     const std::int64_t elements = d_.m * d_.n * d_.batch_count;
@@ -91,7 +98,7 @@ class Product final : public DeviceProduct {
   }
 
  private:
-  [[nodiscard]] std::size_t shared_bytes() const {
+  [[nodiscard]] int shared_bytes() const {
     using enum Walk;
     const bool a = walk_a_ == along_terms, b = walk_b_ == along_terms;
     if (a) return b ? Mainloop<S, along_terms, along_terms>::shared_bytes : Mainloop<S, along_terms, along_rows>::shared_bytes;
@@ -106,7 +113,12 @@ class Product final : public DeviceProduct {
   Walk walk_b_;
 };
 
-/// The entry of a kernel that is `S` for the one pair of types `types`.
+/// Estimated seconds.
+[[nodiscard]] inline double estimate(const plan::Problem& problem, const Device& device, const TileCost& cost) {
+  return divide(oriented(problem.description), device, cost).seconds;
+}
+
+/// The entry of a kernel that is `S` for its one pair of types.
 template <class S, const TileCost& cost, const std::string_view& name>
 constexpr Kernel kernel_of(std::span<const GemmTypes> types, std::string_view summary) {
   return {.name = name,
@@ -114,8 +126,7 @@ constexpr Kernel kernel_of(std::span<const GemmTypes> types, std::string_view su
           .summary = summary,
           .types = types,
           .refuses = [](const plan::Problem& p, const Device&) { return refuses(p, S::bm, S::bn); },
-          .cost = [](const plan::Problem& p,
-                     const Device& device) { return divide(oriented(p.description), device, cost).seconds; },
+          .cost = [](const plan::Problem& p, const Device& device) { return estimate(p, device, cost); },
           .prepare = [](const plan::Problem& p, const Device& device) -> std::unique_ptr<DeviceProduct> {
             return std::make_unique<Product<S>>(name, p, device, cost);
           }};

@@ -24,7 +24,7 @@ struct Shape {
   static constexpr int stages = Stages, blocks_per_sm = BlocksPerSm;
   static constexpr int warps_m = bm / (tm * lm), warps_n = bn / (tn * ln);
   static constexpr int threads = 32 * warps_m * warps_n;
-  static_assert(bm % (tm * lm) == 0 && bn % (tn * ln) == 0 && chunk_terms % bk == 0);
+  static_assert(bm % (tm * lm) == 0 && bn % (tn * ln) == 0 && chunk_terms % bk == 0 && bk % 2 == 0);
 };
 
 /// The elements of a panel that a thread multiplies: Count of Extent, in groups of neighbours that lie Lanes groups apart.
@@ -55,17 +55,19 @@ struct Mainloop {
   using LoaderB = PanelLoader<typename S::In, S::bn, S::bk, S::threads, walk_b>;
   using StripA = Strip<Sum, S::tm, S::lm>;
   using StripB = Strip<Sum, S::tn, S::ln>;
+  static constexpr bool is_async = copies_async<typename S::In>;
   static constexpr int slot_elements = LoaderA::elements + LoaderB::elements;
-  static constexpr std::size_t shared_bytes = sizeof(Sum) * S::stages * slot_elements;
+  static constexpr int shared_bytes = static_cast<int>(sizeof(Sum)) * S::stages * slot_elements;
 
   LoaderA a;
   LoaderB b;
   Sum* ring;
   std::int64_t panels_to_fetch;
-  int write_slot = 0;
-  int read_slot = 0;
-  int row;     ///< the thread's first row in the tile
-  int column;  ///< and column
+  int slot = 0;  ///< of the panel whose terms are multiplied
+  int row;       ///< the thread's first row in the tile
+  int column;    ///< and column
+  Sum left[2][S::tm];   ///< operands of this term and the next one
+  Sum right[2][S::tn];
 
   __device__ Mainloop(const Panels<typename S::In>& from_a, const Panels<typename S::In>& from_b, Sum* shared)
       : a(from_a, threadIdx.x), b(from_b, threadIdx.x), ring(shared),
@@ -74,60 +76,76 @@ struct Mainloop {
     row = StripA::first(warp / S::warps_n, lane / S::ln);
     column = StripB::first(warp % S::warps_n, lane % S::ln);
 #pragma unroll
-    for (int stage = 0; stage < S::stages - 1; ++stage) {
-      fetch();
-      deposit();
+    for (int stage = 0; stage < S::stages; ++stage) {
+      fetch(stage);
+      deposit(stage);
     }
+    await_panel<S::stages - 1>();
+    load(0, 0, 0);
   }
 
-  __device__ Sum* slot(int index) const { return ring + index * slot_elements; }
+  __device__ Sum* panels(int at) const { return ring + at * slot_elements; }
 
-  __device__ void fetch() {
-    if (panels_to_fetch > 0) {
-      a.fetch(slot(write_slot));
-      b.fetch(slot(write_slot) + LoaderA::elements);
-    }
-    if constexpr (copies_async<typename S::In>) isa::copy_async_commit();
+  /// Waits until at most Pending of the panels under way are not there.
+  template <int Pending>
+  __device__ void await_panel() const {
+    if constexpr (is_async) isa::copy_async_wait<Pending>();
+    __syncthreads();
   }
 
-  __device__ void deposit() {
+  __device__ void load(int buffer, int at, int term) {
+    StripA::load(left[buffer], panels(at) + term * LoaderA::pitch + row);
+    StripB::load(right[buffer], panels(at) + LoaderA::elements + term * LoaderB::pitch + column);
+  }
+
+  __device__ void fetch(int to) {
     if (panels_to_fetch > 0) {
-      a.deposit(slot(write_slot));
-      b.deposit(slot(write_slot) + LoaderA::elements);
+      a.fetch(panels(to));
+      b.fetch(panels(to) + LoaderA::elements);
+    }
+    if constexpr (is_async) isa::copy_async_commit();
+  }
+
+  __device__ void deposit(int to) {
+    if (panels_to_fetch > 0) {
+      a.deposit(panels(to));
+      b.deposit(panels(to) + LoaderA::elements);
     }
     --panels_to_fetch;
-    write_slot = write_slot == S::stages - 1 ? 0 : write_slot + 1;
   }
 
-  /// Adds the next `panels` panels to the sums.
-  __device__ void accumulate(Sum (&sums)[S::tm][S::tn], int panels) {
-    for (; panels > 0; --panels) {
-      if constexpr (copies_async<typename S::In>) isa::copy_async_wait<S::stages - 2>();
-      __syncthreads();
-      fetch();
-      const Sum* const from_a = slot(read_slot) + row;
-      const Sum* const from_b = slot(read_slot) + LoaderA::elements + column;
-      Sum left[2][S::tm];
-      Sum right[2][S::tn];
-      StripA::load(left[0], from_a);
-      StripB::load(right[0], from_b);
+  /// Adds the next `count` panels to the sums. Operands are loaded a term ahead, also from one panel to the next: all
+  /// have then read the last term of the panel, so that its place can take the panel that is `stages` further on.
+  __device__ void accumulate(Sum (&sums)[S::tm][S::tn], int count) {
+    for (; count > 0; --count) {
+      const int next = slot == S::stages - 1 ? 0 : slot + 1;
+      if constexpr (!is_async) fetch(slot);
 #pragma unroll
       for (int p = 0; p < S::bk; ++p) {
         if (p + 1 < S::bk) {
-          StripA::load(left[(p + 1) % 2], from_a + (p + 1) * LoaderA::pitch);
-          StripB::load(right[(p + 1) % 2], from_b + (p + 1) * LoaderB::pitch);
+          load((p + 1) % 2, slot, p + 1);
+        } else {
+          await_panel<S::stages - 2>();
+          load((p + 1) % 2, next, 0);
+          if constexpr (is_async) fetch(slot);
+          deposit(slot);
         }
-#pragma unroll
-        for (int i = 0; i < S::tm; ++i)
-#pragma unroll
-          for (int j = 0; j < S::tn; ++j) {
-            const int column = i % 2 == 0 ? j : S::tn - 1 - j;
-            sums[i][column] = multiply_add(left[p % 2][i], right[p % 2][column], sums[i][column]);
-          }
+        multiply_term(sums, left[p % 2], right[p % 2]);
       }
-      deposit();
-      read_slot = read_slot == S::stages - 1 ? 0 : read_slot + 1;
+      slot = next;
     }
+  }
+
+  /// In a serpentine, so that each multiply-add has a factor in common with the one before: the register file cannot
+  /// deliver three new operands a cycle.
+  __device__ static void multiply_term(Sum (&sums)[S::tm][S::tn], const Sum (&x)[S::tm], const Sum (&y)[S::tn]) {
+#pragma unroll
+    for (int i = 0; i < S::tm; ++i)
+#pragma unroll
+      for (int step = 0; step < S::tn; ++step) {
+        const int j = i % 2 == 0 ? step : S::tn - 1 - step;
+        sums[i][j] = multiply_add(x[i], y[j], sums[i][j]);
+      }
   }
 };
 
