@@ -4,6 +4,7 @@
 #include <array>
 
 #include "cuda/kernels/ladder/ladder_kernels.hpp"
+#include "cuda/kernels/simt/simt_kernels.hpp"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
 #include "cuda/runtime/entry.hpp"
 
@@ -22,6 +23,15 @@ std::span<const plan::KernelEntry> kernel_list() {
       entry<cuda_tiled_8>(),
       entry<cuda_tiled_32>(),
       entry<cuda_register_blocked>(),
+      entry<simt_f32_128x128>(),
+      entry<simt_f32_64x64>(),
+      entry<simt_f32_32x32>(),
+      entry<simt_i32_128x128>(),
+      entry<simt_i32_32x32>(),
+      entry<simt_i64_64x64>(),
+      entry<simt_cf32_64x64>(),
+      entry<simt_cf64_64x32>(),
+      entry<simt_narrow_64x64>(),
   };
   return list;
 }

@@ -55,9 +55,8 @@ Estimate divide(const GemmDescription& d, const Device& device, const TileCost& 
     const double terms = std::min(real(d.k), real(division.chunks_per_split * chunk_terms));
     const bool apart = division.splits > 1;
     const double seconds =
-        (apart ? 2 : 1) * launch_seconds +
-        std::max(compute_seconds(tiles * division.splits, terms, device, cost),
-                 memory_seconds(d, device, apart ? division.chunks : 0));
+        (apart ? 2 : 1) * launch_seconds + std::max(compute_seconds(tiles * division.splits, terms, device, cost),
+                                                    memory_seconds(d, device, apart ? division.chunks : 0));
     if (seconds < best.seconds) best = {division, seconds};
     if (tiles * real(splits) > 8 * slots) break;
   }

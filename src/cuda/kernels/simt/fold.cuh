@@ -27,8 +27,7 @@ template <class In, class Out>
 __device__ inline SumMatrix<DeviceSum<In>> totals_of(const Work<In, Out>& work, std::int64_t product,
                                                      std::int64_t chunk) {
   const GemmDescription& d = work.d;
-  if (work.division.splits > 1)
-    return {work.sums + (product * work.division.chunks + chunk) * d.m * d.n, d.n, 1};
+  if (work.division.splits > 1) return {work.sums + (product * work.division.chunks + chunk) * d.m * d.n, d.n, 1};
   if constexpr (std::is_same_v<Out, DeviceSum<In>>) {
     return {product_base(work.c, d.c, product), d.c.row_stride, d.c.column_stride};
   } else {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Moves panels of an operand from global to shared memory: Terms x Rows elements, a row of shared memory for each term,
-/// converted to the type that sums. "Rows" are rows of A or columns of B. Any strides; what lies outside is zero.
+/// Moves panels of an operand from global to shared memory: Terms x Rows elements, a row of shared memory for each
+/// term, converted to the type that sums. "Rows" are rows of A or columns of B. Any strides; what lies outside is zero.
 #pragma once
 
 #include "cuda/isa/copy_async.cuh"
@@ -68,14 +68,14 @@ class PanelLoader {
       if (vectors_) {
         copy_vectors(slot, terms);
       } else {
-        for_each_element([&](int, int i, int j, const In* from, int place, bool valid) {
-          isa::copy_async<sizeof(In)>(slot + place, from, valid ? sizeof(In) : 0);
-        }, terms);
+        for_each_element([&](int, int i, int j, const In* from, int place,
+                             bool valid) { isa::copy_async<sizeof(In)>(slot + place, from, valid ? sizeof(In) : 0); },
+                         terms);
       }
     } else {
-      for_each_element([&](int index, int, int, const In* from, int, bool valid) {
-        held_[index] = valid ? widen(*from) : Sum{};
-      }, terms);
+      for_each_element(
+          [&](int index, int, int, const In* from, int, bool valid) { held_[index] = valid ? widen(*from) : Sum{}; },
+          terms);
     }
 #pragma unroll
     for (int i = 0; i < row_passes; ++i) from_[i] += Terms * term_stride_;
@@ -88,8 +88,7 @@ class PanelLoader {
   }
 
  private:
-  static constexpr int lanes =
-      walk == Walk::along_terms ? (Terms < 8 ? Terms : 8) : (Rows < Threads ? Rows : Threads);
+  static constexpr int lanes = walk == Walk::along_terms ? (Terms < 8 ? Terms : 8) : (Rows < Threads ? Rows : Threads);
   static constexpr int others = Threads / lanes;  ///< threads across the walk
   static constexpr int row_step = walk == Walk::along_terms ? others : lanes;
   static constexpr int term_step = walk == Walk::along_terms ? lanes : others;

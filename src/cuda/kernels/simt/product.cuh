@@ -19,8 +19,8 @@ using TileKernel = void (*)(Work<In, Out>);
 template <class S>
 constexpr TileKernel<typename S::In, typename S::Out> kernel_for(Walk a, Walk b) {
   using enum Walk;
-  if (a == along_terms) return b == along_terms ? tile_kernel<S, along_terms, along_terms>
-                                                : tile_kernel<S, along_terms, along_rows>;
+  if (a == along_terms)
+    return b == along_terms ? tile_kernel<S, along_terms, along_terms> : tile_kernel<S, along_terms, along_rows>;
   return b == along_terms ? tile_kernel<S, along_rows, along_terms> : tile_kernel<S, along_rows, along_rows>;
 }
 
@@ -101,7 +101,9 @@ class Product final : public DeviceProduct {
   [[nodiscard]] int shared_bytes() const {
     using enum Walk;
     const bool a = walk_a_ == along_terms, b = walk_b_ == along_terms;
-    if (a) return b ? Mainloop<S, along_terms, along_terms>::shared_bytes : Mainloop<S, along_terms, along_rows>::shared_bytes;
+    if (a)
+      return b ? Mainloop<S, along_terms, along_terms>::shared_bytes
+               : Mainloop<S, along_terms, along_rows>::shared_bytes;
     return b ? Mainloop<S, along_rows, along_terms>::shared_bytes : Mainloop<S, along_rows, along_rows>::shared_bytes;
   }
 

@@ -25,8 +25,8 @@ constexpr simt::TileCost cost_i64_64x64 = simt::tile_cost<I64Tile64x64>(300, 280
 
 }  // namespace
 
-const Kernel simt_i32_128x128 =
-    simt::kernel_of<I32Tile128x128, cost_i32_128x128, name_i32_128x128>(types_i32, "tiles of 128 x 128, 8 x 8 a thread");
+const Kernel simt_i32_128x128 = simt::kernel_of<I32Tile128x128, cost_i32_128x128, name_i32_128x128>(
+    types_i32, "tiles of 128 x 128, 8 x 8 a thread");
 const Kernel simt_i32_32x32 =
     simt::kernel_of<I32Tile32x32, cost_i32_32x32, name_i32_32x32>(types_i32, "tiles of 32 x 32, 4 x 4 a thread");
 const Kernel simt_i64_64x64 =

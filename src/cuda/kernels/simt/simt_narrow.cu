@@ -10,9 +10,9 @@ namespace exactile::cuda {
 namespace {
 
 using enum ElementType;
-constexpr std::array types{GemmTypes{f16, f16},     GemmTypes{f16, f32},    GemmTypes{bf16, bf16},
-                           GemmTypes{bf16, f32},    GemmTypes{f8e4m3, f32}, GemmTypes{f8e4m3, bf16},
-                           GemmTypes{f8e5m2, f32},  GemmTypes{f8e5m2, bf16}, GemmTypes{i8, i32}};
+constexpr std::array types{GemmTypes{f16, f16},    GemmTypes{f16, f32},     GemmTypes{bf16, bf16},
+                           GemmTypes{bf16, f32},   GemmTypes{f8e4m3, f32},  GemmTypes{f8e4m3, bf16},
+                           GemmTypes{f8e5m2, f32}, GemmTypes{f8e5m2, bf16}, GemmTypes{i8, i32}};
 
 template <class In, class Out>
 using Tile = simt::Shape<In, Out, 64, 64, 16, 4, 8, 4, 2, 4>;
@@ -28,14 +28,15 @@ const Kernel simt_narrow_64x64 = {
     .types = types,
     .refuses = [](const plan::Problem& p, const Device&) { return simt::refuses(p, cost.bm, cost.bn); },
     .cost = [](const plan::Problem& p, const Device& device) { return simt::estimate(p, device, cost); },
-    .prepare = [](const plan::Problem& p, const Device& device) {
-      return with_types(p.description.types, [&]<class In, class Out>() -> std::unique_ptr<DeviceProduct> {
-        if constexpr (sizeof(In) <= 2) {
-          return std::make_unique<simt::Product<Tile<In, Out>>>(name, p, device, cost);
-        } else {
-          return nullptr;  // not among `types`
-        }
-      });
-    }};
+    .prepare =
+        [](const plan::Problem& p, const Device& device) {
+          return with_types(p.description.types, [&]<class In, class Out>() -> std::unique_ptr<DeviceProduct> {
+            if constexpr (sizeof(In) <= 2) {
+              return std::make_unique<simt::Product<Tile<In, Out>>>(name, p, device, cost);
+            } else {
+              return nullptr;  // not among `types`
+            }
+          });
+        }};
 
 }  // namespace exactile::cuda

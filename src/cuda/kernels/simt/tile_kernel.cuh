@@ -13,8 +13,8 @@
 
 namespace exactile::cuda::simt {
 
-/// BM x BN x BK: tile of C and terms of a panel. A thread computes TM x TN elements, a warp has LM x (32 / LM) lanes and
-/// the block (BM / TM / LM) x (BN / TN / LN) warps.
+/// BM x BN x BK: tile of C and terms of a panel. A thread computes TM x TN elements, a warp has LM x (32 / LM) lanes
+/// and the block (BM / TM / LM) x (BN / TN / LN) warps.
 template <class InT, class OutT, int Bm, int Bn, int Bk, int Tm, int Tn, int Lm, int Stages, int BlocksPerSm>
 struct Shape {
   using In = InT;
@@ -27,7 +27,8 @@ struct Shape {
   static_assert(bm % (tm * lm) == 0 && bn % (tn * ln) == 0 && chunk_terms % bk == 0 && bk % 2 == 0);
 };
 
-/// The elements of a panel that a thread multiplies: Count of Extent, in groups of neighbours that lie Lanes groups apart.
+/// The elements of a panel that a thread multiplies: Count of Extent, in groups of neighbours that lie Lanes groups
+/// apart.
 template <class Sum, int Count, int Lanes>
 struct Strip {
   static constexpr int width = Count < 16 / static_cast<int>(sizeof(Sum)) ? Count : 16 / static_cast<int>(sizeof(Sum));
@@ -63,14 +64,16 @@ struct Mainloop {
   LoaderB b;
   Sum* ring;
   std::int64_t panels_to_fetch;
-  int slot = 0;  ///< of the panel whose terms are multiplied
-  int row;       ///< the thread's first row in the tile
-  int column;    ///< and column
-  Sum left[2][S::tm];   ///< operands of this term and the next one
+  int slot = 0;        ///< of the panel whose terms are multiplied
+  int row;             ///< the thread's first row in the tile
+  int column;          ///< and column
+  Sum left[2][S::tm];  ///< operands of this term and the next one
   Sum right[2][S::tn];
 
   __device__ Mainloop(const Panels<typename S::In>& from_a, const Panels<typename S::In>& from_b, Sum* shared)
-      : a(from_a, threadIdx.x), b(from_b, threadIdx.x), ring(shared),
+      : a(from_a, threadIdx.x),
+        b(from_b, threadIdx.x),
+        ring(shared),
         panels_to_fetch((from_a.terms + S::bk - 1) / S::bk) {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     row = StripA::first(warp / S::warps_n, lane / S::ln);
@@ -155,8 +158,8 @@ struct Corner {
   using Sum = typename S::Sum;
   using StripA = Strip<Sum, S::tm, S::lm>;
   using StripB = Strip<Sum, S::tn, S::ln>;
-  std::int64_t row, column;      ///< of the thread's first element, in C
-  std::int64_t rows, columns;    ///< of C
+  std::int64_t row, column;    ///< of the thread's first element, in C
+  std::int64_t rows, columns;  ///< of C
 
   /// Calls visit(i, j, first element's address, how many of the group lie in C, whether they can be accessed at once)
   /// for each group of neighbours of a row.
