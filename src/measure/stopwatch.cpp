@@ -9,8 +9,6 @@
 namespace exactile::measure {
 namespace {
 
-/// Reading the clock costs some tens of nanoseconds: a group this long makes that less than a thousandth.
-constexpr double shortest_group_seconds = 50e-6;
 constexpr std::int64_t largest_group = 1 << 20;
 
 double now() {
@@ -27,22 +25,25 @@ double quantile(const std::vector<double>& sorted, double f) {
   return sorted[below] + weight * (sorted[above] - sorted[below]);
 }
 
+using Group = std::function<std::optional<double>(std::int64_t, std::int64_t)>;
+
 /// Counts the calls so that the caller sees 0, 1, 2, ... whatever the grouping.
 class Caller {
  public:
-  explicit Caller(const std::function<bool(std::int64_t)>& run) : run_(run) {}
+  explicit Caller(const Group& group) : group_(group) {}
 
   [[nodiscard]] bool stopped() const { return stopped_; }
 
   /// Seconds that `count` calls took together; meaningless once stopped().
   double time_group(std::int64_t count) {
-    const double start = now();
-    for (std::int64_t i = 0; i < count && !stopped_; ++i) stopped_ = !run_(next_++);
-    return now() - start;
+    const std::optional<double> seconds = group_(next_, count);
+    next_ += count;
+    stopped_ = !seconds;
+    return seconds.value_or(0);
   }
 
  private:
-  const std::function<bool(std::int64_t)>& run_;
+  const Group& group_;
   std::int64_t next_ = 0;
   bool stopped_ = false;
 };
@@ -58,16 +59,27 @@ std::int64_t warm_up(Caller& caller, double first_call_seconds, const TimingLimi
     spent += elapsed;
     if (spent + 2 * elapsed < limits.warm_up_seconds) group = std::min(group * 2, largest_group);
   }
-  if (call_seconds >= shortest_group_seconds) return 1;
-  const double calls = std::ceil(shortest_group_seconds / std::max(call_seconds, 1e-10));
+  if (call_seconds >= limits.shortest_group_seconds) return 1;
+  const double calls = std::ceil(limits.shortest_group_seconds / std::max(call_seconds, 1e-10));
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(calls), 1, largest_group);
 }
 
 }  // namespace
 
 Timing time_calls(const std::function<bool(std::int64_t)>& run, const TimingLimits& limits) {
+  return time_groups(
+      [&](std::int64_t first, std::int64_t count) -> std::optional<double> {
+        const double start = now();
+        for (std::int64_t i = first; i < first + count; ++i)
+          if (!run(i)) return std::nullopt;
+        return now() - start;
+      },
+      limits);
+}
+
+Timing time_groups(const Group& group_of_calls, const TimingLimits& limits) {
   Timing timing;
-  Caller caller(run);
+  Caller caller(group_of_calls);
   timing.first_call_seconds = caller.time_group(1);
   if (caller.stopped()) return timing;
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 namespace exactile::measure {
 
@@ -21,10 +22,18 @@ struct TimingLimits {
   double total_seconds = 1.0;  ///< stop after this much, once `least_runs` are done
   int least_runs = 5;
   int most_runs = 1000;
+  /// Calls are timed in groups at least this long: reading the clock costs some tens of nanoseconds, starting and
+  /// stopping a device's some microseconds.
+  double shortest_group_seconds = 50e-6;
 };
 
 /// Times `run(i)`, i = 0, 1, 2, ...; the caller uses i to rotate operands out of the caches. Calls shorter than the
 /// clock can resolve are timed in groups. `run` answers false to stop (an error, or an interruption).
 [[nodiscard]] Timing time_calls(const std::function<bool(std::int64_t)>& run, const TimingLimits& limits = {});
+
+/// The same by another clock, a device's: `group(first, count)` does the calls first, first + 1, ... and answers the
+/// seconds they took together, or nothing to stop.
+[[nodiscard]] Timing time_groups(const std::function<std::optional<double>(std::int64_t, std::int64_t)>& group,
+                                 const TimingLimits& limits = {});
 
 }  // namespace exactile::measure

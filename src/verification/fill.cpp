@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <thread>
+#include <vector>
 
 #include "verification/elements.hpp"
 #include "verification/verification.hpp"
@@ -113,13 +115,13 @@ std::uint64_t integer_value(Fill kind, std::uint64_t h) {
   return (h >> 33) % 201 - 100;
 }
 
-void fill_matrix(const Source& source, std::int64_t rows, std::int64_t columns, const OperandLayout& layout,
-                 void* base) {
+void fill_rows(const Source& source, std::int64_t begin, std::int64_t end, std::int64_t columns,
+               const OperandLayout& layout, void* base) {
   Source imaginary = source;
   imaginary.key = mix(source.key);
   const bool floating = is_floating(source.type);
   const bool complex = is_complex(source.type);
-  for (std::int64_t i = 0; i < rows; ++i) {
+  for (std::int64_t i = begin; i < end; ++i) {
     for (std::int64_t j = 0; j < columns; ++j) {
       const std::int64_t at = i * layout.row_stride + j * layout.column_stride;
       const std::uint64_t h = source.hash(i, j);
@@ -131,6 +133,22 @@ void fill_matrix(const Source& source, std::int64_t rows, std::int64_t columns, 
       }
     }
   }
+}
+
+/// Large matrices whose rows lie one behind the other are filled by several threads: elements do not depend on each
+/// other.
+void fill_matrix(const Source& source, std::int64_t rows, std::int64_t columns, const OperandLayout& layout,
+                 void* base) {
+  constexpr std::int64_t elements_worth_a_thread = 1 << 20;
+  const bool apart = layout.column_stride > 0 && layout.row_stride > (columns - 1) * layout.column_stride;
+  const std::int64_t threads = apart ? std::clamp<std::int64_t>(rows * columns / elements_worth_a_thread, 1,
+                                                                std::max(1U, std::thread::hardware_concurrency()))
+                                     : 1;
+  std::vector<std::jthread> helpers;
+  for (std::int64_t t = 1; t < threads; ++t)
+    helpers.emplace_back(
+        [&, t] { fill_rows(source, t * rows / threads, (t + 1) * rows / threads, columns, layout, base); });
+  fill_rows(source, 0, rows / threads, columns, layout, base);
 }
 
 }  // namespace
