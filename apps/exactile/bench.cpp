@@ -18,7 +18,8 @@ namespace {
 
 constexpr const char* footer =
     R"(Median, smallest time and spread (interquartile range over the median) of at least --runs calls after a warm-up; the
-first call apart. Where A, B or C is vector-like (m, n or k of 16 or less) the calls take turns on copies of the
+first call apart. Kernels of a device with memory of its own are timed there, by its clock, and `copied` is the time of
+moving the operands, one run, and moving C back; --memory host times calls with operands in host memory. Where A, B or C is vector-like (m, n or k of 16 or less) the calls take turns on copies of the
 operands that together are twice the last cache, so that memory is timed and not the cache; --rotate says
 otherwise. Several --type and --kernel may be given; `--kernel all` takes every one that is available.
 
@@ -38,13 +39,14 @@ struct Options {
 };
 
 /// Bytes that push an operand out of every cache, in a fair share of the memory.
-std::int64_t beyond_the_caches() {
+std::int64_t beyond_the_caches(Memory memory) {
+  if (memory == Memory::device) return std::int64_t{256} << 20;  // no GPU's cache has as much
   const std::int64_t last_cache = std::max<std::int64_t>(sysconf(_SC_LEVEL3_CACHE_SIZE), 0);
   const std::int64_t wanted = std::clamp<std::int64_t>(2 * last_cache, std::int64_t{64} << 20, std::int64_t{1} << 30);
   return std::min(wanted, available_memory() / 4);
 }
 
-std::int64_t copies_for(const Options& options, const GemmDescription& d) {
+std::int64_t copies_for(const Options& options, const GemmDescription& d, Memory memory) {
   constexpr std::int64_t vector_like = 16;
   constexpr std::int64_t most_copies = 4096;
   if (options.rotate != "auto" && options.rotate != "on" && options.rotate != "off")
@@ -52,7 +54,7 @@ std::int64_t copies_for(const Options& options, const GemmDescription& d) {
   const bool rotate = options.rotate == "on" || (options.rotate == "auto" && std::min({d.m, d.n, d.k}) <= vector_like);
   if (!rotate) return 1;
   const std::int64_t bytes = operand_bytes(d);
-  return std::clamp<std::int64_t>(beyond_the_caches() / bytes + 1, 2, most_copies);
+  return std::clamp<std::int64_t>(beyond_the_caches(memory) / bytes + 1, 2, most_copies);
 }
 
 bool all_kernels(const Options& options) { return options.kernels == std::vector<std::string>{"all"}; }
@@ -80,7 +82,7 @@ std::vector<MeasurementRequest> requests_for(const Options& options) {
       request.description = describe(options.sizes, types);
       ChoiceOptions choice = options.choice;
       choice.kernel = kernel;
-      request.options = gemm_options(choice);
+      request.options = measured_options(choice);
       request.limits = {.warm_up_seconds = std::min(0.05, options.seconds),
                         .total_seconds = options.seconds,
                         .least_runs = static_cast<int>(options.runs),
@@ -95,11 +97,13 @@ void print_text(const std::vector<Measurement>& rows) {
   const GemmDescription& d = rows.front().description;
   print_result("C ({} x {}) = A ({} x {}) * B ({} x {}), batch {}\n\n", d.m, d.n, d.m, d.k, d.k, d.n, d.batch_count);
   Table table(
-      {"kernel", "type", "median", "min", "spread", "first call", "GFLOP/s", "of peak", "rel.error", "x bound"});
+      {"kernel", "type", "median", "min", "spread", "first call", "copied", "GFLOP/s", "of peak", "error", "x bound"});
   for (const Measurement& row : rows)
     table.add({row.summary.kernel, to_string(row.description.types), seconds_text(row.timing.median_seconds),
                seconds_text(row.timing.min_seconds), percent_text(row.timing.spread),
-               seconds_text(row.timing.first_call_seconds), number_text(row.operations_per_second * 1e-9),
+               seconds_text(row.timing.first_call_seconds),
+               row.seconds_with_copies ? seconds_text(*row.seconds_with_copies) : "-",
+               number_text(row.operations_per_second * 1e-9),
                row.fraction_of_peak ? percent_text(*row.fraction_of_peak) : "-",
                error_text(row.error.max_relative_error),
                row.error.passed ? number_text(row.error.error_over_bound) : "FAILED"});
@@ -111,9 +115,7 @@ void print_text(const std::vector<Measurement>& rows) {
 
 void print_rows_json(const std::vector<Measurement>& rows, const std::vector<std::int64_t>& copies) {
   Json json = document("bench");
-  json["device"] = "";
-  for (const DeviceInfo& device : devices())
-    if (device.backend == rows.front().summary.backend) json["device"] = device.name;
+  json["device"] = device_name(rows.front());
   json["results"] = Json::array();
   for (std::size_t i = 0; i < rows.size(); ++i) {
     Json row = row_json(rows[i]);
@@ -136,7 +138,7 @@ Exit bench(const Options& options) {
   Progress progress;
   for (const MeasurementRequest& request : requests) {
     progress.show(fmt::format("{} ({} of {})", request.options.kernel, rows.size() + 1, requests.size()));
-    copies.push_back(copies_for(options, request.description));
+    copies.push_back(copies_for(options, request.description, request.options.memory));
     Operands operands(request.description, fill, options.seed, copies.back());
     Result<Measurement> measured = measure_kernel(request, operands, peaks);
     if (all_kernels(options) && measured.status().code() == StatusCode::unsupported) {

@@ -2,7 +2,9 @@
 #include "exactile/devices.hpp"
 
 #include <CLI/CLI.hpp>
+#include <map>
 #include <memory>
+#include <string>
 
 #include "commands.hpp"
 #include "json.hpp"
@@ -17,25 +19,25 @@ struct Options {
 };
 
 /// Measured only when asked for: it keeps every core busy for a moment.
-std::vector<std::pair<GemmTypes, double>> measured_peaks(const DeviceInfo& device, const Options& options) {
+std::vector<std::pair<GemmTypes, double>> measured_peaks(const DeviceInfo& device, int index, const Options& options) {
   std::vector<std::pair<GemmTypes, double>> peaks;
   if (!options.peak || !device.available) return peaks;
   PeakMeter meter(0);
   for (const ElementType type : {ElementType::f32, ElementType::f64})
-    if (const auto peak = meter.peak(device.backend, {type, type})) peaks.push_back({{type, type}, *peak});
+    if (const auto peak = meter.peak(device.backend, {type, type}, index)) peaks.push_back({{type, type}, *peak});
   return peaks;
 }
 
-void print_device(const DeviceInfo& device, const Options& options) {
+void print_device(const DeviceInfo& device, int index, const Options& options) {
   print_result("{}: {}{}\n", bold(device.backend), device.name.empty() ? "no device" : device.name,
                device.available ? "" : fmt::format(" (not available: {})", device.reason));
   for (const auto& [key, value] : device.properties) print_result("    {:<14} {}\n", key, value);
-  for (const auto& [types, peak] : measured_peaks(device, options))
-    print_result("    {:<14} {:.0f} GFLOP/s, measured on {} threads\n", "peak " + to_string(types), peak * 1e-9,
-                 default_threads());
+  for (const auto& [types, peak] : measured_peaks(device, index, options))
+    print_result("    {:<14} {:.0f} GFLOP/s, measured{}\n", "peak " + to_string(types), peak * 1e-9,
+                 device.backend == "cpu" ? fmt::format(" on {} threads", default_threads()) : "");
 }
 
-Json device_json(const DeviceInfo& device, const Options& options) {
+Json device_json(const DeviceInfo& device, int index, const Options& options) {
   Json json = {{"backend", device.backend},
                {"name", device.name},
                {"available", device.available},
@@ -43,7 +45,8 @@ Json device_json(const DeviceInfo& device, const Options& options) {
                {"properties", Json::object()}};
   for (const auto& [key, value] : device.properties) json["properties"][key] = value;
   if (options.peak) json["peak_gflops"] = Json::object();
-  for (const auto& [types, peak] : measured_peaks(device, options)) json["peak_gflops"][to_string(types)] = peak * 1e-9;
+  for (const auto& [types, peak] : measured_peaks(device, index, options))
+    json["peak_gflops"][to_string(types)] = peak * 1e-9;
   return json;
 }
 
@@ -57,11 +60,13 @@ Action add_devices(CLI::App& command) {
     Json json = document("devices");
     json["threads"] = default_threads();
     json["devices"] = Json::array();
+    std::map<std::string, int> counts;
     for (const DeviceInfo& device : devices()) {
+      const int index = counts[device.backend]++;
       if (options->json)
-        json["devices"].push_back(device_json(device, *options));
+        json["devices"].push_back(device_json(device, index, *options));
       else
-        print_device(device, *options);
+        print_device(device, index, *options);
     }
     if (options->json) print_json(json);
     return Exit::done;

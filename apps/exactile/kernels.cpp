@@ -53,6 +53,7 @@ void print_list_json(const std::vector<KernelInfo>& list) {
                                {"role", kernel.role},
                                {"summary", kernel.summary},
                                {"available", kernel.available},
+                               {"on_device", kernel.on_device},
                                {"reason", kernel.reason}});
   print_json(json);
 }

@@ -15,17 +15,20 @@ namespace exactile::program {
 namespace {
 
 constexpr const char* footer =
-    R"(Columns: time (median), speed-up over cpu_naive, GFLOP/s, fraction of the peak measured on this device; traffic: the
-bytes that the kernel's model moves; x least: that over the least possible; GB/s: that over the time. Against a result
-of higher precision: rel.error, the largest relative error; x bound, the error over its bound (1 is the most allowed).
+    R"(Columns: time (median, by the clock of the device that computes); copied: that and moving the operands to the device
+and C back, which speed-up and the rest leave out; speed-up over cpu_naive, GFLOP/s, fraction of the peak measured on
+this device; traffic: the bytes that the kernel's model moves; x least: that over the least possible; GB/s: that over
+the time. Against a result of higher precision: error, the largest relative one; x bound, the error over its bound (1 is
+the most allowed).
 A kernel that would take longer than 3 s is timed on part of its rows; the table marks it with a *.
 
---sweep makes cubes of m*k*n = 10^3, 10^4, ... up to --max and sets cpu_naive against the planner's choice.
+--sweep makes cubes of m*k*n = 10^3, 10^4, ... up to --max and sets cpu_naive against the planner's choice on the
+processor and on each kind of device there is. Sizes for which the memory is too small are left out.
 
 Exit status: 1 a kernel's error is above its bound.)";
 
-std::vector<std::string> kernels_to_run(const LadderOptions& options, GemmTypes types, LadderReport& report) {
-  std::vector<std::string> names;
+std::vector<KernelInfo> kernels_to_run(const LadderOptions& options, GemmTypes types, LadderReport& report) {
+  std::vector<KernelInfo> wanted_kernels;
   for (const KernelInfo& kernel : kernels()) {
     const bool is_base = kernel.name == base_kernel;
     const bool fits = std::find(kernel.types.begin(), kernel.types.end(), types) != kernel.types.end();
@@ -33,11 +36,11 @@ std::vector<std::string> kernels_to_run(const LadderOptions& options, GemmTypes 
                         (options.choice.kernel.empty() || kernel.name == options.choice.kernel);
     if (!fits || !(wanted || is_base)) continue;
     if (kernel.available)
-      names.push_back(kernel.name);
+      wanted_kernels.push_back(kernel);
     else
       report.skipped.push_back({kernel.name, kernel.reason});
   }
-  return names;
+  return wanted_kernels;
 }
 
 Exit run_ladder(const LadderOptions& options) {
@@ -45,18 +48,13 @@ Exit run_ladder(const LadderOptions& options) {
   const SizeOptions sizes{.m = options.m, .n = options.n, .k = options.k};
   const GemmDescription description = describe(sizes, types);
   require_work(sizes);
-  GemmOptions wanted = gemm_options(options.choice);
-  wanted.backend.clear();
-  LadderReport report{.rows = {}, .skipped = {}, .fill = options.fill, .threads = wanted.threads};
+  LadderReport report{.rows = {}, .skipped = {}, .fill = options.fill, .threads = gemm_options(options.choice).threads};
   if (report.threads == 0) report.threads = default_threads();
-  const std::vector<std::string> names = kernels_to_run(options, types, report);
-
   std::vector<MeasurementRequest> requests;
   double seconds = 0;
-  for (const std::string& name : names) {
-    wanted.kernel = name;
+  for (const KernelInfo& kernel : kernels_to_run(options, types, report)) {
     requests.push_back({.description = description,
-                        .options = wanted,
+                        .options = options_for(options.choice, kernel),
                         .limits = {.warm_up_seconds = 0.05, .total_seconds = 0.5, .least_runs = 3, .most_runs = 1000},
                         .longest_call_seconds = longest_ladder_call_seconds});
     seconds += expected_seconds(requests.back());
@@ -64,7 +62,7 @@ Exit run_ladder(const LadderOptions& options) {
   require_operand_memory(description);
   announce_cost("this ladder", seconds);
   Operands operands(description, parse_fill(options.fill), options.seed);
-  PeakMeter peaks(wanted.threads);
+  PeakMeter peaks(static_cast<int>(options.choice.threads));
   Progress progress;
   for (const MeasurementRequest& request : requests) {
     progress.show(fmt::format("{} ({} of {})", request.options.kernel, report.rows.size() + report.skipped.size() + 1,
@@ -93,6 +91,17 @@ Exit run(const LadderOptions& options, bool sizes_given) {
 }
 
 }  // namespace
+
+GemmOptions options_for(const ChoiceOptions& choice, const KernelInfo& kernel) {
+  ChoiceOptions settled = choice;
+  settled.kernel = kernel.name;
+  settled.backend.clear();
+  if (!kernel.on_device) {
+    settled.memory = "host";
+    settled.device = 0;
+  }
+  return measured_options(settled);
+}
 
 Action add_ladder(CLI::App& command) {
   const auto options = std::make_shared<LadderOptions>();

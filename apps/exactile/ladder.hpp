@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "exactile/devices.hpp"
 #include "failure.hpp"
 #include "options.hpp"
 
@@ -28,6 +29,10 @@ struct LadderOptions {
   double largest = 1e10;  ///< of the sweep: m * k * n
   bool json = false;
 };
+
+/// The options under which one kernel is measured: on its own device, and the processor's in host memory whatever
+/// device the others were told to take.
+[[nodiscard]] GemmOptions options_for(const ChoiceOptions& choice, const KernelInfo& kernel);
 
 /// The table from m*k*n = 10^3 on: the plain loop against the planner's choice.
 [[nodiscard]] Exit run_sweep(const LadderOptions& options);

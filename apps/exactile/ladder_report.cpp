@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "exactile/devices.hpp"
 #include "ladder.hpp"
 #include "table.hpp"
 #include "units.hpp"
@@ -15,25 +14,34 @@ std::string over_bound_text(const verification::ErrorReport& error) {
   return error.passed ? number_text(error.error_over_bound) : "FAILED";
 }
 
-std::vector<std::string> cells(const Measurement& row, const std::vector<Measurement>& rows) {
-  const double ratio = speedup(row, rows);
-  const PlanSummary& s = row.summary;
-  return {s.kernel,
-          seconds_text(row.timing.median_seconds) + (row.partial() ? "*" : ""),
-          ratio > 0 ? fmt::format("{}x", number_text(ratio)) : "-",
-          number_text(row.operations_per_second * 1e-9),
-          row.fraction_of_peak ? percent_text(*row.fraction_of_peak) : "-",
-          bytes_text(s.model_bytes),
-          s.minimum_bytes > 0 ? number_text(s.model_bytes / s.minimum_bytes) : "-",
-          number_text(row.bytes_per_second() * 1e-9),
-          error_text(row.error.max_relative_error),
-          over_bound_text(row.error)};
+/// Whether there is a row of a device whose operands had to be moved.
+bool any_copies(const std::vector<Measurement>& rows) {
+  return std::any_of(rows.begin(), rows.end(), [](const Measurement& row) { return row.seconds_with_copies; });
 }
 
-std::string device_name(const std::string& backend) {
-  for (const DeviceInfo& device : devices())
-    if (device.backend == backend) return device.name;
-  return backend;
+std::vector<std::string> titles(bool with_copies) {
+  std::vector<std::string> all{"kernel",  "time",    "copied", "speed-up", "GFLOP/s", "of peak",
+                               "traffic", "x least", "GB/s",   "error",    "x bound"};
+  if (!with_copies) all.erase(all.begin() + 2);
+  return all;
+}
+
+std::vector<std::string> cells(const Measurement& row, const std::vector<Measurement>& rows, bool with_copies) {
+  const double ratio = speedup(row, rows);
+  const PlanSummary& s = row.summary;
+  std::vector<std::string> all{s.kernel,
+                               seconds_text(row.timing.median_seconds) + (row.partial() ? "*" : ""),
+                               row.seconds_with_copies ? seconds_text(*row.seconds_with_copies) : "-",
+                               ratio > 0 ? fmt::format("{}x", number_text(ratio)) : "-",
+                               number_text(row.operations_per_second * 1e-9),
+                               row.fraction_of_peak ? percent_text(*row.fraction_of_peak) : "-",
+                               bytes_text(s.model_bytes),
+                               s.minimum_bytes > 0 ? number_text(s.model_bytes / s.minimum_bytes) : "-",
+                               number_text(row.bytes_per_second() * 1e-9),
+                               error_text(row.error.max_relative_error),
+                               over_bound_text(row.error)};
+  if (!with_copies) all.erase(all.begin() + 2);
+  return all;
 }
 
 /// The devices that ran, each once, with the peak that the fractions mean.
@@ -43,7 +51,7 @@ std::string peaks_text(const std::vector<Measurement>& rows) {
   for (const Measurement& row : rows) {
     if (std::find(seen.begin(), seen.end(), row.summary.backend) != seen.end()) continue;
     seen.push_back(row.summary.backend);
-    text += fmt::format("{}: {}", row.summary.backend, device_name(row.summary.backend));
+    text += fmt::format("{}: {}", row.summary.backend, device_name(row));
     if (row.fraction_of_peak && *row.fraction_of_peak > 0)
       text += fmt::format(", peak {} GFLOP/s (measured)",
                           number_text(row.operations_per_second / *row.fraction_of_peak * 1e-9));
@@ -70,9 +78,9 @@ void print_ladder_text(const LadderReport& report) {
                d.n, to_string(d.types), report.fill, report.threads, report.threads == 1 ? "" : "s");
   print_result("{}least traffic: {} (each input once, the output once)\n\n", peaks_text(report.rows),
                bytes_text(report.rows.front().summary.minimum_bytes));
-  Table table(
-      {"kernel", "time", "speed-up", "GFLOP/s", "of peak", "traffic", "x least", "GB/s", "rel.error", "x bound"});
-  for (const Measurement& row : report.rows) table.add(cells(row, report.rows));
+  const bool with_copies = any_copies(report.rows);
+  Table table(titles(with_copies));
+  for (const Measurement& row : report.rows) table.add(cells(row, report.rows, with_copies));
   print_result("{}", table.text());
   for (const Measurement& row : report.rows) {
     if (row.partial())
@@ -85,7 +93,7 @@ void print_ladder_text(const LadderReport& report) {
 
 void print_ladder_json(const LadderReport& report) {
   Json json = document("ladder");
-  json["device"] = report.rows.empty() ? "" : device_name(report.rows.back().summary.backend);
+  json["device"] = report.rows.empty() ? "" : device_name(report.rows.back());
   json["threads"] = report.threads;
   json["fill"] = report.fill;
   json["results"] = Json::array();

@@ -2,9 +2,9 @@
 #include "measurement.hpp"
 
 #include <algorithm>
-#include <chrono>
 
 #include "exactile/devices.hpp"
+#include "place.hpp"
 #include "units.hpp"
 
 namespace exactile::program {
@@ -26,16 +26,14 @@ GemmDescription first_rows(GemmDescription description, std::int64_t rows) {
 }
 
 /// Seconds of one call on the first rows.
-Result<double> probe(const MeasurementRequest& request, const Operands& operands, std::int64_t rows) {
+Result<double> probe(const MeasurementRequest& request, Place& place, std::int64_t rows) {
   Result<Plan> plan = Plan::make(first_rows(request.description, rows), request.options);
   if (!plan.ok()) return plan.status();
-  const auto start = std::chrono::steady_clock::now();
-  if (Status s = plan.value().run(operands.arguments(0)); !s.ok()) return s;
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return place.run_once(plan.value());
 }
 
 /// How many rows are timed: all, or so many that a call takes a third of the longest one allowed.
-Result<std::int64_t> choose_rows(const MeasurementRequest& request, const Operands& operands) {
+Result<std::int64_t> choose_rows(const MeasurementRequest& request, Place& place) {
   const std::int64_t m = request.description.m;
   // No kernel does less than this many products of elements in a second.
   constexpr double slowest_rate = 5e7;
@@ -43,7 +41,7 @@ Result<std::int64_t> choose_rows(const MeasurementRequest& request, const Operan
   if (request.longest_call_seconds <= 0 || row_work * static_cast<double>(m) < slowest_rate) return m;
   std::int64_t rows = std::clamp<std::int64_t>(static_cast<std::int64_t>(0.05 * slowest_rate / row_work), 1, m);
   while (true) {
-    const Result<double> seconds = probe(request, operands, rows);
+    const Result<double> seconds = probe(request, place, rows);
     if (!seconds.ok()) return seconds.status();
     const double row_seconds = std::max(seconds.value(), 1e-9) / static_cast<double>(rows);
     if (seconds.value() < probe_seconds && rows < m) {
@@ -55,18 +53,36 @@ Result<std::int64_t> choose_rows(const MeasurementRequest& request, const Operan
   }
 }
 
+/// From the rows that were timed to all.
 void scale(measure::Timing& timing, double factor) {
   timing.first_call_seconds *= factor;
   timing.median_seconds *= factor;
   timing.min_seconds *= factor;
 }
 
+Status take_times(const Plan& plan, Place& place, const measure::TimingLimits& limits, Measurement& result) {
+  if (Status s = place.poison_output(); !s.ok()) return s;
+  const Result<measure::Timing> timing = place.time(plan, limits);
+  if (!timing.ok()) return timing.status();
+  result.timing = timing.value();
+  // Copies cannot be scaled: those of B take as long for a few rows as for all.
+  if (result.partial()) {
+    scale(result.timing, static_cast<double>(result.description.m) / static_cast<double>(result.timed_rows));
+    return {};
+  }
+  const Result<std::optional<double>> with_copies = place.seconds_with_copies(plan);
+  if (!with_copies.ok()) return with_copies.status();
+  result.seconds_with_copies = with_copies.value();
+  return {};
+}
+
 }  // namespace
 
-std::optional<double> PeakMeter::peak(const std::string& backend, GemmTypes types) {
-  const auto [place, is_new] = peaks_.try_emplace({backend, types.input, types.output});
+std::optional<double> PeakMeter::peak(const std::string& backend, GemmTypes types, int device) {
+  const auto [place, is_new] = peaks_.try_emplace({backend, device, types.input, types.output});
   if (is_new)
-    if (const Result<double> measured = measure_peak(backend, types, threads_); measured.ok() && measured.value() > 0)
+    if (const Result<double> measured = measure_peak(backend, types, threads_, device);
+        measured.ok() && measured.value() > 0)
       place->second = measured.value();
   return place->second;
 }
@@ -83,32 +99,38 @@ Result<Measurement> measure_kernel(const MeasurementRequest& request, Operands& 
   result.description = whole;
   result.accuracy = request.options.accuracy;
   result.summary = plan.value().summary();
+  result.device = request.options.device;
   // Kept by name from here on: the planner might choose another kernel for fewer rows.
   MeasurementRequest named = request;
   named.options.kernel = result.summary.kernel;
 
-  operands.poison_output();
-  const Result<std::int64_t> rows = choose_rows(named, operands);
+  const Result<std::unique_ptr<Place>> made = make_place(named.options, operands);
+  if (!made.ok()) return made.status();
+  Place& place = *made.value();
+  if (Status s = place.poison_output(); !s.ok()) return s;
+  const Result<std::int64_t> rows = choose_rows(named, place);
   if (!rows.ok()) return rows.status();
   result.timed_rows = rows.value();
   const GemmDescription timed = first_rows(whole, result.timed_rows);
   if (result.partial()) plan = Plan::make(timed, named.options);
   if (!plan.ok()) return plan.status();
 
-  operands.poison_output();
-  Status status;
-  result.timing = measure::time_calls(
-      [&](std::int64_t i) { return (status = plan.value().run(operands.arguments(i))).ok(); }, request.limits);
-  if (!status.ok()) return status;
-  if (result.partial()) scale(result.timing, static_cast<double>(whole.m) / static_cast<double>(result.timed_rows));
-
+  if (Status s = take_times(plan.value(), place, request.limits, result); !s.ok()) return s;
   const double operations =
       operation_count(whole.types, whole.m, whole.n, whole.k) * static_cast<double>(whole.batch_count);
   if (result.timing.median_seconds > 0) result.operations_per_second = operations / result.timing.median_seconds;
-  if (const auto peak = peaks.peak(result.summary.backend, whole.types))
+  if (const auto peak = peaks.peak(result.summary.backend, whole.types, result.device))
     result.fraction_of_peak = result.operations_per_second / *peak;
+  if (Status s = place.fetch_output(); !s.ok()) return s;
   result.error = verification::compare(timed, operands.arguments(0), nullptr, comparison_work);
   return result;
+}
+
+std::string device_name(const Measurement& m) {
+  int index = 0;
+  for (const DeviceInfo& device : devices())
+    if (device.backend == m.summary.backend && index++ == m.device) return device.name;
+  return m.summary.backend;
 }
 
 Json row_json(const Measurement& m) {
@@ -129,6 +151,7 @@ Json row_json(const Measurement& m) {
               {"runs", m.timing.runs},
               {"gflops", m.operations_per_second * 1e-9}};
   row["fraction_of_peak"] = m.fraction_of_peak ? Json(*m.fraction_of_peak) : Json(nullptr);
+  row["seconds_with_copies"] = m.seconds_with_copies ? Json(*m.seconds_with_copies) : Json(nullptr);
   row["max_relative_error"] = m.error.max_relative_error;
   row["error_over_bound"] = m.error.error_over_bound;
   row["passed"] = m.error.passed;

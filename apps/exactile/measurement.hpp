@@ -21,11 +21,11 @@ class PeakMeter {
  public:
   explicit PeakMeter(int threads) : threads_(threads) {}
   /// Operations per second; nothing where the backend cannot say.
-  [[nodiscard]] std::optional<double> peak(const std::string& backend, GemmTypes types);
+  [[nodiscard]] std::optional<double> peak(const std::string& backend, GemmTypes types, int device = 0);
 
  private:
   int threads_;
-  std::map<std::tuple<std::string, ElementType, ElementType>, std::optional<double>> peaks_;
+  std::map<std::tuple<std::string, int, ElementType, ElementType>, std::optional<double>> peaks_;
 };
 
 struct MeasurementRequest {
@@ -40,7 +40,10 @@ struct Measurement {
   GemmDescription description;
   Accuracy accuracy = Accuracy::standard;
   PlanSummary summary;  ///< of the whole product, also where part of it was timed
-  measure::Timing timing;
+  int device = 0;
+  measure::Timing timing;  ///< by the clock of the device that computes
+  /// Moving the operands to the device, one run, and moving C back; nothing where they are where they are needed.
+  std::optional<double> seconds_with_copies;
   std::int64_t timed_rows = 0;
   double operations_per_second = 0;
   std::optional<double> fraction_of_peak;
@@ -54,6 +57,9 @@ struct Measurement {
 /// Times the kernel and compares its result. A Status says that the planner refused or the run failed.
 [[nodiscard]] Result<Measurement> measure_kernel(const MeasurementRequest& request, Operands& operands,
                                                  PeakMeter& peaks);
+
+/// The name of the device that computed.
+[[nodiscard]] std::string device_name(const Measurement& measurement);
 
 /// The row that `bench --json` and `ladder --json` share.
 [[nodiscard]] Json row_json(const Measurement& measurement);

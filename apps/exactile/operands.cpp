@@ -61,8 +61,13 @@ Operands::Operands(const GemmDescription& d, verification::Fill fill, std::uint6
 }
 
 GemmArguments Operands::arguments(std::int64_t index) const {
+  const Offsets at = offsets(index);
+  return {.a = a_.data() + at.a, .b = b_.data() + at.b, .c = c_.data() + at.c};
+}
+
+Operands::Offsets Operands::offsets(std::int64_t index) const {
   const std::int64_t copy = index % copies_;
-  return {.a = a_.data() + copy * a_bytes_, .b = b_.data() + copy * b_bytes_, .c = c_.data() + copy * c_bytes_};
+  return {copy * a_bytes_, copy * b_bytes_, copy * c_bytes_};
 }
 
 void Operands::poison_output() {

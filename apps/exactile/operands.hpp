@@ -17,6 +17,14 @@ class Operands {
 
   /// The operands of copy `index` modulo the number of copies.
   [[nodiscard]] GemmArguments arguments(std::int64_t index) const;
+  /// The same within images of a(), b() and c() elsewhere.
+  struct Offsets {
+    std::int64_t a, b, c;
+  };
+  [[nodiscard]] Offsets offsets(std::int64_t index) const;
+  [[nodiscard]] const Mapping& a() const { return a_; }
+  [[nodiscard]] const Mapping& b() const { return b_; }
+  [[nodiscard]] const Mapping& c() const { return c_; }
   /// NaN in every element of every C, -1 for integers: what a kernel leaves out is then seen.
   void poison_output();
 

@@ -62,7 +62,9 @@ void add_choice_options(CLI::App& app, ChoiceOptions& options) {
       ->type_name("NAME");
   add_integer(app, "--threads", options.threads,
               "Most threads to use (default: EXACTILE_NUM_THREADS, OMP_NUM_THREADS, or what the machine allows)");
-  app.add_option("--memory", options.memory, "Where the operands lie: host (default), or device for a GPU's own memory")
+  app.add_option("--memory", options.memory,
+                 "Where the operands lie: host, or device for a GPU's own memory (default: host; in ladder, bench and "
+                 "verify where the kernel or backend that is named computes)")
       ->type_name("NAME");
   add_integer(app, "--device", options.device, "Which of the backend's devices (default 0)");
 }
@@ -74,7 +76,7 @@ GemmOptions gemm_options(const ChoiceOptions& options) {
          options.accuracy);
   if (options.threads < 0 || options.threads > most_threads)
     fail(Exit::bad_usage, "--threads {}: expected 0 (the default number) to {}", options.threads, most_threads);
-  if (options.memory != "host" && options.memory != "device")
+  if (!options.memory.empty() && options.memory != "host" && options.memory != "device")
     fail(Exit::bad_usage, "--memory {}: is not known; there are host, device", options.memory);
   if (options.device < 0 || options.device > most_devices)
     fail(Exit::bad_usage, "--device {}: expected 0 to {}", options.device, most_devices);
@@ -86,6 +88,18 @@ GemmOptions gemm_options(const ChoiceOptions& options) {
           .threads = static_cast<int>(options.threads),
           .memory = options.memory == "device" ? Memory::device : Memory::host,
           .device = static_cast<int>(options.device)};
+}
+
+GemmOptions measured_options(const ChoiceOptions& choice) {
+  GemmOptions options = gemm_options(choice);
+  if (!choice.memory.empty()) return options;
+  for (const KernelInfo& kernel : kernels()) {
+    const bool named = options.kernel.empty() ? kernel.backend == options.backend : kernel.name == options.kernel;
+    if (!named || !kernel.on_device) continue;
+    options.backend = kernel.backend;
+    options.memory = Memory::device;
+  }
+  return options;
 }
 
 void add_size_options(CLI::App& app, SizeOptions& options, bool required) {

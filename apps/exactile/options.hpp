@@ -28,11 +28,14 @@ struct ChoiceOptions {
   std::string kernel;
   std::string accuracy = "standard";
   std::int64_t threads = 0;
-  std::string memory = "host";
+  std::string memory;  ///< "" is host memory, or what measured_options() makes of it
   std::int64_t device = 0;
 };
 void add_choice_options(CLI::App& app, ChoiceOptions& options);
 [[nodiscard]] GemmOptions gemm_options(const ChoiceOptions& options);
+/// The same where kernels are compared: those of a device with memory of its own have their operands there, unless
+/// --memory says otherwise.
+[[nodiscard]] GemmOptions measured_options(const ChoiceOptions& options);
 
 /// m, n, k, batch and the transposes.
 struct SizeOptions {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 
 #include "exactile/devices.hpp"
 #include "ladder.hpp"
 #include "ladder_report.hpp"
+#include "memory.hpp"
 #include "units.hpp"
 
 namespace exactile::program {
@@ -24,80 +26,134 @@ std::vector<std::int64_t> cube_edges(double largest) {
   return edges;
 }
 
-MeasurementRequest request_for(const LadderOptions& options, std::int64_t edge, bool base) {
+MeasurementRequest request_for(const LadderOptions& options, std::int64_t edge, const GemmOptions& contender) {
   MeasurementRequest request;
   request.description = describe({.m = edge, .n = edge, .k = edge}, parse_types(options.type));
-  request.options = gemm_options(options.choice);
+  request.options = contender;
   request.limits = {.warm_up_seconds = 0.02, .total_seconds = 0.3, .least_runs = 3, .most_runs = 1000};
-  if (base) {
-    request.options.backend.clear();
-    request.options.kernel = base_kernel;
-    request.longest_call_seconds = longest_ladder_call_seconds;
-  }
+  request.longest_call_seconds = longest_ladder_call_seconds;
   return request;
 }
 
-std::string line(const std::string& product, const std::string& size, const std::string& naive, const std::string& best,
-                 const std::string& ratio, const std::string& rate, const std::string& peak, const std::string& bound,
-                 const std::string& kernel) {
-  return fmt::format("{:<8} {:>8} {:>10} {:>10} {:>9} {:>9} {:>8} {:>8}  {}\n", product, size, naive, best, ratio, rate,
-                     peak, bound, kernel);
+/// The plain loop first.
+std::vector<GemmOptions> contenders(const LadderOptions& options) {
+  std::vector<GemmOptions> wanted;
+  std::vector<std::string> backends;
+  for (const KernelInfo& kernel : kernels()) {
+    if (kernel.name == base_kernel) wanted.insert(wanted.begin(), options_for(options.choice, kernel));
+    if (kernel.available && std::find(backends.begin(), backends.end(), kernel.backend) == backends.end())
+      backends.push_back(kernel.backend);
+  }
+  ChoiceOptions choice = options.choice;
+  if (!choice.backend.empty() || !choice.kernel.empty()) backends = {choice.backend};
+  for (const std::string& backend : backends) {
+    choice.backend = backend;
+    wanted.push_back(measured_options(choice));
+  }
+  return wanted;
 }
 
-std::string row_text(std::int64_t edge, const std::optional<Measurement>& base, const Measurement& best) {
+/// The column `copied` is there for devices only.
+std::string line(const std::array<std::string, 10>& cells, bool with_copies) {
+  constexpr int widths[] = {-8, 8, 10, 10, 10, 9, 9, 8, 8};
+  std::string text;
+  for (std::size_t i = 0; i < std::size(widths); ++i)
+    if (i != 4 || with_copies)
+      text +=
+          widths[i] < 0 ? fmt::format("{:<{}} ", cells[i], -widths[i]) : fmt::format("{:>{}} ", cells[i], widths[i]);
+  return fmt::format("{} {}\n", text, cells.back());
+}
+
+std::string row_text(std::int64_t edge, const std::optional<Measurement>& base, const Measurement& best,
+                     bool with_copies) {
   const double product = static_cast<double>(edge) * static_cast<double>(edge) * static_cast<double>(edge);
   const double ratio = base ? base->timing.median_seconds / best.timing.median_seconds : 0;
-  return line(fmt::format("1e{:.0f}", std::log10(product)), fmt::format("{}", edge),
-              base ? seconds_text(base->timing.median_seconds) + (base->partial() ? "*" : "") : "-",
-              seconds_text(best.timing.median_seconds), base ? fmt::format("{}x", number_text(ratio)) : "-",
-              number_text(best.operations_per_second * 1e-9),
-              best.fraction_of_peak ? percent_text(*best.fraction_of_peak) : "-",
-              best.error.passed ? number_text(best.error.error_over_bound) : "FAILED", best.summary.kernel);
+  const auto time_text = [](const Measurement& m) {
+    return seconds_text(m.timing.median_seconds) + (m.partial() ? "*" : "");
+  };
+  return line({fmt::format("1e{:.0f}", std::log10(product)), fmt::format("{}", edge), base ? time_text(*base) : "-",
+               time_text(best), best.seconds_with_copies ? seconds_text(*best.seconds_with_copies) : "-",
+               base ? fmt::format("{}x", number_text(ratio)) : "-", number_text(best.operations_per_second * 1e-9),
+               best.fraction_of_peak ? percent_text(*best.fraction_of_peak) : "-",
+               best.error.passed ? number_text(best.error.error_over_bound) : "FAILED", best.summary.kernel},
+              with_copies);
 }
 
-void print_heading(const LadderOptions& options, int threads) {
+void print_heading(const LadderOptions& options, int threads, bool with_copies) {
   print_result("Cubes m = k = n, {}, {} data, up to {} thread{}: {} against the planner's choice\n\n", options.type,
                options.fill, threads, threads == 1 ? "" : "s", base_kernel);
-  print_result("{}", bold(line("m*k*n", "m", std::string(base_kernel), "best", "speed-up", "GFLOP/s", "of peak",
-                               "x bound", "kernel")));
+  print_result("{}", bold(line({"m*k*n", "m", std::string(base_kernel), "best", "copied", "speed-up", "GFLOP/s",
+                                "of peak", "x bound", "kernel"},
+                               with_copies)));
+}
+
+bool any_on_device(const std::vector<GemmOptions>& wanted) {
+  return std::any_of(wanted.begin(), wanted.end(),
+                     [](const auto& options) { return options.memory == Memory::device; });
+}
+
+/// The sizes whose operands fit in memory.
+std::vector<std::int64_t> edges_that_fit(const LadderOptions& options) {
+  std::vector<std::int64_t> edges = cube_edges(options.largest);
+  const auto bytes = [&](std::int64_t edge) { return operand_bytes(request_for(options, edge, {}).description); };
+  while (edges.size() > 1 && bytes(edges.back()) > available_memory()) {
+    note("not run: m = k = n = {}: the operands would take {} of memory", edges.back(),
+         bytes_text(static_cast<double>(bytes(edges.back()))));
+    edges.pop_back();
+  }
+  return edges;
+}
+
+/// One line of the table for each contender after the first; what cannot be run is said once.
+void run_edge(const LadderOptions& options, std::int64_t edge, const std::vector<GemmOptions>& wanted, PeakMeter& peaks,
+              LadderReport& report) {
+  Operands operands(request_for(options, edge, {}).description, parse_fill(options.fill), options.seed);
+  std::optional<Measurement> base;
+  Progress progress;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    progress.show(fmt::format("m = k = n = {} ({} of {})", edge, i + 1, wanted.size()));
+    Result<Measurement> measured = measure_kernel(request_for(options, edge, wanted[i]), operands, peaks);
+    progress.clear();
+    if (!measured.ok()) {
+      const std::string who = wanted[i].kernel.empty() ? wanted[i].backend : wanted[i].kernel;
+      report.skipped.push_back(
+          {fmt::format("{}, m = k = n = {}", who, edge), std::string(measured.status().message())});
+      continue;
+    }
+    if (i == 0)
+      base = measured.value();
+    else if (!options.json)
+      print_result("{}", row_text(edge, base, measured.value(), any_on_device(wanted)));
+    report.rows.push_back(std::move(measured).value());
+  }
 }
 
 }  // namespace
 
 Exit run_sweep(const LadderOptions& options) {
-  const std::vector<std::int64_t> edges = cube_edges(options.largest);
-  const verification::Fill fill = parse_fill(options.fill);
+  const std::vector<std::int64_t> edges = edges_that_fit(options);
+  const std::vector<GemmOptions> wanted = contenders(options);
   double seconds = 0;
   for (const std::int64_t edge : edges)
-    for (const bool base : {true, false}) seconds += expected_seconds(request_for(options, edge, base));
-  require_operand_memory(request_for(options, edges.back(), true).description);
+    for (const GemmOptions& contender : wanted) seconds += expected_seconds(request_for(options, edge, contender));
+  require_operand_memory(request_for(options, edges.back(), {}).description);
   announce_cost("this sweep", seconds);
 
   LadderReport report{.rows = {}, .skipped = {}, .fill = options.fill, .threads = gemm_options(options.choice).threads};
   PeakMeter peaks(report.threads);
   if (report.threads == 0) report.threads = default_threads();
-  if (!options.json) print_heading(options, report.threads);
-  bool partial = false;
-  Progress progress;
-  for (const std::int64_t edge : edges) {
-    Operands operands(request_for(options, edge, true).description, fill, options.seed);
-    std::optional<Measurement> base;
-    progress.show(fmt::format("m = k = n = {}", edge));
-    if (Result<Measurement> measured = measure_kernel(request_for(options, edge, true), operands, peaks); measured.ok())
-      base = std::move(measured).value();
-    Measurement best = require(measure_kernel(request_for(options, edge, false), operands, peaks));
-    progress.clear();
-    if (!options.json) print_result("{}", row_text(edge, base, best));
-    partial = partial || (base && base->partial());
-    if (base) report.rows.push_back(std::move(*base));
-    report.rows.push_back(std::move(best));
-  }
-  if (options.json)
+  if (!options.json) print_heading(options, report.threads, any_on_device(wanted));
+  for (const std::int64_t edge : edges) run_edge(options, edge, wanted, peaks, report);
+  if (report.rows.size() <= edges.size()) fail(Exit::bad_usage, "no kernel can run these products");
+  const auto any = [&](auto&& of) { return std::any_of(report.rows.begin(), report.rows.end(), of); };
+  if (options.json) {
     print_ladder_json(report);
-  else if (partial)
-    print_result("* timed on part of its rows, and multiplied\n");
-  const bool passed = std::all_of(report.rows.begin(), report.rows.end(), [](const auto& r) { return r.error.passed; });
-  return passed ? Exit::done : Exit::check_failed;
+  } else {
+    if (any([](const Measurement& row) { return row.partial(); }))
+      print_result("* timed on part of its rows, and multiplied\n");
+    for (const SkippedKernel& skipped : report.skipped) note("not run: {}: {}", skipped.kernel, skipped.reason);
+  }
+  return any([](const Measurement& row) { return !row.error.passed; }) ? Exit::check_failed : Exit::done;
 }
 
 }  // namespace exactile::program

@@ -93,6 +93,12 @@ GemmDescription description_for(const Options& options, const SizeOptions& sizes
   return d;
 }
 
+GemmOptions options_for(const Options& options, const std::string& kernel) {
+  ChoiceOptions choice = options.choice;
+  choice.kernel = kernel;
+  return measured_options(choice);
+}
+
 void add_cases(const Options& options, const std::string& kernel, GemmTypes types,
                std::vector<verification::Case>& cases) {
   std::vector<SizeOptions> sizes(std::begin(default_sizes), std::end(default_sizes));
@@ -102,12 +108,11 @@ void add_cases(const Options& options, const std::string& kernel, GemmTypes type
   for (const SizeOptions& size : sizes) {
     for (const verification::Fill fill : fills) {
       verification::Case test{.description = description_for(options, size, types),
-                              .options = gemm_options(options.choice),
+                              .options = options_for(options, kernel),
                               .alpha = options.alpha.value(types),
                               .beta = options.beta.value(types),
                               .fill = fill,
                               .seed = options.seed};
-      test.options.kernel = kernel;
       cases.push_back(test);
     }
   }

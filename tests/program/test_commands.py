@@ -3,7 +3,7 @@
 import pytest
 
 ROW = {"kernel", "backend", "type", "accuracy", "m", "n", "k", "batch", "median_seconds", "min_seconds",
-       "first_call_seconds", "gflops", "fraction_of_peak", "max_relative_error", "error_over_bound"}
+       "first_call_seconds", "seconds_with_copies", "gflops", "fraction_of_peak", "max_relative_error", "error_over_bound"}
 TYPES = ["f64", "f32", "f16", "f16->f32", "bf16", "bf16->f32", "f8e4m3->f32", "f8e4m3->bf16", "f8e5m2->f32",
          "f8e5m2->bf16", "i64", "i32", "i8->i32", "cf64", "cf32"]
 SIZES = ["--m", "33", "--n", "34", "--k", "35"]
@@ -12,6 +12,12 @@ SIZES = ["--m", "33", "--n", "34", "--k", "35"]
 def available_kernels(program, kind):
     return [kernel["name"] for kernel in program.json("kernels")["kernels"]
             if kernel["available"] and kind in kernel["types"]]
+
+
+def device_kernels(program, available):
+    """Names of kernels that compute in a device's own memory."""
+    return [kernel["name"] for kernel in program.json("kernels")["kernels"]
+            if kernel["on_device"] and kernel["available"] == available and "f32" in kernel["types"]]
 
 
 def test_devices(program):
@@ -75,6 +81,43 @@ def test_ladder_of_one_kernel_keeps_the_base(program):
     document = program.json("ladder", 16, 16, 16, "--kernel", kernel)
     assert {row["kernel"] for row in document["results"]} | {s["kernel"] for s in document["skipped"]} == {
         kernel, "cpu_naive"}
+
+
+@pytest.mark.parametrize("memory", [(), ("--memory", "device"), ("--memory", "host")])
+def test_ladder_keeps_the_processors_kernels_in_host_memory(program, memory):
+    rows = program.json("ladder", 20, 30, 40, "--backend", "cpu", *memory)["results"]
+    assert {row["kernel"] for row in rows} >= {"cpu_naive", "portable_blocked"}
+    assert all(row["backend"] == "cpu" and row["seconds_with_copies"] is None for row in rows)
+
+
+def test_ladder_says_why_a_device_is_missing(program):
+    missing = device_kernels(program, available=False)
+    skipped = {row["kernel"]: row["reason"] for row in program.json("ladder", 20, 30, 40)["skipped"]}
+    assert set(missing) <= set(skipped) and all(skipped.values())
+
+
+def test_kernels_of_a_missing_device_are_refused(program):
+    missing = device_kernels(program, available=False)
+    if not missing:
+        pytest.skip("every device is there")
+    reasons = {kernel["name"]: kernel["reason"] for kernel in program.json("kernels")["kernels"]}
+    for command in ("bench", "verify"):
+        program.refuses(command, *SIZES, "--kernel", missing[0], code=4, says=[missing[0], reasons[missing[0]]])
+
+
+def test_ladder_on_a_device(program):
+    there = device_kernels(program, available=True)
+    if not there:
+        pytest.skip("no device")
+    done = program("ladder", 200, 300, 400)
+    assert max(map(len, done.stdout.splitlines())) <= 120 and "copied" in done.stdout
+    rows = {row["kernel"]: row for row in program.json("ladder", 200, 300, 400)["results"]}
+    assert set(there) & set(rows)
+    for name in set(there) & set(rows):
+        assert rows[name]["seconds_with_copies"] > rows[name]["median_seconds"] and rows[name]["passed"]
+    (row,) = program.json("bench", *SIZES, "--kernel", there[0], "--seconds", "0.05")["results"]
+    assert row["seconds_with_copies"] > 0
+    assert program.json("verify", *SIZES, "--type", "f32", "--kernel", there[0])["passed"]
 
 
 def test_sweep(program):
