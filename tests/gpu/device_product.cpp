@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/device_product.hpp"
+
+namespace exactile::test {
+namespace {
+
+DeviceMemory allocate(const Context& context, std::int64_t bytes) {
+  Result<DeviceMemory> memory = context.allocate(bytes);
+  if (!memory.ok()) ADD_FAILURE() << memory.status().message();
+  return std::move(memory).value();
+}
+
+DeviceMemory filled(const Context& context, ElementType type, std::int64_t rows, std::int64_t columns,
+                    verification::Part part) {
+  std::vector<std::byte> host(static_cast<std::size_t>(rows * columns * size_in_bytes(type)));
+  verification::fill(verification::Fill::normal, 1, type, rows, columns, {columns, 1}, 1, host.data(), part);
+  DeviceMemory memory = allocate(context, std::ssize(host));
+  EXPECT_TRUE(memory.upload(host.data(), std::ssize(host)).ok());
+  return memory;
+}
+
+}  // namespace
+
+std::string why_no_gpu() {
+  std::string reason = "not built with CUDA";
+  for (const DeviceInfo& device : devices()) {
+    if (device.backend != "cuda") continue;
+    if (device.available) return {};
+    reason = device.reason;
+  }
+  return reason;
+}
+
+std::vector<KernelOfType> cuda_kernels() {
+  std::vector<KernelOfType> all;
+  for (const KernelInfo& kernel : kernels())
+    if (kernel.backend == "cuda" && kernel.available)
+      for (const GemmTypes types : kernel.types) all.push_back({kernel.name, types});
+  return all;
+}
+
+DeviceProduct::DeviceProduct(const Context& context, const KernelOfType& kernel, std::int64_t m, std::int64_t n,
+                             std::int64_t k)
+    : a_(filled(context, kernel.types.input, m, k, verification::Part::a)),
+      b_(filled(context, kernel.types.input, k, n, verification::Part::b)),
+      c_(allocate(context, m * n * size_in_bytes(kernel.types.output))) {
+  verification::Case test = contiguous_case(kernel.types, m, n, k);
+  const Result<Plan> plan =
+      Plan::make(test.description, {.backend = "cuda", .kernel = kernel.kernel, .memory = Memory::device});
+  if (plan.ok())
+    plan_ = plan.value();
+  else
+    EXPECT_EQ(plan.status().code(), StatusCode::unsupported) << plan.status().message();
+}
+
+std::vector<std::byte> DeviceProduct::result() const {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(c_->bytes()));
+  EXPECT_TRUE(c_->download(bytes.data(), c_->bytes()).ok());
+  return bytes;
+}
+
+}  // namespace exactile::test

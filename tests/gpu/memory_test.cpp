@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device memory that is not there, and workspaces that the caller brings.
+#include "exactile/interop/cuda.hpp"
+#include "gpu/device_product.hpp"
+
+namespace exactile::test {
+namespace {
+
+constexpr std::int64_t mebibyte = 1 << 20;
+
+/// Takes the device's memory until no piece of one MiB is left.
+class Hog {
+ public:
+  explicit Hog(const Context& context) {
+    for (std::int64_t bytes = std::int64_t{1} << 40; bytes >= mebibyte;) {
+      Result<DeviceMemory> piece = context.allocate(bytes);
+      if (piece.ok())
+        taken_.push_back(std::move(piece).value());
+      else
+        bytes /= 2;
+    }
+  }
+
+ private:
+  std::vector<DeviceMemory> taken_;
+};
+
+/// A kernel whose workspace for a large product is more than a MiB; nothing where there is none.
+std::optional<KernelOfType> kernel_with_workspace(std::int64_t size) {
+  for (const KernelOfType& kernel : cuda_kernels()) {
+    const GemmDescription d = contiguous_case(kernel.types, size, size, size).description;
+    const Result<Plan> plan = Plan::make(d, {.backend = "cuda", .kernel = kernel.kernel, .memory = Memory::device});
+    if (plan.ok() && plan.value().summary().workspace_bytes > 64 * mebibyte) return kernel;
+  }
+  return std::nullopt;
+}
+
+TEST(DeviceMemory, ExhaustedMemoryIsAStatusAndLeavesTheContextInOrder) {
+  SKIP_WITHOUT_GPU();
+  constexpr std::int64_t size = 4999;
+  const std::optional<KernelOfType> kernel = kernel_with_workspace(size);
+  ASSERT_TRUE(kernel) << "no kernel has a large workspace";
+  const Result<Context> context = Context::make("cuda");
+  ASSERT_TRUE(context.ok()) << context.status().message();
+  DeviceProduct product(context.value(), *kernel, size, size, size);
+  ASSERT_TRUE(product.plan());
+  {
+    const Hog hog(context.value());
+    EXPECT_EQ(context.value().allocate(4 * mebibyte).status().code(), StatusCode::out_of_memory);
+    const Status status = product.plan()->run(product.arguments(), context.value().execution());
+    EXPECT_EQ(status.code(), StatusCode::out_of_memory) << status.message();
+    EXPECT_NE(status.message().find(kernel->kernel), std::string_view::npos) << status.message();
+    EXPECT_TRUE(context.value().synchronize().ok());
+  }
+  const Status status = product.plan()->run(product.arguments(), context.value().execution());
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_TRUE(context.value().synchronize().ok());
+}
+
+TEST(DeviceMemory, AWorkspaceOfTheCallersIsUsedAndChecked) {
+  SKIP_WITHOUT_GPU();
+  const Result<Context> context = Context::make("cuda");
+  ASSERT_TRUE(context.ok()) << context.status().message();
+  int used = 0;
+  for (const KernelOfType& kernel : cuda_kernels()) {
+    DeviceProduct product(context.value(), kernel, 129, 131, 133);
+    if (!product.plan()) continue;
+    const std::int64_t bytes = product.plan()->summary().workspace_bytes;
+    if (bytes == 0) continue;
+    ASSERT_TRUE(product.plan()->run(product.arguments(), context.value().execution()).ok());
+    const std::vector<std::byte> expected = product.result();
+
+    // Poison before and behind shows writes outside, and NaN inside shows reads of what nobody wrote.
+    constexpr std::int64_t guard = 256;
+    Result<DeviceMemory> workspace = context.value().allocate(bytes + 2 * guard);
+    ASSERT_TRUE(workspace.ok() && workspace.value().fill_bytes(0xff).ok());
+    product.poison();
+    const auto stream = static_cast<cudaStream_t>(context.value().execution().queue);
+    const Status status =
+        product.plan()->run(product.arguments(), interop::on(stream, workspace.value().at(guard), bytes));
+    ASSERT_TRUE(status.ok()) << test_name(kernel) << ": " << status.message();
+    EXPECT_EQ(product.result(), expected) << test_name(kernel);
+    std::vector<std::byte> after(static_cast<std::size_t>(bytes + 2 * guard));
+    ASSERT_TRUE(workspace.value().download(after.data(), std::ssize(after)).ok());
+    for (std::int64_t i = 0; i < guard; ++i) {
+      ASSERT_EQ(after[static_cast<std::size_t>(i)], std::byte{0xff}) << test_name(kernel);
+      ASSERT_EQ(after[after.size() - 1 - static_cast<std::size_t>(i)], std::byte{0xff}) << test_name(kernel);
+    }
+
+    const auto refused = [&](void* data, std::int64_t size) {
+      return product.plan()->run(product.arguments(), interop::on(stream, data, size)).code();
+    };
+    EXPECT_EQ(refused(workspace.value().at(guard), bytes - 1), StatusCode::invalid_argument) << test_name(kernel);
+    EXPECT_EQ(refused(workspace.value().at(guard / 2), bytes), StatusCode::invalid_argument) << test_name(kernel);
+    ++used;
+  }
+  EXPECT_GT(used, 0);
+}
+
+}  // namespace
+}  // namespace exactile::test

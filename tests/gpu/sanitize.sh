@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# sanitize.sh PROGRAM [KERNEL ...]: every CUDA kernel (or those named) under NVIDIA's compute-sanitizer, on small products
+# that leave remainders everywhere. Ends with 1 where a tool finds something.
+set -uo pipefail
+
+program=${1:?usage: sanitize.sh PROGRAM [KERNEL ...]}
+shift
+command -v compute-sanitizer >/dev/null || { echo "sanitize.sh: compute-sanitizer is not on PATH" >&2; exit 2; }
+kernels=("$@")
+if [[ ${#kernels[@]} -eq 0 ]]; then
+  mapfile -t kernels < <("$program" kernels --backend cuda | sed -n 's/^\([^ ]*\) (cuda, [a-z]*)$/\1/p')
+fi
+[[ ${#kernels[@]} -gt 0 ]] || { echo "sanitize.sh: no CUDA kernel is available here" >&2; exit 2; }
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+findings=0
+check() { # check TOOL KERNEL M N K
+  local code=0
+  compute-sanitizer --tool "$1" --error-exitcode 9 --print-limit 5 "$program" verify --kernel "$2" --fill normal \
+    --m "$3" --n "$4" --k "$5" >"$log" 2>&1 || code=$?
+  # 4 and 2: the kernel has not got this product.
+  if [[ $code -eq 9 || $code -eq 1 || $code -gt 100 ]]; then
+    echo "$1: $2 on $3 x $4 x $5:"
+    cat "$log"
+    findings=$((findings + 1))
+  fi
+}
+
+for kernel in "${kernels[@]}"; do
+  for tool in memcheck racecheck initcheck synccheck; do
+    check "$tool" "$kernel" 33 130 37
+    check "$tool" "$kernel" 128 128 128
+  done
+  echo "$kernel: done"
+done
+echo "sanitize.sh: ${#kernels[@]} kernels, $findings findings"
+[[ $findings -eq 0 ]]

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host threads with a stream of their own each, all running at once: neither operands nor workspaces may be mixed up.
+#include <thread>
+
+#include "gpu/device_product.hpp"
+
+namespace exactile::test {
+namespace {
+
+/// Runs the product often on its own context and counts the results that differ from the first.
+int count_differences(const KernelOfType& kernel, std::int64_t size) {
+  constexpr int runs = 20;
+  const Result<Context> context = Context::make("cuda");
+  if (!context.ok()) return runs;
+  DeviceProduct product(context.value(), kernel, size, size + 1, size + 2);
+  if (!product.plan()) return 0;
+  std::vector<std::byte> first;
+  int differences = 0;
+  for (int run = 0; run < runs; ++run) {
+    product.poison();
+    // Several runs one behind the other, so that the streams overlap for a while.
+    for (int repeat = 0; repeat < 5; ++repeat)
+      if (!product.plan()->run(product.arguments(), context.value().execution()).ok()) return runs;
+    std::vector<std::byte> result = product.result();
+    if (first.empty()) first = result;
+    differences += result == first ? 0 : 1;
+  }
+  return differences;
+}
+
+TEST(Streams, ProductsOnSeveralStreamsDoNotDisturbEachOther) {
+  SKIP_WITHOUT_GPU();
+  const std::vector<KernelOfType> all = cuda_kernels();
+  constexpr std::size_t threads = 4;
+  ASSERT_GE(all.size(), threads);
+  for (std::size_t begin = 0; begin < all.size(); begin += threads) {
+    std::vector<int> differences(threads);
+    {
+      std::vector<std::jthread> callers;
+      for (std::size_t t = 0; t < threads; ++t)
+        callers.emplace_back([&, t] {
+          differences[t] = count_differences(all[(begin + t) % all.size()], 150 + 33 * static_cast<std::int64_t>(t));
+        });
+    }
+    for (std::size_t t = 0; t < threads; ++t)
+      EXPECT_EQ(differences[t], 0) << test_name(all[(begin + t) % all.size()]) << " beside others";
+  }
+}
+
+TEST(Streams, OnePlanIsRunFromSeveralThreadsAtOnce) {
+  SKIP_WITHOUT_GPU();
+  for (const KernelOfType& kernel : cuda_kernels()) {
+    if (kernel.types.input != ElementType::f32) continue;
+    const Result<Context> context = Context::make("cuda");
+    ASSERT_TRUE(context.ok()) << context.status().message();
+    const DeviceProduct model(context.value(), kernel, 200, 100, 300);
+    if (!model.plan()) continue;
+    ASSERT_TRUE(model.plan()->run(model.arguments(), context.value().execution()).ok());
+    const std::vector<std::byte> expected = model.result();
+    std::vector<std::jthread> callers;
+    for (int t = 0; t < 3; ++t)
+      callers.emplace_back([&] {
+        const Result<Context> own = Context::make("cuda");
+        ASSERT_TRUE(own.ok());
+        DeviceProduct product(own.value(), kernel, 200, 100, 300);
+        for (int run = 0; run < 10; ++run) {
+          product.poison();
+          ASSERT_TRUE(model.plan()->run(product.arguments(), own.value().execution()).ok());
+          EXPECT_EQ(product.result(), expected) << test_name(kernel);
+        }
+      });
+  }
+}
+
+}  // namespace
+}  // namespace exactile::test
