@@ -74,6 +74,7 @@ std::vector<GroupMean> group_means(const std::vector<Row>& rows, const Setting& 
   for (const Row& row : rows)
     if (!row.layouts) collect(group_of(groups, row), row, setting);
   std::vector<GroupMean> means;
+  means.reserve(groups.size());
   for (const Collected& group : groups) means.push_back(finish(group));
   return means;
 }

@@ -51,9 +51,9 @@ class OnednnMatmul final : public Rival {
 
   std::unique_ptr<Call> prepare_one(const Product& p) const override {
     if (p.type != ElementType::f32) return nullptr;
-    const Handle a = describe(p.m, p.k, p.a);
-    const Handle b = describe(p.k, p.n, p.b);
-    const Handle c = describe(p.m, p.n, p.c);
+    const auto a = describe(p.m, p.k, p.a);
+    const auto b = describe(p.k, p.n, p.b);
+    const auto c = describe(p.m, p.n, p.c);
     return call_of(primitive_of(a, b, c), memory_of(a), memory_of(b), memory_of(c));
   }
 

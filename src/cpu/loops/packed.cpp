@@ -15,7 +15,7 @@
 namespace exactile::cpu {
 namespace {
 
-constexpr std::int64_t largest_tile = 32 * 32;  ///< elements; MR x NR of every instruction set fits
+constexpr std::int64_t largest_tile = 1024;  ///< elements; MR x NR of every instruction set fits
 
 template <class T>
 class Packed final : public Product<T> {
