@@ -36,7 +36,7 @@ T halved(T x) {
   return static_cast<T>(big - static_cast<T>(big - x));
 }
 
-template <class T, AOrder Order, int Rows, int Vectors, bool Masked>
+template <class T, AOrder Order, int Rows, int Vectors, bool Masked, bool Packing = false>
 void tile_kernel("""
 
 FAULTS = [
@@ -58,13 +58,14 @@ FAULTS = [
      [(NAIVE, r"(for \(std::int64_t p = 0; p < d\.k; \+\+p\))(\s+sum = )",
        r"\1 if (widen(a[i * d.a.row_stride + p * d.a.column_stride]) != Sum{})\2")]),
     ("last-term", "last k dropped for K > 256", "packed loops",
-     [(PACKED, r"std::min\(pc \+ chunk_terms<T>, o_\.k\)",
-       "std::min(pc + chunk_terms<T>, o_.k > 256 ? o_.k - 1 : o_.k)")]),
+     [(PACKED, r"std::min\(pc \+ blocking_sizes_\.kc, o_\.k\)",
+       "std::min(pc + blocking_sizes_.kc, o_.k > 256 ? o_.k - 1 : o_.k)")]),
     ("lda-ignored", "lda ignored when padded", "all engine kernels",
      [(PRODUCT, r"(o_\(orientation\), kernels_\(kernels\)) \{\}",
        r"\1 { if (o_.a.column_stride == 1 && o_.a.row_stride > o_.k) o_.a.row_stride = o_.k; }")]),
     ("half-precision", "inputs rounded to half the precision", "micro-kernel",
-     [(TILE, r"\ntemplate <class T, AOrder Order, int Rows, int Vectors, bool Masked>\nvoid tile_kernel\(", HALVED),
+     [(TILE, r"\ntemplate <class T, AOrder Order, int Rows, int Vectors, bool Masked, bool Packing = false>\n"
+       r"void tile_kernel\(", HALVED),
       (TILE, r"Vector<T> a_element =\s+hn::Set\(d, (Order == AOrder::rows.*?: a\[0\]\[i\])\);",
        r"Vector<T> a_element = hn::Set(d, halved<T>(\1));")]),
 ]

@@ -13,17 +13,18 @@ namespace exactile::cpu {
 std::string Blocking::text() const { return fmt::format("MR={} NR={} MC={} KC={} NC={}", mr, nr, mc, kc, nc); }
 
 Blocking blocking_for(int rows, int columns, std::int64_t element_size, std::int64_t chunk, std::int64_t m,
-                      std::int64_t n, std::int64_t k) {
-  const std::int64_t term_bytes = chunk * element_size;
+                      std::int64_t n, std::int64_t k, bool a_is_packed) {
+  const std::int64_t kc = std::min(2 * chunk, k);
+  const std::int64_t term_bytes = kc * element_size;
   const std::int64_t a_bytes = std::min<std::int64_t>(caches().l3 / 4, 12 << 20);
-  const std::int64_t a_rows = std::max<std::int64_t>(a_bytes / term_bytes / rows, 1) * rows;
+  const std::int64_t a_rows = a_is_packed ? std::max<std::int64_t>(a_bytes / term_bytes / rows, 1) * rows : m;
   // Blocks of nearly equal height: a short last one would pack B again for little.
   const std::int64_t blocks = std::max<std::int64_t>(core::ceil_divide(m, a_rows), 1);
-  const std::int64_t b_columns = std::max<std::int64_t>(caches().l2 * 3 / 4 / term_bytes / columns, 1) * columns;
+  const std::int64_t b_columns = std::max<std::int64_t>(caches().l2 / 2 / term_bytes / columns, 1) * columns;
   return {.mr = rows,
           .nr = columns,
           .mc = core::round_up(core::ceil_divide(m, blocks), rows),
-          .kc = std::min(chunk, k),
+          .kc = kc,
           .nc = std::min(b_columns, core::round_up(n, columns))};
 }
 

@@ -19,10 +19,10 @@ struct Blocking {
   [[nodiscard]] std::string text() const;
 };
 
-/// KC is fixed (`chunk`, see chunk_terms). NC: a thread's block of B takes three quarters of its L2. MC: each of the
-/// two buffers of A takes at most a quarter of L3 and at most 12 MiB, so that scratch stays small on processors with
-/// huge caches.
+/// KC: two chunks of terms (see chunk_terms), so that C comes and goes half as often. NC: a thread's block of B takes
+/// half of its L2. MC: all rows where A is read where it lies; where it is packed each of the two buffers
+/// takes at most a quarter of L3 and at most 12 MiB, so that scratch stays small on processors with huge caches.
 [[nodiscard]] Blocking blocking_for(int rows, int columns, std::int64_t element_size, std::int64_t chunk,
-                                    std::int64_t m, std::int64_t n, std::int64_t k);
+                                    std::int64_t m, std::int64_t n, std::int64_t k, bool a_is_packed);
 
 }  // namespace exactile::cpu

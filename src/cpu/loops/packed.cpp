@@ -45,12 +45,18 @@ class Packed final : public Product<T> {
   };
   using Counters = std::unique_ptr<std::atomic<std::int64_t>[]>;
 
+  /// A block of columns of one step, and this thread's packed copy of its part of B.
+  struct Block {
+    Range columns;
+    std::int64_t panels;
+    T* packed_b;
+  };
+
   void run_product(const Operands<T>& data, T* scratch, const Counters& counters, const Member& member) const;
   void pack_a(const Step& step, T* packed, const Member& member) const;
   void compute(const Step& step, T* packed_b, const Member& member) const;
-  void pack_b(const Step& step, Range columns, T* packed) const;
-  void macro_kernel(const Step& step, Range tiles, Range columns, const T* packed_b) const;
-  void prefetch(const T* from, std::int64_t elements) const;
+  void multiply_row(const Step& step, const Block& block, std::int64_t index, bool packing) const;
+  void multiply_panel(const Step& step, const Block& block, Range rows, std::int64_t panel, bool packing) const;
   void run_tile(const Tile<T>& tile, Kernel kernel, int rows, std::int64_t columns) const;
 
   [[nodiscard]] std::int64_t tiles_of(Range rows) const {
@@ -58,18 +64,27 @@ class Packed final : public Product<T> {
   }
 
   Blocking blocking_sizes_;
+  bool a_is_packed_;         ///< or read where it lies, along its rows
   std::int64_t a_elements_;  ///< of one buffer of A
   std::int64_t b_elements_;  ///< of one thread's block of B
   int threads_;
   std::int64_t column_blocks_;  ///< blocks of nearly equal width, at least one for each thread where there are so many
 };
 
+[[nodiscard]] bool a_must_be_packed(const Orientation& o) { return o.a.column_stride != 1 && o.k != 1; }
+
+template <class T>
+Blocking blocking_of(const Orientation& o, const MicroKernels<T>& kernels) {
+  return blocking_for(kernels.rows, kernels.vectors * kernels.lanes, sizeof(T), chunk_terms<T>, o.m, o.n, o.k,
+                      a_must_be_packed(o));
+}
+
 template <class T>
 Packed<T>::Packed(const plan::Problem& problem, const MicroKernels<T>& kernels)
     : Base(problem, kernels, preferred_orientation(problem.description)),
-      blocking_sizes_(
-          blocking_for(kernels.rows, kernels.vectors * kernels.lanes, sizeof(T), chunk_terms<T>, o_.m, o_.n, o_.k)),
-      a_elements_(core::round_up(blocking_sizes_.mc * blocking_sizes_.kc, 1024)),
+      blocking_sizes_(blocking_of(o_, kernels)),
+      a_is_packed_(a_must_be_packed(o_)),
+      a_elements_(a_is_packed_ ? core::round_up(blocking_sizes_.mc * blocking_sizes_.kc, 1024) : 0),
       b_elements_(core::round_up(blocking_sizes_.nc * blocking_sizes_.kc, 1024)) {
   const std::int64_t tiles = core::ceil_divide(o_.m, blocking_sizes_.mr) * core::ceil_divide(o_.n, blocking_sizes_.nr);
   const double terms = static_cast<double>(o_.m) * static_cast<double>(o_.n) * static_cast<double>(o_.k);
@@ -82,7 +97,8 @@ Packed<T>::Packed(const plan::Problem& problem, const MicroKernels<T>& kernels)
   const auto n = static_cast<double>(o_.n);
   const auto k = static_cast<double>(o_.k);
   this->model_bytes_ = static_cast<double>(sizeof(T)) * static_cast<double>(problem.description.batch_count) *
-                       (m * k + k * n * static_cast<double>(core::ceil_divide(o_.m, blocking_sizes_.mc)) +
+                       (m * k * static_cast<double>(a_is_packed_ ? 1 : column_blocks_) +
+                        k * n * static_cast<double>(core::ceil_divide(o_.m, blocking_sizes_.mc)) +
                         2 * m * n * static_cast<double>(core::ceil_divide(o_.k, blocking_sizes_.kc)));
 }
 
@@ -107,32 +123,43 @@ void Packed<T>::run_product(const Operands<T>& data, T* scratch, const Counters&
   int buffer = 0;
   for (std::int64_t ic = 0; ic < o_.m; ic += blocking_sizes_.mc) {
     const Range rows{ic, std::min(ic + blocking_sizes_.mc, o_.m)};
-    for (std::int64_t pc = 0; pc < o_.k; pc += chunk_terms<T>) {
+    for (std::int64_t pc = 0; pc < o_.k; pc += blocking_sizes_.kc) {
       // Two buffers: packing the next block may begin while slower members still read this one.
       T* packed_a = scratch + buffer * a_elements_;
       std::atomic<std::int64_t>* next_tile = counters.get() + buffer * column_blocks_;
       buffer ^= 1;
-      const Step step{data,     rows, {pc, std::min(pc + chunk_terms<T>, o_.k)}, packed_a, pc == 0 ? data.beta : T(1),
-                      next_tile};
+      const Step step{
+          data, rows, {pc, std::min(pc + blocking_sizes_.kc, o_.k)}, packed_a, pc == 0 ? data.beta : T(1), next_tile};
       if (member.id == 0) std::fill_n(next_tile, column_blocks_, 0);
-      pack_a(step, packed_a, member);
+      if (a_is_packed_) pack_a(step, packed_a, member);
       member.meet();
       compute(step, packed_b, member);
     }
   }
 }
 
+/// Chunk after chunk, each as panels of MR rows. Where A's rows are neighbours, several panels together read whole
+/// lines of it; more of them would push each other out of L1.
 template <class T>
 void Packed<T>::pack_a(const Step& step, T* packed, const Member& member) const {
   const std::int64_t height = step.rows.end - step.rows.begin;
-  const std::int64_t terms = step.terms.end - step.terms.begin;
   const std::int64_t tiles = tiles_of(step.rows);
   const Range mine = part_of(tiles, member.count, member.id);
-  const T* from = step.data.a + step.rows.begin * o_.a.row_stride + step.terms.begin * o_.a.column_stride;
-  for (std::int64_t tile = mine.begin; tile < mine.end; ++tile) {
-    const Range part = part_of(height, tiles, tile);
-    kernels_.pack(from + part.begin * o_.a.row_stride, o_.a.row_stride, o_.a.column_stride, part.end - part.begin,
-                  part.end - part.begin, terms, packed + part.begin * terms);
+  const T* from = step.data.a + step.rows.begin * o_.a.row_stride;
+  constexpr std::int64_t together = 16;
+  for (std::int64_t p = step.terms.begin; p < step.terms.end; p += chunk_terms<T>) {
+    const std::int64_t terms = std::min(chunk_terms<T>, step.terms.end - p);
+    T* chunk = packed + (p - step.terms.begin) * height;
+    const auto pack = [&](Range part) {  // tiles of one height
+      if (part.begin == part.end) return;
+      const std::int64_t begin = part_of(height, tiles, part.begin).begin;
+      const Range last = part_of(height, tiles, part.end - 1);
+      kernels_.pack(from + begin * o_.a.row_stride + p * o_.a.column_stride, o_.a.row_stride, o_.a.column_stride,
+                    last.end - begin, last.end - last.begin, terms, chunk + begin * terms);
+    };
+    const std::int64_t taller = std::clamp(height % tiles, mine.begin, mine.end);
+    for (std::int64_t t = mine.begin; t < taller; t += together) pack({t, std::min(t + together, taller)});
+    for (std::int64_t t = taller; t < mine.end; t += together) pack({t, std::min(t + together, mine.end)});
   }
 }
 
@@ -144,73 +171,74 @@ void Packed<T>::compute(const Step& step, T* packed_b, const Member& member) con
   const std::int64_t panels = core::ceil_divide(o_.n, blocking_sizes_.nr);
   const std::int64_t at_once = member.count == 1 ? tiles : core::ceil_divide(tiles, 16);
   for (std::int64_t i = 0; i < column_blocks_; ++i) {
-    const std::int64_t block = (member.id + i) % column_blocks_;
-    const Range part = part_of(panels, column_blocks_, block);
-    const Range columns{part.begin * blocking_sizes_.nr, std::min(part.end * blocking_sizes_.nr, o_.n)};
-    std::atomic<std::int64_t>& next = step.next_tile[block];
-    bool packed = false;
+    const std::int64_t index = (member.id + i) % column_blocks_;
+    const Range part = part_of(panels, column_blocks_, index);
+    const Block block{{part.begin * blocking_sizes_.nr, std::min(part.end * blocking_sizes_.nr, o_.n)},
+                      part.end - part.begin,
+                      packed_b};
+    std::atomic<std::int64_t>& next = step.next_tile[index];
+    bool packing = true;
     for (std::int64_t tile = next.fetch_add(at_once, std::memory_order_relaxed); tile < tiles;
          tile = next.fetch_add(at_once, std::memory_order_relaxed)) {
-      if (!packed) pack_b(step, columns, packed_b);
-      packed = true;
-      macro_kernel(step, {tile, std::min(tile + at_once, tiles)}, columns, packed_b);
+      for (std::int64_t t = tile; t < std::min(tile + at_once, tiles); ++t) {
+        multiply_row(step, block, t, packing);
+        packing = false;
+      }
     }
   }
 }
 
+/// Row tile `index` of the step times the block of columns. The first one a thread does packs B on the way.
 template <class T>
-void Packed<T>::pack_b(const Step& step, Range columns, T* packed) const {
-  const std::int64_t nr = blocking_sizes_.nr;
-  const std::int64_t terms = step.terms.end - step.terms.begin;
-  const T* from = step.data.b + step.terms.begin * o_.b.row_stride + columns.begin * o_.b.column_stride;
-  kernels_.pack(from, o_.b.column_stride, o_.b.row_stride, columns.end - columns.begin, nr, terms, packed);
+void Packed<T>::multiply_row(const Step& step, const Block& block, std::int64_t index, bool packing) const {
+  const Range part = part_of(step.rows.end - step.rows.begin, tiles_of(step.rows), index);
+  for (std::int64_t panel = 0; panel < block.panels; ++panel) multiply_panel(step, block, part, panel, packing);
 }
 
+/// One tile of C, through the chunks of the step. `rows` count from the step's first.
 template <class T>
-void Packed<T>::macro_kernel(const Step& step, Range tiles, Range columns, const T* packed_b) const {
+void Packed<T>::multiply_panel(const Step& step, const Block& block, Range rows, std::int64_t panel,
+                               bool packing) const {
   const std::int64_t nr = blocking_sizes_.nr;
-  const std::int64_t height = step.rows.end - step.rows.begin;
-  const std::int64_t terms = step.terms.end - step.terms.begin;
-  const std::int64_t all_tiles = tiles_of(step.rows);
-  const std::int64_t panels = core::ceil_divide(columns.end - columns.begin, nr);
-  const std::int64_t last_width = columns.end - columns.begin - (panels - 1) * nr;
-  const std::int64_t c_column_stride = c_is_row_contiguous(o_) ? 1 : o_.c.column_stride;
-  for (std::int64_t t = tiles.begin; t < tiles.end; ++t) {
-    const Range part = part_of(height, all_tiles, t);
-    const int rows = static_cast<int>(part.end - part.begin);
-    Tile<T> tile{step.packed_a + part.begin * terms,
-                 rows,
-                 packed_b,
-                 nr,
-                 step.data.c + (step.rows.begin + part.begin) * o_.c.row_stride + columns.begin * c_column_stride,
-                 o_.c.row_stride,
-                 terms,
-                 kernels_.lanes,
-                 step.data.alpha,
-                 step.beta};
-    // The next panel of A comes from L3 and would be waited for: each tile asks for its share of it.
-    const T* next = tile.a + rows * terms;
-    const std::int64_t share = core::ceil_divide(rows * terms, panels);
-    const auto kernel = kernels_.tile(AOrder::columns, rows, kernels_.vectors, false);
-    for (std::int64_t panel = 0; panel < panels - 1; ++panel) {
-      prefetch(next, share);
-      run_tile(tile, kernel, rows, nr);
-      next += share;
-      tile.b += nr * terms;
-      tile.c += nr * c_column_stride;
+  const std::int64_t column = block.columns.begin + panel * nr;
+  const std::int64_t width = std::min(nr, block.columns.end - column);
+  const int height = static_cast<int>(rows.end - rows.begin);
+  const int vectors = static_cast<int>(core::ceil_divide(width, kernels_.lanes));
+  const std::int64_t last_lanes = width - (vectors - 1) * kernels_.lanes;
+  const AOrder order = a_is_packed_ ? AOrder::columns : AOrder::rows;
+  const Kernel kernel = kernels_.tile(order, height, vectors, last_lanes != kernels_.lanes);
+  const bool packs_itself = packing && width == nr && o_.b.column_stride == 1;
+  const std::int64_t row = step.rows.begin + rows.begin;
+  const T* a = step.data.a + row * o_.a.row_stride;
+  Tile<T> tile{nullptr,
+               a_is_packed_ ? height : o_.a.row_stride,
+               nullptr,
+               nr,
+               nullptr,
+               o_.c.row_stride,
+               0,
+               last_lanes,
+               step.data.alpha,
+               step.beta};
+  tile.c = step.data.c + row * o_.c.row_stride + column * (c_is_row_contiguous(o_) ? 1 : o_.c.column_stride);
+  for (std::int64_t p = step.terms.begin; p < step.terms.end; p += chunk_terms<T>) {
+    const std::int64_t before = p - step.terms.begin;
+    tile.k = std::min(chunk_terms<T>, step.terms.end - p);
+    tile.a = a_is_packed_ ? step.packed_a + before * (step.rows.end - step.rows.begin) + rows.begin * tile.k : a + p;
+    T* packed = block.packed_b + before * block.panels * nr + panel * nr * tile.k;
+    const T* from = step.data.b + p * o_.b.row_stride + column * o_.b.column_stride;
+    if (packs_itself) {
+      tile.b = from;
+      tile.b_stride = o_.b.row_stride;
+      tile.packed_b = packed;
+      run_tile(tile, kernels_.packing_tile(order, height), height, width);
+    } else {
+      if (packing) kernels_.pack(from, o_.b.column_stride, o_.b.row_stride, width, nr, tile.k, packed);
+      tile.b = packed;
+      run_tile(tile, kernel, height, width);
     }
-    const int vectors = static_cast<int>(core::ceil_divide(last_width, kernels_.lanes));
-    tile.last_lanes = last_width - (vectors - 1) * kernels_.lanes;
-    const auto last = kernels_.tile(AOrder::columns, rows, vectors, tile.last_lanes != kernels_.lanes);
-    prefetch(next, share);
-    run_tile(tile, last, rows, last_width);
+    tile.beta = T(1);
   }
-}
-
-template <class T>
-void Packed<T>::prefetch(const T* from, std::int64_t elements) const {
-  constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(T));
-  for (std::int64_t p = 0; p < elements; p += line) __builtin_prefetch(from + p, 0, 2);
 }
 
 /// Where C's columns are neighbours the micro-kernel works on C itself, whose lines are asked for ahead of its last
@@ -219,8 +247,10 @@ template <class T>
 void Packed<T>::run_tile(const Tile<T>& tile, Kernel kernel, int rows, std::int64_t columns) const {
   if (c_is_row_contiguous(o_)) {
     const T* c = tile.c;
-    for (int i = 0; i < rows; ++i, c += tile.c_stride)
+    for (int i = 0; i < rows; ++i, c += tile.c_stride) {
       for (std::int64_t j = 0; j < columns; j += kernels_.lanes) __builtin_prefetch(c + j, 1);
+      __builtin_prefetch(c + columns - 1, 1);  // rows that start within a line end in one more
+    }
     kernel(tile);
     return;
   }
@@ -252,11 +282,14 @@ double packed_cost(const plan::Problem& problem, const MicroKernels<T>& kernels)
   const auto n = static_cast<double>(core::round_up(o.n, kernels.lanes));
   const auto k = static_cast<double>(o.k);
   const double arithmetic = m * n * k * 1.04 / terms_per_second(kernels);
-  const double packing = static_cast<double>(sizeof(T)) * (m * k + k * n) * pack_seconds;
+  // B is packed on the way where its rows are neighbours, A not at all where its rows are.
+  const double packing = static_cast<double>(sizeof(T)) * pack_seconds *
+                         ((a_must_be_packed(o) ? m * k : 0) + (o.b.column_stride == 1 ? 0 : k * n));
+  const double memory = first_reads(m, n, k, static_cast<std::int64_t>(sizeof(T)));
   const std::int64_t tiles =
       core::ceil_divide(o.m, kernels.rows) * core::ceil_divide(o.n, kernels.vectors * kernels.lanes);
   const int threads = useful_threads(m * n * k, tiles, problem.threads);
-  return ((arithmetic + packing) / threads + 300e-9) * static_cast<double>(problem.description.batch_count);
+  return ((arithmetic + packing + memory) / threads + 300e-9) * static_cast<double>(problem.description.batch_count);
 }
 
 template std::unique_ptr<plan::Executable> make_packed(const plan::Problem&, const MicroKernels<float>&);

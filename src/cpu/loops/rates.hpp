@@ -21,6 +21,11 @@ template <class T>
   return 2.0 * kernels.lanes * nominal_hertz;
 }
 
+/// Each operand once from memory, tile by tile; a stream of long rows takes half as long.
+[[nodiscard]] inline double first_reads(double m, double n, double k, std::int64_t element_size) {
+  return static_cast<double>(element_size) * (m * k + k * n + m * n) / bytes_per_second;
+}
+
 /// A thread is worth waking for about 2^22 terms (tens of microseconds).
 [[nodiscard]] inline int useful_threads(double terms, std::int64_t parts, int most) {
   const auto limit = static_cast<double>(std::min<std::int64_t>(parts, most));

@@ -9,22 +9,28 @@ namespace exactile::cpu::HWY_NAMESPACE {
 template <class T>
 inline constexpr std::int64_t line_elements = 64 / static_cast<std::int64_t>(sizeof(T));
 
+/// Whole vectors, then what is left under a mask.
+template <class T>
+HWY_INLINE void copy_lanes(const T* from, std::int64_t lanes, T* to, hn::Mask<Lanes<T>> rest) {
+  const Lanes<T> d;
+  constexpr std::int64_t step = lane_count<T>;
+  std::int64_t l = 0;
+  for (; l + step <= lanes; l += step) hn::StoreU(hn::LoadU(d, from + l), d, to + l);
+  if (l < lanes) hn::BlendedStore(hn::MaskedLoad(rest, d, from + l), rest, d, to + l);
+}
+
 /// Lanes are neighbours: each row is read once along its whole length and dealt out to the panels.
 template <class T>
 void copy_rows(const T* from, std::int64_t term_stride, std::int64_t lanes, std::int64_t width, std::int64_t terms,
                T* panels) {
-  const Lanes<T> d;
-  constexpr std::int64_t step = lane_count<T>;
+  const auto rest = hn::FirstN(Lanes<T>(), static_cast<std::size_t>(width % lane_count<T>));
+  const std::int64_t whole = lanes / width * width;
   for (std::int64_t p = 0; p < terms; ++p, from += term_stride) {
     T* to = panels + p * width;
-    std::int64_t first = 0;
-    for (; first + width <= lanes; first += width, to += width * terms) {
-      std::int64_t l = 0;
-      for (; l + step <= width; l += step) hn::StoreU(hn::LoadU(d, from + first + l), d, to + l);
-      for (; l < width; ++l) to[l] = from[first + l];
-    }
-    if (first < lanes)
-      for (std::int64_t l = 0; l < width; ++l) to[l] = first + l < lanes ? from[first + l] : T(0);
+    for (std::int64_t first = 0; first < whole; first += width, to += width * terms)
+      copy_lanes(from + first, width, to, rest);
+    if (whole < lanes)
+      for (std::int64_t l = 0; l < width; ++l) to[l] = whole + l < lanes ? from[whole + l] : T(0);
   }
 }
 

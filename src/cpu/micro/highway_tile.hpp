@@ -86,7 +86,10 @@ HWY_INLINE void update(Vector<T> (&sums)[Rows][Vectors], const Tile<T>& t, hn::M
   }
 }
 
-template <class T, AOrder Order, int Rows, int Vectors, bool Masked>
+/// Tiles between what a packing kernel copies and what it asks for.
+inline constexpr int packing_ahead = 2;
+
+template <class T, AOrder Order, int Rows, int Vectors, bool Masked, bool Packing = false>
 void tile_kernel(const Tile<T>& t) {
   const Lanes<T> d;
   const auto mask = hn::FirstN(d, static_cast<std::size_t>(t.last_lanes));
@@ -107,6 +110,7 @@ void tile_kernel(const Tile<T>& t) {
     if (Order == AOrder::rows) asm("" : "+r"(a[g]));
   }
   const T* b = t.b;
+  T* packed_b = t.packed_b;
   const std::int64_t a_stride = t.a_stride;
   const std::int64_t b_stride = t.b_stride;
 
@@ -114,6 +118,15 @@ void tile_kernel(const Tile<T>& t) {
     Vector<T> b_row[Vectors];
 #pragma GCC unroll 4
     for (int v = 0; v < Vectors; ++v) b_row[v] = load<T, Vectors, Masked>(b, v, mask);
+    if (Packing) {
+#pragma GCC unroll 4
+      for (int v = 0; v < Vectors; ++v) {
+        // The columns that follow are packed soon; their rows lie pages apart, where no hardware prefetcher looks.
+        __builtin_prefetch(b + (packing_ahead * Vectors + v) * lane_count<T>);
+        hn::StoreU(b_row[v], d, packed_b + v * lane_count<T>);
+      }
+      packed_b += Vectors * lane_count<T>;
+    }
 #pragma GCC unroll 32
     for (int i = 0; i < Rows; ++i) {
       Vector<T> a_element =
@@ -148,6 +161,19 @@ void tile_kernel(const Tile<T>& t) {
 template <class T, AOrder Order, int Vectors, bool Masked, int... Height>
 constexpr auto heights(std::integer_sequence<int, Height...>) {
   return std::array{&tile_kernel<T, Order, Height + 1, Vectors, Masked>...};
+}
+
+template <class T, AOrder Order, int Vectors, int... Height>
+constexpr auto packing_heights(std::integer_sequence<int, Height...>) {
+  return std::array{&tile_kernel<T, Order, Height + 1, Vectors, false, true>...};
+}
+
+template <class T, int Vectors, int MaxRows>
+auto find_packing_tile(AOrder order, int rows) {
+  using Heights = std::make_integer_sequence<int, MaxRows>;
+  static constexpr std::array table{packing_heights<T, AOrder::rows, Vectors>(Heights()),
+                                    packing_heights<T, AOrder::columns, Vectors>(Heights())};
+  return table[order == AOrder::columns ? 1 : 0][static_cast<std::size_t>(rows - 1)];
 }
 
 template <class T, int Vectors, int MaxRows>

@@ -26,6 +26,7 @@ struct Tile {
   std::int64_t last_lanes;  ///< valid lanes of the last vector; masked kernels touch no other
   T alpha;
   T beta;
+  T* packed_b = nullptr;  ///< for packing kernels: where the rows of B go, one after the other
 };
 
 enum class AOrder : std::uint8_t { rows, columns };
@@ -36,6 +37,8 @@ struct MicroKernels {
   using Kernel = void (*)(const Tile<T>&);
   /// rows x vectors; masked: the last vector is partial.
   Kernel (*tile)(AOrder order, int rows, int vectors, bool masked);
+  /// A full width, whose rows of B are copied to Tile::packed_b on the way.
+  Kernel (*packing_tile)(AOrder order, int rows);
   /// Few rows against a B too large for the caches; see highway_stream.hpp. `a` by rows, rows <= stream_rows.
   Kernel (*stream)(int rows);
   /// c[j] <- alpha * sums[j] + beta * c[j] for j < columns, as a tile's update does it.

@@ -126,7 +126,9 @@ double deep_cost(const plan::Problem& problem, const MicroKernels<T>& kernels) {
   const int threads = useful_threads(terms, chunks, problem.threads);
   // On one thread the second pass over C is for nothing.
   const double arithmetic = (threads == 1 ? 4.0 : 1.6) * terms / terms_per_second(kernels);
-  return ((arithmetic + adding) / threads + 5e-6) * static_cast<double>(problem.description.batch_count);
+  const double memory = first_reads(static_cast<double>(o.m), static_cast<double>(o.n), static_cast<double>(o.k),
+                                    static_cast<std::int64_t>(sizeof(T)));
+  return ((arithmetic + memory + adding) / threads + 5e-6) * static_cast<double>(problem.description.batch_count);
 }
 
 template <class T>

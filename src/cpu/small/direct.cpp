@@ -207,8 +207,9 @@ double direct_cost(const plan::Problem& problem, const MicroKernels<T>& kernels)
   const auto size = static_cast<std::int64_t>(sizeof(T));
   const double b_reads = bytes_of(o.k, width, size) <= l2_share ? 1 : row_tiles;
   const double a_reads = bytes_of(o.m, o.k, size) <= l2_share ? 1 : static_cast<double>(core::ceil_divide(o.n, width));
-  const double bytes = static_cast<double>(size) * (m * k * a_reads + k * n * b_reads + m * n);
-  const double memory = b_bytes <= l2_share ? 0 : bytes / bytes_per_second / 4;  // most of it hides behind arithmetic
+  const double again = static_cast<double>(size) * (m * k * (a_reads - 1) + k * n * (b_reads - 1));
+  // B is read down its columns, a few lines of each row, and nothing asks for them ahead.
+  const double memory = b_bytes <= l2_share ? 0 : 2 * first_reads(m, n, k, size) + again / bytes_per_second / 4;
   double nearness = b_bytes <= static_cast<double>(caches().l1) ? 1.02 : 1.06;
   // One vector of columns leaves few multiply-adds to each element of A, which is then waited for.
   if (o.n <= kernels.lanes && a_streams(o, size)) nearness = 2;
