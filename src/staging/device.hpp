@@ -15,8 +15,8 @@ namespace exactile::staging {
 /// What kind of memory a host pointer points to.
 enum class HostMemory : std::uint8_t {
   pageable,
-  pinned,      ///< the device copies from and to it by itself
-  not_host,    ///< device memory: a caller's mistake
+  pinned,    ///< the device copies from and to it by itself
+  not_host,  ///< device memory: a caller's mistake
 };
 
 /// A copy of `lines` pieces of `line_bytes` each, from or to `device_memory` + `device_offset`. Where the pitches equal

@@ -92,8 +92,9 @@ const char* HostOperand::line(const void* data, const Region& region, std::int64
   const auto* base = layout_.pointer_array
                          ? static_cast<const char*>(static_cast<const void* const*>(data)[product])
                          : static_cast<const char*>(data) + product * layout_.batch_stride * element_bytes_;
-  return base + (region.row * layout_.row_stride + region.column * layout_.column_stride + line % lines * line_stride_) *
-                    element_bytes_;
+  return base +
+         (region.row * layout_.row_stride + region.column * layout_.column_stride + line % lines * line_stride_) *
+             element_bytes_;
 }
 
 /// Calls move(host, image offset, bytes) for pieces that are dense on both sides.

@@ -12,7 +12,7 @@ namespace exactile::staging {
 [[nodiscard]] bool fits_one_piece(const Tiling& tiling, const Limits& limits);
 
 /// `kernel` is ready for the whole product.
-[[nodiscard]] Status run_in_one_piece(const HostProduct& product, const Tiling& tiling,
-                                      const GemmArguments& arguments, const plan::Executable& kernel, Stager& stager);
+[[nodiscard]] Status run_in_one_piece(const HostProduct& product, const Tiling& tiling, const GemmArguments& arguments,
+                                      const plan::Executable& kernel, Stager& stager);
 
 }  // namespace exactile::staging

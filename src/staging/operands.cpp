@@ -11,7 +11,7 @@ namespace exactile::staging {
 namespace {
 
 constexpr std::int64_t most_pointers_looked_at = 256;
-constexpr std::int64_t least_line_bytes = 256;      // shorter ones keep the link half idle
+constexpr std::int64_t least_line_bytes = 256;  // shorter ones keep the link half idle
 constexpr std::int64_t least_product_bytes = 1 << 17;
 constexpr std::int64_t most_pitch = (std::int64_t{1} << 31) - 1;  // what copy engines take
 

@@ -62,7 +62,7 @@ Run::Run(const RunSetup& setup)
       up_ticket_(index(setup.movement.up_slots), -1),
       down_ticket_(index(setup.movement.down_slots), -1),
       drained_ticket_(index(setup.movement.down_slots), -1) {
-  auto spare = setup.lane.events.begin();
+  auto spare = setup.lane->events.begin();
   const auto take = [&](std::vector<Event*>& events, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) events.push_back((spare++)->get());
   };
@@ -111,9 +111,9 @@ Status Run::finish() {
     Status s = queue.finish();
     if (first.ok()) first = std::move(s);
   };
-  wait(*setup_.lane.upload);
-  for (const auto& queue : setup_.lane.compute) wait(*queue);
-  wait(*setup_.lane.download);
+  wait(*setup_.lane->upload);
+  for (const auto& queue : setup_.lane->compute) wait(*queue);
+  wait(*setup_.lane->download);
   return first;
 }
 
@@ -137,9 +137,9 @@ Status Run::upload_directly(const Task& task) {
   if (Status s = open_load(task); !s.ok()) return s;
   const Place place = place_of(task.step, task.side);
   const Copy copy{.device_memory = place.memory, .device_offset = place.offset};
-  if (Status s = for_each_product(
-          operand(task.side), host_data(task.side), region(task.step, task.side), copy,
-          [&](const Copy& part, const void* from) { return setup_.lane.upload->upload(part, from); });
+  if (Status s =
+          for_each_product(operand(task.side), host_data(task.side), region(task.step, task.side), copy,
+                           [&](const Copy& part, const void* from) { return setup_.lane->upload->upload(part, from); });
       !s.ok())
     return s;
   return close_load(task);
@@ -159,7 +159,7 @@ Status Run::upload_through_ring(const Task& task) {
   const std::lock_guard lock(upload_mutex_);
   if (Status s = open_load(task); !s.ok()) return s;
   const Place place = place_of(task.step, task.side);
-  Queue& queue = *setup_.lane.upload;
+  Queue& queue = *setup_.lane->upload;
   if (Status s = queue.upload(one_piece(place.memory, place.offset + chunk.offset, chunk.bytes), piece); !s.ok())
     return s;
   if (Status s = queue.record(*up_event_[index(slot)]); !s.ok()) return s;
@@ -167,15 +167,16 @@ Status Run::upload_through_ring(const Task& task) {
   return close_load(task);
 }
 
-/// Before the first of a panel's uploads: the queue waits for those who still use the slot. Called with the queue's lock.
+/// Before the first of a panel's uploads: the queue waits for those who still use the slot. Called with the queue's
+/// lock.
 Status Run::open_load(const Task& task) {
   if (loaded_[index(task.step)][index(task.side)] != 0) return {};
   const Step& now = step(task.step);
   if (task.side == Side::c || task.side == Side::bias)
-    return now.c_before < 0 ? Status() : setup_.lane.upload->wait(*fetched_event_[index(now.c_slot)]);
+    return now.c_before < 0 ? Status() : setup_.lane->upload->wait(*fetched_event_[index(now.c_slot)]);
   for (const std::int64_t used : task.side == Side::a ? now.a.after : now.b.after)
     if (used >= 0)
-      if (Status s = setup_.lane.upload->wait(*computed_event_[index(used)]); !s.ok()) return s;
+      if (Status s = setup_.lane->upload->wait(*computed_event_[index(used)]); !s.ok()) return s;
   return {};
 }
 
@@ -184,7 +185,7 @@ Status Run::close_load(const Task& task) {
   const std::int64_t all = setup_.list.uploads[index(task.step)][index(task.side)];
   const bool is_last = loaded_[index(task.step)][index(task.side)] + 1 == all;
   if (is_last)
-    if (Status s = setup_.lane.upload->record(ready_event(task.step, task.side)); !s.ok()) return s;
+    if (Status s = setup_.lane->upload->record(ready_event(task.step, task.side)); !s.ok()) return s;
   tell([&] { ++loaded_[index(task.step)][index(task.side)]; });
   return {};
 }
@@ -212,7 +213,7 @@ Status Run::compute(const Task& task) {
 Status Run::enqueue_kernel(std::int64_t number) {
   const std::lock_guard lock(compute_mutex_);
   const Step& now = step(number);
-  Queue& queue = *setup_.lane.compute[static_cast<std::size_t>(now.queue)];
+  Queue& queue = *setup_.lane->compute[static_cast<std::size_t>(now.queue)];
   if (Status s = queue.wait(ready_event(number, Side::a)); !s.ok()) return s;
   if (Status s = queue.wait(ready_event(number, Side::b)); !s.ok()) return s;
   if (now.starts_tile) {
@@ -242,7 +243,7 @@ Status Run::download(const Task& task) {
 
 Status Run::download_directly(const Task& task) {
   const std::lock_guard lock(download_mutex_);
-  Queue& queue = *setup_.lane.download;
+  Queue& queue = *setup_.lane->download;
   if (Status s = queue.wait(*computed_event_[index(task.step)]); !s.ok()) return s;
   const Place place = place_of(task.step, Side::c);
   const Copy copy{.device_memory = place.memory, .device_offset = place.offset};
@@ -257,13 +258,14 @@ Status Run::download_directly(const Task& task) {
 Status Run::download_through_ring(const Task& task) {
   const std::int64_t slots = setup_.movement.down_slots;
   const std::int64_t slot = task.ticket % slots;
-  if (!wait_until([&] { return task.ticket < slots || drained_ticket_[index(slot)] == task.ticket - slots; })) return {};
+  if (!wait_until([&] { return task.ticket < slots || drained_ticket_[index(slot)] == task.ticket - slots; }))
+    return {};
   const Chunk chunk =
       chunk_of(operand(Side::c).image(region(task.step, Side::c)), setup_.movement.chunk_bytes, task.chunk);
   char* piece = static_cast<char*>(setup_.rings->down.data()) + slot * setup_.movement.chunk_bytes;
 
   const std::lock_guard lock(download_mutex_);
-  Queue& queue = *setup_.lane.download;
+  Queue& queue = *setup_.lane->download;
   if (Status s = queue.wait(*computed_event_[index(task.step)]); !s.ok()) return s;
   const Place place = place_of(task.step, Side::c);
   if (Status s = queue.download(one_piece(place.memory, place.offset + chunk.offset, chunk.bytes), piece); !s.ok())
@@ -277,7 +279,7 @@ Status Run::download_through_ring(const Task& task) {
 Status Run::close_download(const Task& task) {
   const bool is_last = fetched_[index(task.step)] + 1 == setup_.list.downloads[index(task.step)];
   if (is_last)
-    if (Status s = setup_.lane.download->record(*fetched_event_[index(step(task.step).c_slot)]); !s.ok()) return s;
+    if (Status s = setup_.lane->download->record(*fetched_event_[index(step(task.step).c_slot)]); !s.ok()) return s;
   tell([&] { ++fetched_[index(task.step)]; });
   return {};
 }

@@ -15,18 +15,18 @@
 
 namespace exactile::staging {
 
-/// All that a run works on, made by prepare_run(); nothing is allocated any more once bytes move.
+/// All that a run works on; nothing is allocated any more once bytes move.
 struct RunSetup {
   const HostProduct& product;
   const GemmArguments& arguments;
   Tiling tiling;
   Movement movement;
   std::vector<Step> schedule;
-  TaskList list;
-  std::vector<const plan::Executable*> kernels;  ///< by step
   Device& device;
-  Lane& lane;
-  Rings* rings = nullptr;  ///< null where nothing goes through them
+  Stager::LaneLease lane;
+  Stager::RingsLease rings = {};  ///< null where nothing goes through them
+  TaskList list = {};
+  std::vector<const plan::Executable*> kernels = {};  ///< by step
 
   /// Slots of each side, `per_block` to an allocation.
   struct Slots {
@@ -70,7 +70,9 @@ class Run {
   void tell(const Change& change);
   void fail(Status status);
 
-  [[nodiscard]] const Step& step(std::int64_t number) const { return setup_.schedule[static_cast<std::size_t>(number)]; }
+  [[nodiscard]] const Step& step(std::int64_t number) const {
+    return setup_.schedule[static_cast<std::size_t>(number)];
+  }
   [[nodiscard]] std::int64_t slot_of(std::int64_t number, Side side) const;
   struct Place {
     void* memory;

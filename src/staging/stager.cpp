@@ -11,7 +11,7 @@ namespace {
 constexpr int most_rings_out = 2;
 constexpr std::int64_t kept_fraction = 32;  // of the device's memory
 
-constexpr std::size_t most_kept = 64;          // lanes, blocks
+constexpr std::size_t most_kept = 64;  // lanes, blocks
 
 }  // namespace
 

@@ -43,7 +43,8 @@ class StagedProduct final : public plan::Executable {
     }
     // Where nothing fits, run() says so.
     tiling_ = tiling.value_or(whole_tiling(product_.problem.description));
-    main_ = kernels_.get(tile_problem(product_, regions_of(product_.problem, tiling_, 0, 0, 0, 0), tiling_.k_tiles == 1));
+    main_ =
+        kernels_.get(tile_problem(product_, regions_of(product_.problem, tiling_, 0, 0, 0, 0), tiling_.k_tiles == 1));
     return main_ != nullptr;
   }
 
@@ -55,7 +56,9 @@ class StagedProduct final : public plan::Executable {
     Tiling tiling = tiling_;
     if (Status s = fit_free_memory(tiling); !s.ok()) return s;
     for (;;) {
-      Status status = run_tiles(tiling, arguments, operands.value());
+      const Result<RunSetup> setup = set_up(tiling, arguments, operands.value());
+      if (setup.ok()) return Run(setup.value()).execute(team(setup.value()));
+      const Status status = setup.status();
       if (status.code() != StatusCode::out_of_memory || !made_smaller(tiling)) return status;
     }
   }
@@ -108,7 +111,9 @@ class StagedProduct final : public plan::Executable {
     return choose_within(tiling.device_bytes() / 2, tiling).ok();
   }
 
-  [[nodiscard]] Status run_tiles(const Tiling& tiling, const GemmArguments& arguments, const Operands& operands) const {
+  /// Everything that can run out of memory, before the first byte of C changes.
+  [[nodiscard]] Result<RunSetup> set_up(const Tiling& tiling, const GemmArguments& arguments,
+                                        const Operands& operands) const {
     auto lane = stager_.lane();
     if (!lane.ok()) return lane.status();
     RunSetup setup{.product = product_,
@@ -116,26 +121,35 @@ class StagedProduct final : public plan::Executable {
                    .tiling = tiling,
                    .movement = movement(tiling, arguments, operands),
                    .schedule = make_schedule(product_, tiling),
-                   .list = {},
-                   .kernels = {},
                    .device = stager_.device(),
-                   .lane = *lane.value()};
-    Movement& movement = setup.movement;
-    Stager::RingsLease rings;
-    if (movement.up_slots + movement.down_slots != 0) {
-      auto leased = stager_.rings(movement.up_slots * movement.chunk_bytes, movement.down_slots * movement.chunk_bytes);
-      if (!leased.ok()) return leased.status();
-      rings = std::move(leased).value();
-      setup.rings = rings.get();
-    }
-    setup.list = make_tasks(product_, tiling, setup.schedule, movement);
+                   .lane = std::move(lane).value()};
+    if (Status s = take_rings(setup); !s.ok()) return s;
+    setup.list = make_tasks(product_, tiling, setup.schedule, setup.movement);
     if (Status s = take_memory(setup); !s.ok()) return s;
-    if (Status s = stager_.more_events(setup.lane, Run::event_count(setup)); !s.ok()) return s;
-    const bool host_copies = setup.rings != nullptr;
-    return Run(setup).execute(host_copies ? team(setup) : 1);
+    if (Status s = take_kernels(setup); !s.ok()) return s;
+    if (Status s = stager_.more_events(*setup.lane, Run::event_count(setup)); !s.ok()) return s;
+    return setup;
   }
 
-  [[nodiscard]] Movement movement(const Tiling& tiling, const GemmArguments& arguments, const Operands& operands) const {
+  /// Where pinned memory is short, a shorter ring does it too.
+  [[nodiscard]] Status take_rings(RunSetup& setup) const {
+    Movement& m = setup.movement;
+    while (m.up_slots + m.down_slots != 0) {
+      auto rings = stager_.rings(m.up_slots * m.chunk_bytes, m.down_slots * m.chunk_bytes);
+      if (rings.ok()) {
+        setup.rings = std::move(rings).value();
+        return {};
+      }
+      if (rings.status().code() != StatusCode::out_of_memory || std::max(m.up_slots, m.down_slots) == 1)
+        return rings.status();
+      m.up_slots = core::ceil_divide(m.up_slots, 2);
+      m.down_slots = core::ceil_divide(m.down_slots, 2);
+    }
+    return {};
+  }
+
+  [[nodiscard]] Movement movement(const Tiling& tiling, const GemmArguments& arguments,
+                                  const Operands& operands) const {
     const GemmDescription& d = product_.problem.description;
     Movement m{.reads_c = !arguments.beta.is_zero(), .has_bias = d.bias != Bias::none};
     const TileRegions regions = regions_of(product_.problem, tiling, 0, 0, 0, 0);
@@ -150,14 +164,15 @@ class StagedProduct final : public plan::Executable {
                                   moved(Side::b, product_.b, regions.b, tiling.groups * tiling.n_tiles) +
                                   (m.reads_c ? c_bytes : 0) + (m.has_bias ? tiling.bias_slot_bytes : 0);
     // Small products are cut finer, so that every thread has something to copy.
-    m.chunk_bytes = std::clamp(core::round_up((up_bytes + c_bytes) / (4 * threads_), 4096),
-                               limits_.least_chunk_bytes, limits_.most_chunk_bytes);
+    m.chunk_bytes = std::clamp(core::round_up((up_bytes + c_bytes) / (4 * threads_), 4096), limits_.least_chunk_bytes,
+                               limits_.most_chunk_bytes);
     m.up_slots = std::min(limits_.ring_slots, core::ceil_divide(up_bytes, m.chunk_bytes));
     m.down_slots = std::min(limits_.ring_slots, core::ceil_divide(c_bytes, m.chunk_bytes));
     return m;
   }
 
   [[nodiscard]] int team(const RunSetup& setup) const {
+    if (setup.rings == nullptr) return 1;
     const auto pieces = static_cast<std::int64_t>(setup.list.tasks.size());
     return static_cast<int>(std::min<std::int64_t>(threads_, pieces));
   }
@@ -168,10 +183,14 @@ class StagedProduct final : public plan::Executable {
     const std::array bytes{t.a_slot_bytes, t.b_slot_bytes, t.c_slot_bytes, t.bias_slot_bytes};
     for (std::size_t side = 0; side < sides; ++side)
       if (Status s = take_slots(counts[side], bytes[side], setup.slots[side]); !s.ok()) return s;
+    return {};
+  }
+
+  [[nodiscard]] Status take_kernels(RunSetup& setup) const {
     std::array<std::int64_t, compute_queues> scratch{};
     setup.kernels.reserve(setup.schedule.size());
     for (const Step& step : setup.schedule) {
-      const TileRegions regions = regions_of(product_.problem, t, step.group, step.i, step.j, step.k);
+      const TileRegions regions = regions_of(product_.problem, setup.tiling, step.group, step.i, step.j, step.k);
       const plan::Executable* kernel = kernels_.get(tile_problem(product_, regions, step.ends_tile));
       if (kernel == nullptr) return {StatusCode::out_of_memory, "no memory to prepare the kernel for a tile"};
       setup.kernels.push_back(kernel);

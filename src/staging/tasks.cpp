@@ -52,8 +52,7 @@ class Writer {
     const bool directly = movement_.directly[static_cast<std::size_t>(side)];
     list_.uploads[static_cast<std::size_t>(step)][static_cast<std::size_t>(side)] = count;
     for (std::int64_t chunk = 0; chunk < count; ++chunk)
-      list_.tasks.push_back(
-          {Task::Kind::upload, side, step, chunk, directly ? -1 : uploaded_++});
+      list_.tasks.push_back({Task::Kind::upload, side, step, chunk, directly ? -1 : uploaded_++});
   }
 
   void download(std::int64_t step) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// A schedule written out as what threads do: fill a piece of the ring and enqueue its upload, enqueue a kernel, enqueue
-/// a download, drain a piece of the ring. Pure data.
+/// A schedule written out as what threads do: fill a piece of the ring and enqueue its upload, enqueue a kernel,
+/// enqueue a download, drain a piece of the ring. Pure data.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ struct Movement {
   bool reads_c = false;
   bool has_bias = false;
   std::int64_t chunk_bytes = 2 << 20;
-  std::int64_t up_slots = 0;    ///< of the rings, chunk_bytes each
+  std::int64_t up_slots = 0;  ///< of the rings, chunk_bytes each
   std::int64_t down_slots = 0;
 };
 

@@ -29,16 +29,16 @@ struct HostProduct {
 
 /// What staging aims at where memory leaves the choice; tests make it small.
 struct Limits {
-  std::int64_t tile_edge = 2048;             ///< of a tile of C: enough work to fill a device
-  std::int64_t panel_bytes = 256 << 20;      ///< a panel is not made larger than that for the sake of a full tile
-  std::int64_t group_bytes = 32 << 20;       ///< small products of a batch travel together
-  std::int64_t whole_bytes = 8 << 20;        ///< up to here cutting costs more than overlap gives
-  std::int64_t least_edge = 256;             ///< K is cut before tiles get smaller
+  std::int64_t tile_edge = 2048;         ///< of a tile of C: enough work to fill a device
+  std::int64_t panel_bytes = 256 << 20;  ///< a panel is not made larger than that for the sake of a full tile
+  std::int64_t group_bytes = 32 << 20;   ///< small products of a batch travel together
+  std::int64_t whole_bytes = 8 << 20;    ///< up to here cutting costs more than overlap gives
+  std::int64_t least_edge = 256;         ///< K is cut before tiles get smaller
   std::int64_t edge_multiple = 128;
-  std::int64_t one_piece_bytes = 1 << 20;    ///< up to here all operands travel at once
+  std::int64_t one_piece_bytes = 1 << 20;      ///< up to here all operands travel at once
   std::int64_t least_chunk_bytes = 256 << 10;  ///< of the pinned ring: what one thread copies at a time
   std::int64_t most_chunk_bytes = 2 << 20;
-  std::int64_t ring_slots = 32;              ///< a direction
+  std::int64_t ring_slots = 32;  ///< a direction
 };
 
 /// C is cut into tiles; a panel is what a tile needs of A (its rows) or of B (its columns), k_tile terms deep. K is cut
@@ -59,8 +59,8 @@ struct Tiling {
   std::int64_t b_slot_bytes = 0;
   std::int64_t c_slot_bytes = 0;
   std::int64_t bias_slot_bytes = 0;  ///< a slice of the bias travels with each tile of C
-  bool a_stays = true;         ///< a band of A's panels stays while B's stream by; else the other way round
-  std::int64_t band_tiles = 1;  ///< tiles along that side in one band
+  bool a_stays = true;               ///< a band of A's panels stays while B's stream by; else the other way round
+  std::int64_t band_tiles = 1;       ///< tiles along that side in one band
 
   [[nodiscard]] std::int64_t tiles() const { return groups * m_tiles * n_tiles; }
   [[nodiscard]] std::int64_t device_bytes() const {

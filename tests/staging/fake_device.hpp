@@ -46,9 +46,9 @@ class FakeDevice final : public staging::Device {
 
   // What a test sets before it runs, and reads afterwards.
   std::int64_t largest = std::int64_t{1} << 40;
-  std::int64_t claims_free = -1;  ///< what free_bytes() answers; -1: the truth
+  std::int64_t claims_free = -1;                                   ///< what free_bytes() answers; -1: the truth
   std::vector<std::pair<const void*, staging::HostMemory>> kinds;  ///< by first byte of the operand's memory
-  int fail_call = -1;             ///< the so-manieth enqueued copy or kernel fails
+  int fail_call = -1;                                              ///< the so-manieth enqueued copy or kernel fails
   std::int64_t uploaded_bytes = 0;
   std::int64_t downloaded_bytes = 0;
   std::int64_t copies = 0;
@@ -58,9 +58,9 @@ class FakeDevice final : public staging::Device {
   // For queues and events.
   struct Event;
   struct Op {
-    std::function<Status()> run;    ///< null for a wait
+    std::function<Status()> run;  ///< null for a wait
     Event* waits_for = nullptr;
-    std::int64_t generation = 0;    ///< of waits_for, or of `records`
+    std::int64_t generation = 0;  ///< of waits_for, or of `records`
     Event* records = nullptr;
   };
   [[nodiscard]] Status enqueue(FakeQueue& queue, Op op, bool counts);

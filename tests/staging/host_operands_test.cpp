@@ -73,10 +73,10 @@ class HostOperands : public ::testing::Test {
 
 TEST_F(HostOperands, GiveTheBitsOfDeviceOperands) {
   for (const DeviceKernel& kernel : device_kernels()) {
-    expect_same_bits(kernel, contiguous(kernel.types, 37, 41, 53));          // one piece
-    expect_same_bits(kernel, contiguous(kernel.types, 1201, 1003, 257));     // one tile, through the ring
-    expect_same_bits(kernel, contiguous(kernel.types, 4211, 3001, 65));      // several tiles
-    expect_same_bits(kernel, contiguous(kernel.types, 64, 48, 40, 3000));    // groups of products
+    expect_same_bits(kernel, contiguous(kernel.types, 37, 41, 53));        // one piece
+    expect_same_bits(kernel, contiguous(kernel.types, 1201, 1003, 257));   // one tile, through the ring
+    expect_same_bits(kernel, contiguous(kernel.types, 4211, 3001, 65));    // several tiles
+    expect_same_bits(kernel, contiguous(kernel.types, 64, 48, 40, 3000));  // groups of products
   }
 }
 

@@ -53,7 +53,8 @@ std::unique_ptr<GuardedOperand> guarded(ElementType type, std::int64_t rows, std
 /// A product with its operands, and what the kernel makes of it where it lies.
 class Product {
  public:
-  Product(const GemmDescription& description, Scalar beta, Fill fill, std::uint64_t seed) : d_(description), beta_(beta) {
+  Product(const GemmDescription& description, Scalar beta, Fill fill, std::uint64_t seed)
+      : d_(description), beta_(beta) {
     const std::int64_t bias_length = d_.bias == Bias::per_row ? d_.m : d_.n;
     const OperandLayout line{.row_stride = bias_length};
     operands_.a = guarded(d_.types.input, d_.m, d_.k, d_.a, d_.batch_count, seed);
@@ -136,9 +137,10 @@ class Dice {
   std::mt19937_64 random_;
 };
 
-constexpr std::array types{GemmTypes{ElementType::f32, ElementType::f32},   GemmTypes{ElementType::f64, ElementType::f64},
-                           GemmTypes{ElementType::f16, ElementType::f16},   GemmTypes{ElementType::i8, ElementType::i32},
-                           GemmTypes{ElementType::cf64, ElementType::cf64}, GemmTypes{ElementType::bf16, ElementType::f32}};
+constexpr std::array types{
+    GemmTypes{ElementType::f32, ElementType::f32},   GemmTypes{ElementType::f64, ElementType::f64},
+    GemmTypes{ElementType::f16, ElementType::f16},   GemmTypes{ElementType::i8, ElementType::i32},
+    GemmTypes{ElementType::cf64, ElementType::cf64}, GemmTypes{ElementType::bf16, ElementType::f32}};
 
 GemmDescription any_description(Dice& dice) {
   GemmDescription d;
@@ -306,9 +308,10 @@ TEST(Staging, DeviceMemoryIsNoHostOperand) {
 }
 
 TEST(Staging, AKernelThatRefusesTilesGetsTheWholeProduct) {
-  const staging::DeviceKernel whole_only{
-      .refuses = [](const plan::Problem& p) -> std::string_view { return p.description.m == 60 ? "" : "wants 60 rows"; },
-      .prepare = prepare_fake};
+  const staging::DeviceKernel whole_only{.refuses = [](const plan::Problem& p) -> std::string_view {
+                                           return p.description.m == 60 ? "" : "wants 60 rows";
+                                         },
+                                         .prepare = prepare_fake};
   const GemmDescription d = contiguous(f32_types, 60, 50, 20);
   const Product product(d, 0, Fill::normal, 1);
   FakeDevice device(64 << 20, Pace::dice, 1);
