@@ -50,8 +50,9 @@ Status ensure_pinned(Lane& lane, Stager& stager, std::int64_t bytes) {
 
 }  // namespace
 
-bool fits_one_piece(const Tiling& tiling, const Limits& limits) {
-  return tiling.tiles() * tiling.k_tiles == 1 && places(tiling).end <= limits.one_piece_bytes;
+bool fits_one_piece(const Tiling& tiling, bool all_pinned, const Limits& limits) {
+  const std::int64_t most = all_pinned ? limits.one_piece_bytes / 8 : limits.one_piece_bytes;
+  return tiling.tiles() * tiling.k_tiles == 1 && places(tiling).end <= most;
 }
 
 Status run_in_one_piece(const HostProduct& product, const Tiling& tiling, const GemmArguments& arguments,

@@ -9,7 +9,8 @@
 
 namespace exactile::staging {
 
-[[nodiscard]] bool fits_one_piece(const Tiling& tiling, const Limits& limits);
+/// Of pinned operands fewer bytes: the device fetches them where they are, and no host copy is as quick.
+[[nodiscard]] bool fits_one_piece(const Tiling& tiling, bool all_pinned, const Limits& limits);
 
 /// `kernel` is ready for the whole product.
 [[nodiscard]] Status run_in_one_piece(const HostProduct& product, const Tiling& tiling, const GemmArguments& arguments,

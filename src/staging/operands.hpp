@@ -14,6 +14,7 @@ struct Operands {
   OperandMemory a;
   OperandMemory b;
   OperandMemory c;
+  [[nodiscard]] bool all_pinned() const { return a.is_pinned && b.is_pinned && c.is_pinned; }
 };
 
 /// Refuses device memory, which the caller must announce with Memory::device.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "staging/run.hpp"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -122,12 +123,10 @@ Status Run::upload(const Task& task) {
   const Step& now = step(task.step);
   const bool of_c = task.side == Side::c || task.side == Side::bias;
   const After& after = task.side == Side::a ? now.a.after : now.b.after;
-  const bool may_start = wait_until([&] {
-    if (of_c) return now.c_before < 0 || fetched_[index(now.c_before)] == setup_.list.downloads[index(now.c_before)];
-    for (const std::int64_t step : after)
-      if (computed_ <= step) return false;
-    return true;
-  });
+  const bool may_start =
+      of_c ? wait_until(fetches_, [&] { return is_fetched(now.c_before); }) : wait_until(kernels_, [&] {
+        return std::ranges::all_of(after, [&](std::int64_t step) { return computed_ > step; });
+      });
   if (!may_start) return {};
   return task.ticket < 0 ? upload_directly(task) : upload_through_ring(task);
 }
@@ -148,7 +147,8 @@ Status Run::upload_directly(const Task& task) {
 Status Run::upload_through_ring(const Task& task) {
   const std::int64_t slots = setup_.movement.up_slots;
   const std::int64_t slot = task.ticket % slots;
-  if (!wait_until([&] { return task.ticket < slots || up_ticket_[index(slot)] == task.ticket - slots; })) return {};
+  if (!wait_until(up_ring_, [&] { return task.ticket < slots || up_ticket_[index(slot)] == task.ticket - slots; }))
+    return {};
   if (task.ticket >= slots)
     if (Status s = up_event_[index(slot)]->wait(); !s.ok()) return s;
   const Region moved = region(task.step, task.side);
@@ -163,7 +163,7 @@ Status Run::upload_through_ring(const Task& task) {
   if (Status s = queue.upload(one_piece(place.memory, place.offset + chunk.offset, chunk.bytes), piece); !s.ok())
     return s;
   if (Status s = queue.record(*up_event_[index(slot)]); !s.ok()) return s;
-  tell([&] { up_ticket_[index(slot)] = task.ticket; });
+  tell(up_ring_, [&] { up_ticket_[index(slot)] = task.ticket; });
   return close_load(task);
 }
 
@@ -186,7 +186,8 @@ Status Run::close_load(const Task& task) {
   const bool is_last = loaded_[index(task.step)][index(task.side)] + 1 == all;
   if (is_last)
     if (Status s = setup_.lane->upload->record(ready_event(task.step, task.side)); !s.ok()) return s;
-  tell([&] { ++loaded_[index(task.step)][index(task.side)]; });
+  tell(
+      loads_, [&] { ++loaded_[index(task.step)][index(task.side)]; }, is_last);
   return {};
 }
 
@@ -194,19 +195,22 @@ bool Run::is_loaded(std::int64_t number, Side side) const {
   return loaded_[index(number)][index(side)] == setup_.list.uploads[index(number)][index(side)];
 }
 
+bool Run::is_fetched(std::int64_t number) const {
+  return number < 0 || fetched_[index(number)] == setup_.list.downloads[index(number)];
+}
+
 Status Run::compute(const Task& task) {
   const Step& now = step(task.step);
   // Kernels are enqueued in the order of their numbers, so that "after step s" means after all before it on its queue.
-  const bool may_start = wait_until([&] {
-    if (computed_ != task.step) return false;
-    if (!is_loaded(now.a.loaded_by, Side::a) || !is_loaded(now.b.loaded_by, Side::b)) return false;
-    if (!now.starts_tile) return true;
-    return is_loaded(task.step, Side::c) && is_loaded(task.step, Side::bias) &&
-           (now.c_before < 0 || fetched_[index(now.c_before)] == setup_.list.downloads[index(now.c_before)]);
+  if (!wait_until(kernels_, [&] { return computed_ == task.step; })) return {};
+  const bool may_start = wait_until(loads_, [&] {
+    return is_loaded(now.a.loaded_by, Side::a) && is_loaded(now.b.loaded_by, Side::b) &&
+           (!now.starts_tile || (is_loaded(task.step, Side::c) && is_loaded(task.step, Side::bias)));
   });
   if (!may_start) return {};
+  if (now.starts_tile && !wait_until(fetches_, [&] { return is_fetched(now.c_before); })) return {};
   if (Status s = enqueue_kernel(task.step); !s.ok()) return s;
-  tell([&] { ++computed_; });
+  tell(kernels_, [&] { ++computed_; });
   return {};
 }
 
@@ -237,7 +241,7 @@ Status Run::enqueue_kernel(std::int64_t number) {
 }
 
 Status Run::download(const Task& task) {
-  if (!wait_until([&] { return computed_ > task.step; })) return {};
+  if (!wait_until(kernels_, [&] { return computed_ > task.step; })) return {};
   return task.ticket < 0 ? download_directly(task) : download_through_ring(task);
 }
 
@@ -258,7 +262,8 @@ Status Run::download_directly(const Task& task) {
 Status Run::download_through_ring(const Task& task) {
   const std::int64_t slots = setup_.movement.down_slots;
   const std::int64_t slot = task.ticket % slots;
-  if (!wait_until([&] { return task.ticket < slots || drained_ticket_[index(slot)] == task.ticket - slots; }))
+  if (!wait_until(down_ring_,
+                  [&] { return task.ticket < slots || drained_ticket_[index(slot)] == task.ticket - slots; }))
     return {};
   const Chunk chunk =
       chunk_of(operand(Side::c).image(region(task.step, Side::c)), setup_.movement.chunk_bytes, task.chunk);
@@ -271,7 +276,7 @@ Status Run::download_through_ring(const Task& task) {
   if (Status s = queue.download(one_piece(place.memory, place.offset + chunk.offset, chunk.bytes), piece); !s.ok())
     return s;
   if (Status s = queue.record(*down_event_[index(slot)]); !s.ok()) return s;
-  tell([&] { down_ticket_[index(slot)] = task.ticket; });
+  tell(down_ring_, [&] { down_ticket_[index(slot)] = task.ticket; });
   return close_download(task);
 }
 
@@ -280,42 +285,55 @@ Status Run::close_download(const Task& task) {
   const bool is_last = fetched_[index(task.step)] + 1 == setup_.list.downloads[index(task.step)];
   if (is_last)
     if (Status s = setup_.lane->download->record(*fetched_event_[index(step(task.step).c_slot)]); !s.ok()) return s;
-  tell([&] { ++fetched_[index(task.step)]; });
+  tell(
+      fetches_, [&] { ++fetched_[index(task.step)]; }, is_last);
   return {};
 }
 
 Status Run::drain(const Task& task) {
   const std::int64_t slot = task.ticket % setup_.movement.down_slots;
-  if (!wait_until([&] { return down_ticket_[index(slot)] == task.ticket; })) return {};
+  if (!wait_until(down_ring_, [&] { return down_ticket_[index(slot)] == task.ticket; })) return {};
   if (Status s = down_event_[index(slot)]->wait(); !s.ok()) return s;
   const Region moved = region(task.step, Side::c);
   const Chunk chunk = chunk_of(operand(Side::c).image(moved), setup_.movement.chunk_bytes, task.chunk);
   const char* piece = static_cast<const char*>(setup_.rings->down.data()) + slot * setup_.movement.chunk_bytes;
   operand(Side::c).scatter(piece, moved, chunk, setup_.arguments.c);
-  tell([&] { drained_ticket_[index(slot)] = task.ticket; });
+  tell(down_ring_, [&] { drained_ticket_[index(slot)] = task.ticket; });
   return {};
 }
 
-/// False when another thread has failed meanwhile.
+/// False when another thread has failed meanwhile. Looks for a few microseconds before it sleeps: in a small product
+/// everything happens within them.
 template <class Condition>
-bool Run::wait_until(const Condition& condition) {
+bool Run::wait_until(Progress& progress, const Condition& condition) {
+  constexpr int rounds = 10;
+  constexpr int looks = 2000;
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return failed_ || condition(); });
+  const auto over = [&] { return failed_ || condition(); };
+  for (int round = 0; round < rounds && !over(); ++round) {
+    const std::uint32_t seen = changes_.load(std::memory_order_relaxed);
+    lock.unlock();
+    for (int look = 0; look < looks && changes_.load(std::memory_order_relaxed) == seen; ++look) {
+    }
+    lock.lock();
+  }
+  progress.changed.wait(lock, over);
   return !failed_;
 }
 
 template <class Change>
-void Run::tell(const Change& change) {
+void Run::tell(Progress& progress, const Change& change, bool wakes) {
   const std::lock_guard lock(mutex_);
   change();
-  changed_.notify_all();
+  changes_.fetch_add(1, std::memory_order_relaxed);
+  if (wakes) progress.changed.notify_all();
 }
 
 void Run::fail(Status status) {
-  tell([&] {
-    if (!failed_) status_ = std::move(status);
-    failed_ = true;
-  });
+  const std::lock_guard lock(mutex_);
+  if (!failed_) status_ = std::move(status);
+  failed_ = true;
+  for (Progress* progress : {&loads_, &up_ring_, &kernels_, &fetches_, &down_ring_}) progress->changed.notify_all();
 }
 
 std::int64_t Run::slot_of(std::int64_t number, Side side) const {

@@ -64,10 +64,15 @@ class Run {
   [[nodiscard]] Status drain(const Task& task);
   [[nodiscard]] Status finish();
 
+  /// What threads wait for, each with those who wait for it. All of it only ever grows, so that several conditions can
+  /// be waited for one after the other.
+  struct Progress {
+    std::condition_variable changed;
+  };
   template <class Condition>
-  [[nodiscard]] bool wait_until(const Condition& condition);
+  [[nodiscard]] bool wait_until(Progress& progress, const Condition& condition);
   template <class Change>
-  void tell(const Change& change);
+  void tell(Progress& progress, const Change& change, bool wakes = true);
   void fail(Status status);
 
   [[nodiscard]] const Step& step(std::int64_t number) const {
@@ -81,6 +86,7 @@ class Run {
   [[nodiscard]] Place place_of(std::int64_t number, Side side) const;
   [[nodiscard]] void* argument(std::int64_t number, Side side) const;
   [[nodiscard]] bool is_loaded(std::int64_t number, Side side) const;
+  [[nodiscard]] bool is_fetched(std::int64_t number) const;
   [[nodiscard]] Event& ready_event(std::int64_t number, Side side);
   [[nodiscard]] const void* host_data(Side side) const;
   [[nodiscard]] const HostOperand& operand(Side side) const { return setup_.product.operand(side); }
@@ -92,7 +98,12 @@ class Run {
   std::atomic<std::size_t> next_{0};
 
   std::mutex mutex_;  // what follows
-  std::condition_variable changed_;
+  std::atomic<std::uint32_t> changes_{0};
+  Progress loads_;      // loaded_
+  Progress up_ring_;    // up_ticket_
+  Progress kernels_;    // computed_
+  Progress fetches_;    // fetched_
+  Progress down_ring_;  // down_ticket_, drained_ticket_
   bool failed_ = false;
   Status status_;
   std::vector<std::array<std::int64_t, sides>> loaded_;  // tasks done, by step and side

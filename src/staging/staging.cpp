@@ -51,13 +51,14 @@ class StagedProduct final : public plan::Executable {
   [[nodiscard]] Status run(const GemmArguments& arguments, const Execution&) const override {
     const Result<Operands> operands = look_at(product_, arguments, stager_.device());
     if (!operands.ok()) return operands.status();
-    if (fits_one_piece(tiling_, limits_)) return run_in_one_piece(product_, tiling_, arguments, *main_, stager_);
+    if (fits_one_piece(tiling_, operands.value().all_pinned(), limits_))
+      return run_in_one_piece(product_, tiling_, arguments, *main_, stager_);
 
     Tiling tiling = tiling_;
     if (Status s = fit_free_memory(tiling); !s.ok()) return s;
     for (;;) {
       const Result<RunSetup> setup = set_up(tiling, arguments, operands.value());
-      if (setup.ok()) return Run(setup.value()).execute(team(setup.value()));
+      if (setup.ok()) return Run(setup.value()).execute(setup.value().movement.threads);
       const Status status = setup.status();
       if (status.code() != StatusCode::out_of_memory || !made_smaller(tiling)) return status;
     }
@@ -164,17 +165,12 @@ class StagedProduct final : public plan::Executable {
                                   moved(Side::b, product_.b, regions.b, tiling.groups * tiling.n_tiles) +
                                   (m.reads_c ? c_bytes : 0) + (m.has_bias ? tiling.bias_slot_bytes : 0);
     // Small products are cut finer, so that every thread has something to copy.
-    m.chunk_bytes = std::clamp(core::round_up((up_bytes + c_bytes) / (4 * threads_), 4096), limits_.least_chunk_bytes,
+    m.threads = static_cast<int>(std::clamp<std::int64_t>((up_bytes + c_bytes) / limits_.thread_bytes, 1, threads_));
+    m.chunk_bytes = std::clamp(core::round_up((up_bytes + c_bytes) / (4 * m.threads), 4096), limits_.least_chunk_bytes,
                                limits_.most_chunk_bytes);
     m.up_slots = std::min(limits_.ring_slots, core::ceil_divide(up_bytes, m.chunk_bytes));
     m.down_slots = std::min(limits_.ring_slots, core::ceil_divide(c_bytes, m.chunk_bytes));
     return m;
-  }
-
-  [[nodiscard]] int team(const RunSetup& setup) const {
-    if (setup.rings == nullptr) return 1;
-    const auto pieces = static_cast<std::int64_t>(setup.list.tasks.size());
-    return static_cast<int>(std::min<std::int64_t>(threads_, pieces));
   }
 
   [[nodiscard]] Status take_memory(RunSetup& setup) const {

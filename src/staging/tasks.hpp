@@ -18,6 +18,7 @@ struct Movement {
   bool reads_c = false;
   bool has_bias = false;
   std::int64_t chunk_bytes = 2 << 20;
+  int threads = 1;            ///< worth having for what goes through the rings
   std::int64_t up_slots = 0;  ///< of the rings, chunk_bytes each
   std::int64_t down_slots = 0;
 };

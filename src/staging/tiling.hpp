@@ -38,7 +38,8 @@ struct Limits {
   std::int64_t one_piece_bytes = 1 << 20;      ///< up to here all operands travel at once
   std::int64_t least_chunk_bytes = 256 << 10;  ///< of the pinned ring: what one thread copies at a time
   std::int64_t most_chunk_bytes = 2 << 20;
-  std::int64_t ring_slots = 32;  ///< a direction
+  std::int64_t thread_bytes = 512 << 10;  ///< a thread more for so many bytes that go through the rings
+  std::int64_t ring_slots = 32;           ///< a direction
 };
 
 /// C is cut into tiles; a panel is what a tile needs of A (its rows) or of B (its columns), k_tile terms deep. K is cut

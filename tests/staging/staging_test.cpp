@@ -36,6 +36,7 @@ constexpr staging::Limits small_limits{.tile_edge = 16,
                                        .one_piece_bytes = 0,
                                        .least_chunk_bytes = 128,
                                        .most_chunk_bytes = 512,
+                                       .thread_bytes = 1,
                                        .ring_slots = 3};
 
 struct Guarded {
