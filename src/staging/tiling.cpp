@@ -2,6 +2,7 @@
 #include "staging/tiling.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/checked.hpp"
 
@@ -54,13 +55,16 @@ class Chooser {
     }
   }
 
-  /// Tiles of about tile_edge^2 elements; along a short side they make up for it on the other, up to panel_bytes.
+  /// Square tiles; along a short side they make up for it on the other, up to panel_bytes.
   void cut_plane() {
-    const std::int64_t area = limits_.tile_edge * limits_.tile_edge;
+    const double quarter = std::sqrt(static_cast<double>(d_.m) * static_cast<double>(d_.n)) / 4;
+    const std::int64_t edge =
+        std::clamp(static_cast<std::int64_t>(quarter), limits_.least_tile_edge, limits_.most_tile_edge);
+    const std::int64_t area = edge * edge;
     const std::int64_t most =
-        std::max(limits_.tile_edge, limits_.panel_bytes / std::max<std::int64_t>(1, d_.k * product_.a.element_bytes()));
-    const std::int64_t m_short = std::min(d_.m, limits_.tile_edge);
-    const std::int64_t n_short = std::min(d_.n, limits_.tile_edge);
+        std::max(edge, limits_.panel_bytes / std::max<std::int64_t>(1, d_.k * product_.a.element_bytes()));
+    const std::int64_t m_short = std::min(d_.m, edge);
+    const std::int64_t n_short = std::min(d_.n, edge);
     t_.m_tile = even_piece(d_.m, std::min(most, area / n_short), limits_.edge_multiple);
     t_.n_tile = even_piece(d_.n, std::min(most, area / m_short), limits_.edge_multiple);
   }
@@ -148,8 +152,8 @@ class Chooser {
       t_.products = core::ceil_divide(t_.products, 2);
       return true;
     }
-    if (halve_edges(limits_.least_edge)) return true;
-    if (k_may_be_cut() && t_.k_tile > limits_.least_edge) {
+    if (halve_edges(limits_.cut_k_edge)) return true;
+    if (k_may_be_cut() && t_.k_tile > limits_.cut_k_edge) {
       t_.k_tile = core::ceil_divide(t_.k_tile, 2);
       return true;
     }

@@ -29,17 +29,18 @@ struct HostProduct {
 
 /// What staging aims at where memory leaves the choice; tests make it small.
 struct Limits {
-  std::int64_t tile_edge = 2048;         ///< of a tile of C: enough work to fill a device
+  std::int64_t least_tile_edge = 768;    ///< of a tile of C: a quarter of a square C, so that much overlaps, ...
+  std::int64_t most_tile_edge = 2048;    ///< ... but not more than what fills a device
   std::int64_t panel_bytes = 256 << 20;  ///< a panel is not made larger than that for the sake of a full tile
   std::int64_t group_bytes = 32 << 20;   ///< small products of a batch travel together
   std::int64_t whole_bytes = 8 << 20;    ///< up to here cutting costs more than overlap gives
-  std::int64_t least_edge = 256;         ///< K is cut before tiles get smaller
+  std::int64_t cut_k_edge = 256;         ///< K is cut before tiles get smaller
   std::int64_t edge_multiple = 128;
   std::int64_t one_piece_bytes = 1 << 20;      ///< up to here all operands travel at once
   std::int64_t least_chunk_bytes = 256 << 10;  ///< of the pinned ring: what one thread copies at a time
   std::int64_t most_chunk_bytes = 2 << 20;
-  std::int64_t thread_bytes = 512 << 10;  ///< a thread more for so many bytes that go through the rings
-  std::int64_t ring_slots = 32;           ///< a direction
+  std::int64_t thread_bytes = 2 << 20;  ///< a thread more for so many bytes that go through the rings
+  std::int64_t ring_slots = 32;         ///< a direction
 };
 
 /// C is cut into tiles; a panel is what a tile needs of A (its rows) or of B (its columns), k_tile terms deep. K is cut

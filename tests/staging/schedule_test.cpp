@@ -90,7 +90,8 @@ TEST(Tiling, KeepsToItsBudgetAndSchedulesAreSound) {
   for (int round = 0; round < 2000; ++round) {
     const HostProduct product = host_product(between(1, 900), between(1, 900), between(1, 900), between(1, 4));
     const std::int64_t budget = between(100 << 10, 4 << 20);
-    const Limits limits{.tile_edge = 64, .whole_bytes = 1 << 16, .least_edge = 16, .edge_multiple = 8};
+    const Limits limits{
+        .least_tile_edge = 48, .most_tile_edge = 64, .whole_bytes = 1 << 16, .cut_k_edge = 16, .edge_multiple = 8};
     const auto tiling = choose_tiling(product, budget, limits);
     ASSERT_TRUE(tiling.has_value());
     EXPECT_LE(tiling->device_bytes(), budget);

@@ -27,11 +27,12 @@ constexpr staging::DeviceKernel fake_kernel{.refuses = [](const plan::Problem&) 
                                             .prepare = prepare_fake};
 
 /// So small that products of a few dozen rows are cut, chunks are pieces of lines, and rings go round.
-constexpr staging::Limits small_limits{.tile_edge = 16,
+constexpr staging::Limits small_limits{.least_tile_edge = 12,
+                                       .most_tile_edge = 16,
                                        .panel_bytes = 4096,
                                        .group_bytes = 2048,
                                        .whole_bytes = 512,
-                                       .least_edge = 8,
+                                       .cut_k_edge = 8,
                                        .edge_multiple = 4,
                                        .one_piece_bytes = 0,
                                        .least_chunk_bytes = 128,
@@ -188,7 +189,7 @@ TEST(Staging, AnyProductAnyOrderOfWork) {
     if (dice.one_in(3)) device.largest = 1 << dice.between(12, 16);
     staging::Stager stager(device);
     staging::Limits limits = small_limits;
-    if (dice.one_in(4)) limits = {.tile_edge = 32};
+    if (dice.one_in(4)) limits = {.least_tile_edge = 16};
     const auto executable =
         staging::prepare(problem_of(d, static_cast<int>(dice.between(1, 4))), stager, fake_kernel, limits);
     ASSERT_NE(executable, nullptr);
