@@ -7,12 +7,14 @@
 #include <cstdio>
 #include <exception>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "contest.hpp"
+#include "exactile/context.hpp"
 #include "exactile/devices.hpp"
 #include "ours.hpp"
 #include "report.hpp"
@@ -30,6 +32,9 @@ struct Arguments {
   OurOptions ours;
   int threads = 1;
   double seconds = 0.5;
+  double lead_in = -1;
+  bool on_device = false;
+  int device = 0;
   Order order = Order::both;
   bool rivals_only = false;
   bool peak = false;
@@ -39,12 +44,19 @@ struct Arguments {
 void declare(CLI::App& app, Arguments& arguments) {
   const std::map<std::string, Order> orders{
       {"forward", Order::forward}, {"backward", Order::backward}, {"both", Order::both}};
-  app.add_option("--types", arguments.types, "f32, f64 or both")->delimiter(',')->check(CLI::IsMember({"f32", "f64"}));
+  app.add_option("--types", arguments.types,
+                 "f32 (default), f64; in device memory also f16, bf16, i32, i8, f16->f32, ...")
+      ->delimiter(',');
   app.add_option("--shapes", arguments.shapes, "Files of shapes, or lists MxNxK,MxNxK; may be given again");
   app.add_option("--batch", arguments.batches, "COUNTxMxNxK: one batched plan against a loop over each rival");
   app.add_option("--transposed", arguments.transposed, "MxNxK: transposed, padded and strided against plain");
   app.add_option("--rival", arguments.rivals, "NAME=PATH[,VARIABLE=VALUE...]; may be given again");
   app.add_option("--backend", arguments.ours.backend, "exactile's backend")->capture_default_str();
+  app.add_flag("--device-memory", arguments.on_device,
+               "Operands in the memory of the backend's device, times by its clock; rivals: cublas, cublaslt");
+  app.add_option("--device", arguments.device, "Which of the backend's devices")->capture_default_str();
+  app.add_option("--lead-in", arguments.lead_in,
+                 "Seconds of a contender's own calls before each of its samples (default: 0.3 in device memory)");
   app.add_option("--kernel", arguments.ours.kernel, "exactile's kernel; the planner's choice by default");
   app.add_option("--threads", arguments.threads, "Threads of every contender")
       ->check(CLI::PositiveNumber)
@@ -59,10 +71,17 @@ void declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--json", arguments.json, "Write the results to this file");
 }
 
-ElementType type_of(const std::string& name) { return name == "f64" ? ElementType::f64 : ElementType::f32; }
+GemmTypes types_of(const std::string& name, bool on_device) {
+  const std::optional<GemmTypes> types = parse_gemm_types(name);
+  const bool on_processor =
+      types && types->input == types->output && (types->input == ElementType::f32 || types->input == ElementType::f64);
+  if (!types || !(on_device || on_processor))
+    throw std::runtime_error("--types " + name + ": expected f32 or f64, or with --device-memory any real type");
+  return *types;
+}
 
-double measured_peak(const Arguments& arguments, ElementType type) {
-  const Result<double> peak = measure_peak(arguments.ours.backend, {type, type}, arguments.threads);
+double measured_peak(const Arguments& arguments, GemmTypes types) {
+  const Result<double> peak = measure_peak(arguments.ours.backend, types, arguments.threads, arguments.device);
   if (!peak.ok()) throw std::runtime_error("peak: " + std::string(peak.status().message()));
   return peak.value();
 }
@@ -75,17 +94,19 @@ class Comparison {
     setting_.rivals_only = arguments_.rivals_only;
     limits_.seconds = arguments_.seconds;
     limits_.order = arguments_.order;
+    if (arguments_.on_device) open_device();
+    if (arguments_.lead_in >= 0) limits_.lead_in_seconds = arguments_.lead_in;
     if (arguments_.threads > 1) limits_.pause_seconds = 0.05;  // longer than OpenMP's and OpenBLAS's workers spin
     if (!arguments_.rivals_only) enter("exactile", make_exactile(arguments_.ours));
     for (const std::string& specification : arguments_.rivals) {
-      NamedRival rival = load_rival(specification);
+      NamedRival rival = load_rival(specification, context());
       enter(std::move(rival.name), std::move(rival.library));
     }
   }
 
   void run() {
     print_versions(setting_);
-    for (const std::string& name : arguments_.types) run_type(type_of(name));
+    for (const std::string& name : arguments_.types) run_type(types_of(name, arguments_.on_device));
     print_means(rows_, setting_);
     if (!arguments_.json.empty()) write_json(arguments_.json, rows_, setting_);
   }
@@ -104,13 +125,24 @@ class Comparison {
   }
 
  private:
+  [[nodiscard]] const Context* context() const { return context_ ? &*context_ : nullptr; }
+
+  void open_device() {
+    Result<Context> opened = Context::make(arguments_.ours.backend, arguments_.device);
+    if (!opened.ok()) throw std::runtime_error(std::string(opened.status().message()));
+    context_ = std::move(opened).value();
+    arguments_.ours.context = &*context_;
+    constexpr double until_the_clock_settles = 0.3;
+    limits_.lead_in_seconds = until_the_clock_settles;
+  }
+
   void enter(std::string name, std::unique_ptr<Contender> library) {
     library->set_threads(arguments_.threads);
     setting_.versions.emplace_back(name, library->version());
     entrants_.push_back({std::move(name), std::move(library)});
   }
 
-  void run_type(ElementType type) {
+  void run_type(GemmTypes type) {
     if (arguments_.peak)
       fmt::print("peak {}           {:.1f} GFLOP/s\n", to_string(type), measured_peak(arguments_, type) * 1e-9);
     for (const std::string& text : arguments_.shapes) {
@@ -121,19 +153,19 @@ class Comparison {
     for (const std::string& text : arguments_.transposed) add_layouts(type, parse_shape(text));
   }
 
-  void add_contest(const std::string& group, ElementType type, const Shape& shape) {
+  void add_contest(const std::string& group, GemmTypes type, const Shape& shape) {
     Row row{.group = group, .type = type, .shape = shape, .scores = {}};
     if (arguments_.peak) row.peak = measured_peak(arguments_, type);
-    row.scores = hold_contest(entrants_, plain_product(shape, type), limits_);
+    row.scores = hold_contest(entrants_, plain_product(shape, type), limits_, context());
     add(std::move(row));
   }
 
-  void add_layouts(ElementType type, const Shape& shape) {
+  void add_layouts(GemmTypes type, const Shape& shape) {
     const std::vector<Variant> variants = layouts_of(plain_product(shape, type));
     add({.group = "layouts",
          .type = type,
          .shape = shape,
-         .scores = compare_layouts(*entrants_.front().library, variants, limits_),
+         .scores = compare_layouts(*entrants_.front().library, variants, limits_, context()),
          .layouts = true});
   }
 
@@ -143,6 +175,7 @@ class Comparison {
   }
 
   Arguments arguments_;
+  std::optional<Context> context_;
   Setting setting_;
   RoundLimits limits_;
   std::vector<Entrant> entrants_;

@@ -13,13 +13,16 @@ namespace {
 struct Place {
   std::unique_ptr<Call> call;
   const Product* product = nullptr;
-  const OperandSets* sets = nullptr;
+  OperandSets* sets = nullptr;
 };
 
-std::string try_once(const Place& place) {
+void try_once(const Place& place, Score& score) {
   place.sets->poison();
   place.call->run(place.sets->at(0), {}, 1);
-  return find_error(*place.product, place.sets->at(0));
+  Judgement judgement = judge(*place.product, place.sets->fetch());
+  score.error = std::move(judgement.error);
+  score.over_bound = judgement.over_bound;
+  score.relative_error = judgement.relative_error;
 }
 
 double ratio_of_medians(const std::vector<double>& base, const std::vector<double>& other) {
@@ -42,7 +45,7 @@ void run_contest(std::vector<Score>& scores, const std::vector<Place>& places, c
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (places[i].call == nullptr) continue;
     scores[i].ran = true;
-    scores[i].error = try_once(places[i]);
+    try_once(places[i], scores[i]);
     if (!scores[i].error.empty()) continue;
     lanes.push_back({places[i].call.get(), places[i].sets, {}, {}});
     lane_owner.push_back(i);
@@ -60,9 +63,9 @@ void run_contest(std::vector<Score>& scores, const std::vector<Place>& places, c
 
 }  // namespace
 
-std::vector<Score> hold_contest(const std::vector<Entrant>& entrants, const Product& product,
-                                const RoundLimits& limits) {
-  const OperandSets sets(product, set_count(product));
+std::vector<Score> hold_contest(const std::vector<Entrant>& entrants, const Product& product, const RoundLimits& limits,
+                                const Context* context) {
+  OperandSets sets(product, set_count(product, context), context);
   std::vector<Score> scores;
   std::vector<Place> places;
   for (const Entrant& entrant : entrants) {
@@ -74,12 +77,12 @@ std::vector<Score> hold_contest(const std::vector<Entrant>& entrants, const Prod
 }
 
 std::vector<Score> compare_layouts(const Contender& library, const std::vector<Variant>& variants,
-                                   const RoundLimits& limits) {
+                                   const RoundLimits& limits, const Context* context) {
   std::vector<std::unique_ptr<OperandSets>> sets;
   std::vector<Score> scores;
   std::vector<Place> places;
   for (const Variant& variant : variants) {
-    sets.push_back(std::make_unique<OperandSets>(variant.product, set_count(variant.product)));
+    sets.push_back(std::make_unique<OperandSets>(variant.product, set_count(variant.product, context), context));
     scores.push_back({.name = variant.name});
     places.push_back({library.prepare(variant.product), &variant.product, sets.back().get()});
   }

@@ -21,6 +21,8 @@ struct Score {
   std::string name;
   bool ran = false;        ///< false where the library has no call for this product
   std::string error = {};  ///< not empty where its result is wrong; it is then not timed
+  double over_bound = 0;   ///< the largest error of a sample, as a fraction of what is allowed
+  double relative_error = 0;
   Summary time = {};
   double gflops = 0;
   double ratio = 0;                      ///< the first entrant's speed over this one's, from the medians
@@ -29,8 +31,9 @@ struct Score {
 };
 
 /// `entrants` in the order of a round; each multiplies the same operands.
+/// Operands lie in the context's memory, in the host's where that is null.
 [[nodiscard]] std::vector<Score> hold_contest(const std::vector<Entrant>& entrants, const Product& product,
-                                              const RoundLimits& limits);
+                                              const RoundLimits& limits, const Context* context);
 
 /// One library, several layouts of one product. The first is what the others are compared with.
 struct Variant {
@@ -38,7 +41,7 @@ struct Variant {
   Product product;
 };
 [[nodiscard]] std::vector<Score> compare_layouts(const Contender& library, const std::vector<Variant>& variants,
-                                                 const RoundLimits& limits);
+                                                 const RoundLimits& limits, const Context* context);
 
 /// Plain, transposed, padded and strided, at one shape.
 [[nodiscard]] std::vector<Variant> layouts_of(const Product& plain);

@@ -27,7 +27,7 @@ class GeometricMean {
 
 struct Collected {
   std::string name;
-  ElementType type = ElementType::f32;
+  GemmTypes type;
   GeometricMean over_best;
   GeometricMean of_peak;
   std::map<std::string, GeometricMean> over_each;

@@ -13,7 +13,7 @@ namespace exactile::bench {
 
 struct GroupMean {
   std::string name;
-  ElementType type = ElementType::f32;
+  GemmTypes type;
   int shapes = 0;                           ///< with exactile and at least one rival
   double over_best = 0;                     ///< mean of exactile over the best rival of each shape
   double lowest = 0;                        ///< the worst shape

@@ -2,16 +2,23 @@
 #include "operands.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <cstring>
 #include <new>
 #include <random>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
 #include <vector>
+
+#include "elements.hpp"
 
 namespace exactile::bench {
 namespace {
 
-constexpr std::int64_t cache_line = 64;
+/// Of every operand: a cache line of the processor, and what a GPU's widest loads like.
+constexpr std::int64_t alignment = 256;
 constexpr std::int64_t more_than_the_caches = std::int64_t{64} << 20;
+constexpr std::int64_t more_than_a_gpus_caches = std::int64_t{256} << 20;
 
 bool is_vector_like(const Product& p) {
   const std::int64_t smallest = std::min({p.m, p.n, p.k});
@@ -21,46 +28,68 @@ bool is_vector_like(const Product& p) {
 
 std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
 
-// A list of normal numbers is repeated, because drawing each element costs more than the product of a thin shape. Its
-// length is a prime, so that no row or column of a matrix sees the same numbers as its neighbour.
+// A list of numbers is repeated, because drawing each element costs more than the product of a thin shape. Its length
+// is a prime, so that no row or column of a matrix sees the same numbers as its neighbour.
 template <class T>
-void fill_normal(void* memory, std::int64_t bytes, std::uint32_t seed) {
+void repeat(void* memory, std::int64_t bytes, const std::vector<double>& list) {
+  std::vector<T> numbers;
+  for (const double x : list) {
+    if constexpr (sizeof(T) <= 2 && !std::is_integral_v<T>) {
+      numbers.push_back(static_cast<T>(static_cast<float>(x)));
+    } else {
+      numbers.push_back(static_cast<T>(x));
+    }
+  }
+  T* elements = static_cast<T*>(memory);
+  const std::size_t total = static_cast<std::size_t>(bytes) / sizeof(T);
+  for (std::size_t at = 0; at < total; at += numbers.size())
+    std::copy_n(numbers.data(), std::min(numbers.size(), total - at), elements + at);
+}
+
+/// N(0, 1); integers are up to 100.
+void fill(ElementType type, void* memory, std::int64_t bytes, std::uint32_t seed) {
   constexpr std::size_t prime = 65521;
   std::mt19937_64 bits(seed);
   std::normal_distribution<double> normal;
-  std::vector<T> numbers(prime);
-  for (T& x : numbers) x = static_cast<T>(normal(bits));
-  T* elements = static_cast<T*>(memory);
-  const std::size_t total = static_cast<std::size_t>(bytes) / sizeof(T);
-  for (std::size_t at = 0; at < total; at += prime)
-    std::copy_n(numbers.data(), std::min(prime, total - at), elements + at);
-}
-
-void fill(ElementType type, void* memory, std::int64_t bytes, std::uint32_t seed) {
-  if (type == ElementType::f32) return fill_normal<float>(memory, bytes, seed);
-  fill_normal<double>(memory, bytes, seed);
+  std::uniform_int_distribution<int> whole(-100, 100);
+  std::vector<double> numbers(prime);
+  for (double& x : numbers) x = is_floating(type) ? normal(bits) : whole(bits);
+  with_element(type, [&]<class T>() { repeat<T>(memory, bytes, numbers); });
 }
 
 Strides distances(const Product& p) {
-  const std::int64_t element = size_in_bytes(p.type) * p.batch;
-  return {round_up(p.a.elements() * element, cache_line), round_up(p.b.elements() * element, cache_line),
-          round_up(p.c.elements() * element, cache_line)};
+  const std::int64_t in = size_in_bytes(p.type) * p.batch;
+  const std::int64_t out = size_in_bytes(p.output) * p.batch;
+  return {round_up(p.a.elements() * in, alignment), round_up(p.b.elements() * in, alignment),
+          round_up(p.c.elements() * out, alignment)};
+}
+
+void require(const Status& status) {
+  if (!status.ok()) throw std::runtime_error(std::string(status.message()));
+}
+
+DeviceMemory image_of(const Context& context, const void* data, std::int64_t bytes) {
+  Result<DeviceMemory> memory = context.allocate(bytes);
+  require(memory.status());
+  require(memory.value().upload(data, bytes));
+  return std::move(memory).value();
 }
 
 }  // namespace
 
-std::int64_t set_count(const Product& product) {
-  return is_vector_like(product) ? more_than_the_caches / product.bytes() + 2 : 1;
+std::int64_t set_count(const Product& product, const Context* context) {
+  const std::int64_t enough = context == nullptr ? more_than_the_caches : more_than_a_gpus_caches;
+  return is_vector_like(product) ? enough / product.bytes() + 2 : 1;
 }
 
 OperandSets::Memory OperandSets::allocate(std::int64_t bytes) {
-  void* memory = std::aligned_alloc(cache_line, static_cast<std::size_t>(bytes));
+  void* memory = std::aligned_alloc(alignment, static_cast<std::size_t>(bytes));
   if (memory == nullptr) throw std::bad_alloc();
   return Memory(memory);
 }
 
-OperandSets::OperandSets(const Product& product, std::int64_t count)
-    : product_(product),
+OperandSets::OperandSets(const Product& product, std::int64_t count, const Context* context)
+    : context_(context),
       count_(count),
       strides_(distances(product)),
       a_(allocate(strides_.a * count)),
@@ -69,16 +98,23 @@ OperandSets::OperandSets(const Product& product, std::int64_t count)
       first_{a_.get(), b_.get(), c_.get()} {
   fill(product.type, a_.get(), strides_.a * count, 1);
   fill(product.type, b_.get(), strides_.b * count, 2);
-  fill(product.type, c_.get(), strides_.c * count, 3);
+  fill(product.output, c_.get(), strides_.c * count, 3);
+  if (context == nullptr) return;
+  images_.push_back(image_of(*context, a_.get(), strides_.a * count));
+  images_.push_back(image_of(*context, b_.get(), strides_.b * count));
+  images_.push_back(image_of(*context, c_.get(), strides_.c * count));
+  first_ = {images_[0].at(), images_[1].at(), images_[2].at()};
 }
 
-void OperandSets::poison() const {
-  const std::int64_t elements = product_.c.elements() * product_.batch;
-  if (product_.type == ElementType::f32) {
-    std::fill_n(static_cast<float*>(first_.c), elements, std::numeric_limits<float>::quiet_NaN());
-  } else {
-    std::fill_n(static_cast<double*>(first_.c), elements, std::numeric_limits<double>::quiet_NaN());
-  }
+void OperandSets::poison() {
+  // All bits set is a NaN in every floating type.
+  std::memset(c_.get(), 0xff, static_cast<std::size_t>(strides_.c));
+  if (context_ != nullptr) require(images_[2].upload(c_.get(), strides_.c));
+}
+
+Operands OperandSets::fetch() {
+  if (context_ != nullptr) require(images_[2].download(c_.get(), strides_.c));
+  return {a_.get(), b_.get(), c_.get()};
 }
 
 }  // namespace exactile::bench

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <vector>
 
 #include "rivals/contender.hpp"
 
@@ -12,17 +13,21 @@ namespace exactile::bench {
 
 /// How many sets of operands `product` is timed on. A vector-like product is bound by memory: timed on one set that
 /// stays in a cache it would look faster than it is for anyone whose operands are fresh.
-[[nodiscard]] std::int64_t set_count(const Product& product);
+[[nodiscard]] std::int64_t set_count(const Product& product, const Context* context);
 
 class OperandSets {
  public:
-  OperandSets(const Product& product, std::int64_t count);
+  /// In the context's memory; in the host's where that is null.
+  OperandSets(const Product& product, std::int64_t count, const Context* context);
 
   [[nodiscard]] std::int64_t count() const { return count_; }
   [[nodiscard]] Strides strides() const { return strides_; }
   [[nodiscard]] Operands at(std::int64_t set) const { return advance(first_, strides_, set); }
-  /// Fills C of set 0 with NaN, so that an element nobody wrote is found.
-  void poison() const;
+  /// Fills C of set 0 with NaN (-1 for integers), so that an element nobody wrote is found.
+  void poison();
+  /// Set 0 in host memory, as it is now.
+  [[nodiscard]] Operands fetch();
+  [[nodiscard]] const Context* context() const { return context_; }
 
  private:
   struct Release {
@@ -31,12 +36,13 @@ class OperandSets {
   using Memory = std::unique_ptr<void, Release>;
   [[nodiscard]] static Memory allocate(std::int64_t bytes);
 
-  Product product_;
+  const Context* context_;
   std::int64_t count_;
   Strides strides_;
   Memory a_;
   Memory b_;
   Memory c_;
+  std::vector<DeviceMemory> images_;  ///< of a_, b_ and c_, where there is a context
   Operands first_;
 };
 

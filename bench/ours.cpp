@@ -21,13 +21,18 @@ OperandLayout layout_of(const Layout& layout, std::int64_t batch) {
 class Exactile final : public Contender {
  public:
   explicit Exactile(OurOptions options)
-      : options_{.backend = std::move(options.backend), .kernel = std::move(options.kernel)} {}
+      : options_{.backend = std::move(options.backend), .kernel = std::move(options.kernel)} {
+    if (options.context == nullptr) return;
+    options_.memory = Memory::device;
+    options_.device = options.context->device();
+    execution_ = options.context->execution();
+  }
 
   std::string version() const override { return "exactile " + std::string(exactile::version()); }
   void set_threads(int threads) override { options_.threads = threads; }
 
   std::unique_ptr<Call> prepare(const Product& p) const override {
-    const GemmDescription description{.types = {p.type, p.type},
+    const GemmDescription description{.types = {p.type, p.output},
                                       .m = p.m,
                                       .n = p.n,
                                       .k = p.k,
@@ -36,14 +41,16 @@ class Exactile final : public Contender {
                                       .c = layout_of(p.c, p.batch),
                                       .batch_count = p.batch};
     Result<Plan> plan = Plan::make(description, options_);
+    if (plan.status().code() == StatusCode::unsupported) return nullptr;
     if (!plan.ok()) fail(plan.status());
-    return make_call([plan = std::move(plan).value()](const void* a, const void* b, void* c) {
-      if (const Status status = plan.run({.a = a, .b = b, .c = c}); !status.ok()) fail(status);
+    return make_call([plan = std::move(plan).value(), on = execution_](const void* a, const void* b, void* c) {
+      if (const Status status = plan.run({.a = a, .b = b, .c = c}, on); !status.ok()) fail(status);
     });
   }
 
  private:
   GemmOptions options_;
+  Execution execution_;
 };
 
 }  // namespace

@@ -12,7 +12,8 @@ namespace exactile::bench {
 
 struct OurOptions {
   std::string backend = "cpu";
-  std::string kernel;  ///< "" lets the planner choose
+  std::string kernel;                ///< "" lets the planner choose
+  const Context* context = nullptr;  ///< where the operands lie; null is host memory
 };
 
 [[nodiscard]] std::unique_ptr<Contender> make_exactile(OurOptions options);

@@ -14,7 +14,7 @@ namespace exactile::bench {
 
 struct Row {
   std::string group;
-  ElementType type = ElementType::f32;
+  GemmTypes type;
   Shape shape;
   std::vector<Score> scores;  ///< exactile first, unless the rivals run alone
   double peak = 0;            ///< measured operations per second just before; 0 where not asked for

@@ -22,6 +22,8 @@ Json json_of(const Score& score) {
   json["min_seconds"] = score.time.min_seconds;
   json["spread"] = score.time.spread;
   json["gflops"] = score.gflops;
+  json["error_over_bound"] = score.over_bound;
+  json["relative_error"] = score.relative_error;
   json["ratio"] = score.ratio;
   json["ratio_ours_first"] = score.ratio_first_entrant_first;
   json["ratio_rivals_first"] = score.ratio_first_entrant_last;

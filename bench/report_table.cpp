@@ -36,7 +36,7 @@ void print_heading(const Row& row) {
   for (const Score& score : row.scores) fmt::print("{:>{}}", score.name, width_of(score));
   fmt::print("  {:>6}", "ratio");
   if (row.peak > 0) fmt::print("  {:>7}", "of peak");
-  fmt::print("  best rival\n");
+  fmt::print("  {:<18}  errors over bound\n", "best rival");
 }
 
 }  // namespace
@@ -56,7 +56,9 @@ void print_row(const Row& row, const Setting& setting) {
     const Score* best = best_of_rivals(row, setting);
     fmt::print("  {:>6}", ratio_text(best != nullptr ? best->ratio : 0));
     if (row.peak > 0) fmt::print("  {:>7.3f}", row.scores.front().gflops * 1e9 / row.peak);
-    fmt::print("  {}\n", best != nullptr ? best->name : "-");
+    fmt::print("  {:<18} ", best != nullptr ? best->name : "-");
+    for (const Score& score : row.scores) fmt::print(" {}", score.ran ? fmt::format("{:.1e}", score.over_bound) : "-");
+    fmt::print("\n");
   }
   std::fflush(stdout);
 }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <stdexcept>
+#include <string>
 #include <thread>
 
 namespace exactile::bench {
@@ -13,6 +15,8 @@ using Clock = std::chrono::steady_clock;
 
 /// Reading the clock costs some tens of nanoseconds: in a group this long that is less than a thousandth.
 constexpr double shortest_group_seconds = 60e-6;
+/// Calls on a device are enqueued one behind the other; its queue runs dry for some microseconds at either end.
+constexpr double shortest_device_group_seconds = 10e-3;
 constexpr double warm_up_seconds = 0.03;
 /// A call longer than this settles its own caches; shorter ones are led in by untimed calls.
 constexpr double lead_in_below_seconds = 1e-3;
@@ -31,29 +35,50 @@ void clear_upper_registers() {
 /// Runs one lane's calls and remembers which set of operands comes next.
 class Runner {
  public:
-  explicit Runner(Lane& lane) : lane_(lane) {}
+  Runner(Lane& lane, double lead_in_seconds) : lane_(lane), lead_in_seconds_(lead_in_seconds) {}
 
   /// Warms up and finds how many calls make one sample.
   void warm_up() {
+    const bool on_device = lane_.sets->context() != nullptr;
+    const double group_seconds = on_device ? shortest_device_group_seconds : shortest_group_seconds;
     double spent = 0;
     do {
       const double elapsed = time(calls_);
       spent += elapsed;
       call_seconds_ = elapsed / static_cast<double>(calls_);
-      if (elapsed < shortest_group_seconds) calls_ *= 2;
-    } while (spent < warm_up_seconds);
+      if (elapsed < group_seconds) calls_ *= 2;
+    } while (spent < std::max(warm_up_seconds, 3 * group_seconds));
   }
 
-  /// Seconds of timed work.
+  /// Seconds of timed work: one sample, or as many as a turn takes once the clock has settled.
+  double take_turn(bool forward, double turn_seconds) {
+    lead_in();
+    double timed = sample(forward);
+    while (lead_in_seconds_ > 0 && timed < turn_seconds) timed += sample(forward);
+    return timed;
+  }
+
+ private:
+  void lead_in() {
+    for (double led_in = 0; led_in < lead_in_seconds_;) led_in += time(calls_);
+    if (lead_in_seconds_ == 0 && call_seconds_ < lead_in_below_seconds) time(std::max<std::int64_t>(1, calls_ / 4));
+  }
+
   double sample(bool forward) {
-    if (call_seconds_ < lead_in_below_seconds) time(std::max<std::int64_t>(1, calls_ / 4));
     const double elapsed = time(calls_);
     (forward ? lane_.forward : lane_.backward).push_back(elapsed / static_cast<double>(calls_));
     return elapsed;
   }
 
- private:
   double time(std::int64_t calls) {
+    if (const Context* device = lane_.sets->context()) {
+      const Result<double> seconds = device->time([&] {
+        run(calls);
+        return Status();
+      });
+      if (!seconds.ok()) throw std::runtime_error(std::string(seconds.status().message()));
+      return seconds.value();
+    }
     clear_upper_registers();
     const Clock::time_point start = Clock::now();
     run(calls);
@@ -72,16 +97,18 @@ class Runner {
   }
 
   Lane& lane_;
+  double lead_in_seconds_;
   std::int64_t next_set_ = 0;
   std::int64_t calls_ = 1;
   double call_seconds_ = 0;
 };
 
-double one_round(std::vector<Runner>& runners, bool forward, double pause_seconds) {
+double one_round(std::vector<Runner>& runners, bool forward, const RoundLimits& limits) {
+  const double turn_seconds = limits.seconds / limits.least_rounds;
   double timed = 0;
   for (std::size_t i = 0; i < runners.size(); ++i) {
-    timed += runners[forward ? i : runners.size() - 1 - i].sample(forward);
-    if (pause_seconds > 0) std::this_thread::sleep_for(std::chrono::duration<double>(pause_seconds));
+    timed += runners[forward ? i : runners.size() - 1 - i].take_turn(forward, turn_seconds);
+    if (limits.pause_seconds > 0) std::this_thread::sleep_for(std::chrono::duration<double>(limits.pause_seconds));
   }
   return timed;
 }
@@ -97,13 +124,14 @@ double quantile(const std::vector<double>& sorted, double f) {
 }  // namespace
 
 void time_rounds(std::vector<Lane>& lanes, const RoundLimits& limits) {
-  std::vector<Runner> runners(lanes.begin(), lanes.end());
+  std::vector<Runner> runners;
+  for (Lane& lane : lanes) runners.emplace_back(lane, limits.lead_in_seconds);
   for (Runner& runner : runners) runner.warm_up();
   const double enough = limits.seconds * static_cast<double>(lanes.size());
   double timed = 0;
   for (int round = 0; round < limits.most_rounds && (round < limits.least_rounds || timed < enough); ++round) {
     const bool forward = limits.order == Order::both ? round % 2 == 0 : limits.order == Order::forward;
-    timed += one_round(runners, forward, limits.pause_seconds);
+    timed += one_round(runners, forward, limits);
   }
 }
 

@@ -23,6 +23,9 @@ struct RoundLimits {
   int least_rounds = 6;
   int most_rounds = 2000;
   Order order = Order::both;
+  /// Of its own calls before each sample: long enough for a GPU's clock to settle where that contender's power leaves
+  /// it. 0 is as long as the processor's caches take.
+  double lead_in_seconds = 0;
   /// Threaded libraries leave workers spinning after a call; this long after each, they sleep.
   double pause_seconds = 0;
 };

@@ -67,9 +67,10 @@ std::string to_string(const Shape& shape) {
   return shape.batch == 1 ? sizes : std::to_string(shape.batch) + "x" + sizes;
 }
 
-Product plain_product(const Shape& shape, ElementType type) {
+Product plain_product(const Shape& shape, GemmTypes types) {
   Product product;
-  product.type = type;
+  product.type = types.input;
+  product.output = types.output;
   product.m = shape.m;
   product.n = shape.n;
   product.k = shape.k;

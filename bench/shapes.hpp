@@ -31,6 +31,6 @@ struct ShapeGroup {
 
 [[nodiscard]] std::string to_string(const Shape& shape);
 /// Row-major, contiguous, as it stands.
-[[nodiscard]] Product plain_product(const Shape& shape, ElementType type);
+[[nodiscard]] Product plain_product(const Shape& shape, GemmTypes types);
 
 }  // namespace exactile::bench

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "exactile/context.hpp"
 #include "exactile/types.hpp"
 
 namespace exactile::bench {
@@ -25,7 +26,8 @@ struct Layout {
 
 /// C = op(A) * op(B), with op(A) m x k and op(B) k x n, `batch` times over matrices that lie one after another.
 struct Product {
-  ElementType type = ElementType::f32;
+  ElementType type = ElementType::f32;    ///< of A and B
+  ElementType output = ElementType::f32;  ///< of C
   std::int64_t m = 0;
   std::int64_t n = 0;
   std::int64_t k = 0;
@@ -38,7 +40,7 @@ struct Product {
     return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) * static_cast<double>(batch);
   }
   [[nodiscard]] std::int64_t bytes() const {
-    return batch * (a.elements() + b.elements() + c.elements()) * size_in_bytes(type);
+    return batch * ((a.elements() + b.elements()) * size_in_bytes(type) + c.elements() * size_in_bytes(output));
   }
 };
 
@@ -113,6 +115,8 @@ struct NamedRival {
   std::string name;
   std::unique_ptr<Contender> library;
 };
-[[nodiscard]] NamedRival load_rival(const std::string& specification);
+/// Rivals on a device enqueue on the context's queue; those on the processor are refused where there is a context, and
+/// the reverse.
+[[nodiscard]] NamedRival load_rival(const std::string& specification, const Context* context);
 
 }  // namespace exactile::bench

@@ -17,4 +17,8 @@ namespace exactile::bench {
 [[nodiscard]] std::unique_ptr<Contender> make_onednn_matmul(const std::string& path);
 [[nodiscard]] std::unique_ptr<Contender> make_libxsmm(const std::string& path);
 
+/// On a device; they enqueue on the context's queue, which must be a CUDA stream.
+[[nodiscard]] std::unique_ptr<Contender> make_cublas(const std::string& path, const Context& context);
+[[nodiscard]] std::unique_ptr<Contender> make_cublaslt(const std::string& path, const Context& context);
+
 }  // namespace exactile::bench

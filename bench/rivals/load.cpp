@@ -44,8 +44,13 @@ class ScopedVariable {
   bool had_value_ = false;
 };
 
-std::unique_ptr<Contender> load_kind(const std::string& name, const std::string& path) {
+std::unique_ptr<Contender> load_kind(const std::string& name, const std::string& path, const Context* context) {
   const std::string kind = name.substr(0, name.find('-'));
+  if (context != nullptr) {
+    if (kind == "cublas") return make_cublas(path, *context);
+    if (kind == "cublaslt") return make_cublaslt(path, *context);
+    throw std::runtime_error("--rival name '" + name + "': expected cublas or cublaslt in device memory");
+  }
   if (kind == "openblas") return make_openblas(path);
   if (kind == "blis") return make_blis(path);
   if (kind == "mkl") return make_mkl(path);
@@ -54,7 +59,7 @@ std::unique_ptr<Contender> load_kind(const std::string& name, const std::string&
   if (kind == "libxsmm") return make_libxsmm(path);
   throw std::runtime_error("--rival name '" + name +
                            "': expected openblas, blis, mkl, onednn, onednn_matmul or "
-                           "libxsmm, or one of them with '-' and more after it");
+                           "libxsmm, or one of them with '-' and more after it (cublas and cublaslt: --device-memory)");
 }
 
 }  // namespace
@@ -73,7 +78,7 @@ std::unique_ptr<Call> Rival::prepare(const Product& product) const {
   });
 }
 
-NamedRival load_rival(const std::string& specification) {
+NamedRival load_rival(const std::string& specification, const Context* context) {
   std::istringstream parts(specification);
   std::string part;
   std::getline(parts, part, ',');
@@ -83,7 +88,7 @@ NamedRival load_rival(const std::string& specification) {
     auto [variable, value] = split_at_equals(part);
     variables.push_back(std::make_unique<ScopedVariable>(std::move(variable), value));
   }
-  return {name, load_kind(name, path)};
+  return {name, load_kind(name, path, context)};
 }
 
 }  // namespace exactile::bench

@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plants faults in a copy of the source, one by one, and shows which tests catch each.
 
-    tests/faults/plant.py [--work DIR] [--only NAME ...] [--jobs N]
+    tests/faults/plant.py [--backend cpu|cuda] [--work DIR] [--only NAME ...] [--jobs N]
 
 Prints a Markdown table (docs/testing.md keeps one). Ends with 1 if a fault survives, if its edit no longer applies, or
 if the tests fail without any fault. A fault is a list of (file, pattern, replacement); every pattern must occur.
+
+--save DIR builds without running and leaves the tests there, with a copy of this file; on the machine with the GPU
+`DIR/plant.py --backend cuda --saved DIR` then runs them and prints the table.
 """
 import argparse
 import os
@@ -70,10 +73,69 @@ FAULTS = [
        r"Vector<T> a_element = hn::Set(d, halved<T>(\1));")]),
 ]
 
+TILED = "src/cuda/kernels/ladder/cuda_tiled.cu"
+REGISTERS = "src/cuda/kernels/ladder/cuda_register_blocked.cu"
+TRANSPOSE = "src/cuda/kernels/ladder/transposed_copy.cu"
+WORKSPACE = "src/cuda/runtime/workspace.cpp"
+EXECUTABLE = "src/cuda/runtime/executable.cpp"
+
+# `sum` is what the thread found for element (i, j).
+BEFORE_STORE = r"(    if \(i < d\.m && j < d\.n\)\n      epilogue\.store)"
+KERNEL_BEGINS = r"(  const int x = threadIdx\.x;\n)"
+
+HALVED_ON_DEVICE = r"""
+template <class T>
+__device__ T halved(T x) {
+  if constexpr (std::is_same_v<T, float>) return __half2float(__float2half_rn(x));
+  if constexpr (std::is_same_v<T, double>) return static_cast<double>(static_cast<float>(x));
+  return x;
+}
+
+template <class In, class Out, int Tile>
+__global__"""
+
+CUDA_FAULTS = [
+    ("last-row", "last row wrong when M mod BM = 1", "cuda_tiled",
+     [(TILED, BEFORE_STORE, r"    if (d.m % Tile == 1 && i == d.m - 1) sum = add(sum, DeviceSum<In>(1));\n\1")]),
+    ("tiny-error", "relative error of 1e-9 in one row", "cuda_tiled, f64",
+     [(TILED, BEFORE_STORE,
+       r"    if constexpr (std::is_same_v<In, double>) if (i == d.m / 2) sum *= 1 + 1e-9;\n\1")]),
+    ("beta-zero", "beta = 0 reads C", "cuda_tiled",
+     [(TILED, KERNEL_BEGINS, r"  epilogue.reads_c = true;\n  epilogue.is_plain = false;\n\1")]),
+    ("alpha-zero", "alpha = 0 still reads A", "public calls",
+     [(STATE, r"executable_ == nullptr \|\| arguments\.alpha\.is_zero\(\)", "executable_ == nullptr")]),
+    ("zeros-skipped", "zero elements skipped, NaN*0 lost", "cuda_tiled",
+     [(TILED, r"(sum = multiply_add\(widen\(tile_a)", r"if (widen(tile_a[y][q]) != DeviceSum<In>{}) \1")]),
+    ("last-term", "last k dropped for K > 256", "cuda_tiled",
+     [(TILED, KERNEL_BEGINS, r"  if (d.k > 256) --d.k;\n\1")]),
+    ("lda-ignored", "lda ignored when padded", "cuda_register_blocked",
+     [(REGISTERS, r"(           \.from = )d\.a,",
+       r"\1{d.a.column_stride == 1 && d.a.row_stride > d.k ? d.k : d.a.row_stride, d.a.column_stride,\n"
+       r"                    d.a.batch_stride, d.a.pointer_array},")]),
+    ("half-precision", "inputs rounded to half the precision", "cuda_tiled",
+     [(TILED, r"\ntemplate <class In, class Out, int Tile>\n__global__", HALVED_ON_DEVICE),
+      (TILED, r"\? \*from_a : In", "? halved(*from_a) : In")]),
+    ("padding", "copies are not filled with zeros", "transpose kernel",
+     [(TRANSPOSE, r": T\{\};", ": matrix[0];")]),
+    ("waits", "a run waits for its stream", "runtime",
+     [(EXECUTABLE, r"return product_->launch\((.*?)\);\n  \}",
+       r"const Status launched = product_->launch(\1);\n"
+       r"    static_cast<void>(cudaStreamSynchronize(static_cast<cudaStream_t>(execution.queue)));\n"
+       r"    return launched;\n  }")]),
+    ("one-workspace", "streams share one workspace", "runtime",
+     [(WORKSPACE, r"cudaMallocFromPoolAsync\(&data, static_cast<std::size_t>\(bytes\), pool\.value\(\), stream\)",
+       "[&] { static void* shared = nullptr; const auto e = shared ? cudaSuccess : cudaMalloc(&shared, 1 << 28); "
+       "data = shared; return e; }()"),
+      (WORKSPACE, r"Workspace\(data, stream, true\)", "Workspace(data, stream, false)")]),
+]
+
 # Binary, GoogleTest filter, environment: a subset of what CTest runs, enough for every fault.
 RUNS = [("kernels", "tests/kernels/kernels_test", "*__f32:*__f64-Tiny*", {}),
         ("conformance", "tests/conformance/conformance_test", "-Sizes.Broadcast*:Sizes.ManyRows*", {}),
         ("sweep", "tests/kernels/sweep_test", "*", {"EXACTILE_SWEEP_CASES": "1500"})]
+CUDA_RUNS = [("kernels", "tests/kernels/kernels_test", "*.cuda_tiled__*:*.cuda_register_blocked__*:-Tiny*",
+              {"EXACTILE_TEST_BACKEND": "cuda"}),
+             ("cuda", "tests/gpu/cuda_test", "Graph*:Streams*:DeviceMemory*", {})]
 
 
 def source_root():
@@ -114,7 +176,7 @@ def restore(before):
             file.write(text)
 
 
-def build(tree, jobs):
+def build(tree, runs, jobs):
     out = os.path.join(tree, "build-faults")
     if not os.path.exists(os.path.join(out, "build.ninja")):
         options = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DEXACTILE_BUILD_PROGRAM=OFF",
@@ -122,17 +184,23 @@ def build(tree, jobs):
         if shutil.which("ccache"):
             options.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
         subprocess.run(["cmake", "-S", tree, "-B", out, *options], check=True, stdout=subprocess.DEVNULL)
-    done = subprocess.run(["ninja", "-C", out, "-j", str(jobs), "kernels_test", "conformance_test", "sweep_test"],
+    done = subprocess.run(["ninja", "-C", out, "-j", str(jobs), *(os.path.basename(run[1]) for run in runs)],
                           capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit("does not build:\n" + done.stdout[-3000:])
     return out
 
 
-def run_tests(out):
+def save(out, runs, to):
+    for _, binary, _, _ in runs:
+        os.makedirs(os.path.dirname(os.path.join(to, binary)), exist_ok=True)
+        shutil.copy(os.path.join(out, binary), os.path.join(to, binary))
+
+
+def run_tests(out, runs):
     """{run: names of the tests that failed}; a test that ends the process counts as failed."""
     failures = {}
-    for name, binary, pattern, environment in RUNS:
+    for name, binary, pattern, environment in runs:
         done = subprocess.run([os.path.join(out, binary), "--gtest_filter=" + pattern], capture_output=True,
                               text=True, errors="replace", env={**os.environ, **environment}, timeout=1800)
         failed = set(re.findall(r"^\[  FAILED  \] (\S+?)(?:, where .*)? \(\d+ ms\)", done.stdout, re.M))
@@ -152,35 +220,63 @@ def sentence(failures, baseline):
     return "; ".join(parts)
 
 
-def main():
-    parser = argparse.ArgumentParser(description="Plants faults and shows which tests catch each.")
-    parser.add_argument("--work", help="keep the copy and its build here")
-    parser.add_argument("--only", nargs="*", default=[], help="names of faults: " + ", ".join(f[0] for f in FAULTS))
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    options = parser.parse_args()
+def stages(options, faults, runs):
+    """(fault, what its tests say) one by one; the first fault is None. Nothing is said where the edit does not apply,
+    nor where the tests are only saved."""
+    if options.saved:
+        for fault in [None, *faults]:
+            folder = os.path.join(options.saved, fault[0] if fault else "without")
+            yield fault, run_tests(folder, runs) if os.path.isdir(folder) else None
+        return
     tree = options.work or tempfile.mkdtemp(prefix="exactile-faults-")
     copy_tree(tree)
-    survivors = 0
-    baseline = run_tests(build(tree, options.jobs))
-    for run, failed in baseline.items():
-        if failed:
-            print("without any fault %d tests of %s fail, e.g. %s" % (len(failed), run, min(failed)))
-            survivors += 1
-    print("| fault | planted in | caught by |\n|---|---|---|", flush=True)
-    for name, title, where, edits in FAULTS:
-        if options.only and name not in options.only:
-            continue
-        before = edit(tree, edits)
-        if before is None:
-            print("| %s | %s | **the edit of `%s` no longer applies** |" % (title, where, name), flush=True)
-            survivors += 1
-            continue
-        caught = sentence(run_tests(build(tree, options.jobs)), baseline)
-        restore(before)
-        survivors += 0 if caught else 1
-        print("| %s | %s | %s |" % (title, where, caught or "**nothing**"), flush=True)
+    for fault in [None, *faults]:
+        before = edit(tree, fault[3]) if fault else {}
+        said = None
+        if before is not None:
+            out = build(tree, runs, options.jobs)
+            if options.save:
+                save(out, runs, os.path.join(options.save, fault[0] if fault else "without"))
+            else:
+                said = run_tests(out, runs)
+            restore(before)
+        elif options.save:
+            sys.exit("the edit of '%s' no longer applies" % fault[0])
+        yield fault, said
     if not options.work:
         shutil.rmtree(tree)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Plants faults and shows which tests catch each.")
+    parser.add_argument("--backend", choices=["cpu", "cuda"], default="cpu", help="whose faults and tests")
+    parser.add_argument("--work", help="keep the copy and its build here")
+    parser.add_argument("--save", help="build only, and leave the tests in this folder")
+    parser.add_argument("--saved", help="run what --save left in this folder")
+    parser.add_argument("--only", nargs="*", default=[], help="names of faults")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+    faults, runs = (CUDA_FAULTS, CUDA_RUNS) if options.backend == "cuda" else (FAULTS, RUNS)
+    faults = [fault for fault in faults if not options.only or fault[0] in options.only]
+    survivors = 0
+    baseline = None
+    for fault, said in stages(options, faults, runs):
+        if options.save:
+            continue
+        if fault is None:
+            baseline = said
+            for run, failed in baseline.items():
+                if failed:
+                    print("without any fault %d tests of %s fail, e.g. %s" % (len(failed), run, min(failed)))
+                    survivors += 1
+            print("| fault | planted in | caught by |\n|---|---|---|", flush=True)
+            continue
+        name, title, where, _ = fault
+        caught = "**the edit of `%s` no longer applies**" % name if said is None else sentence(said, baseline)
+        survivors += 0 if said and caught else 1
+        print("| %s | %s | %s |" % (title, where, caught or "**nothing**"), flush=True)
+    if options.save:
+        shutil.copy(os.path.abspath(__file__), os.path.join(options.save, "plant.py"))
     return 1 if survivors else 0
 
 
