@@ -41,6 +41,14 @@ __device__ inline void cluster_sync() {
           : "memory");
 }
 
+/// mapa: where CTA `rank` of the cluster has what this CTA has at `pointer` in shared memory.
+template <class T>
+[[nodiscard]] __device__ inline T* of_cta(T* pointer, int rank) {
+  std::uint64_t there;
+  asm("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(pointer), "r"(rank));
+  return reinterpret_cast<T*>(there);
+}
+
 /// griddepcontrol.wait: all that the kernels before this one wrote is there.
 __device__ inline void wait_for_kernel_before() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 

@@ -54,6 +54,16 @@ struct Epilogue {
     return activate(x);
   }
 
+  /// The last step of value(), for kernels that take it apart.
+  [[nodiscard]] __device__ Sum activate(Sum x) const {
+    if constexpr (!is_complex_v<Sum>) {
+      if (activation == Activation::relu) return x < Sum(0) ? Sum(0) : x;
+      if constexpr (std::is_floating_point_v<Sum>)
+        if (activation == Activation::gelu) return x * (Sum(0.5) * erfc(-x * Sum(0.70710678118654752440)));
+    }
+    return x;
+  }
+
   /// An element of C or of the bias as a sum.
   [[nodiscard]] __device__ static Sum load_c(const Out* place) {
     if constexpr (std::is_same_v<Out, Sum>) {
@@ -71,15 +81,6 @@ struct Epilogue {
     } else {
       return s.as<Sum>();
     }
-  }
-
-  [[nodiscard]] __device__ Sum activate(Sum x) const {
-    if constexpr (!is_complex_v<Sum>) {
-      if (activation == Activation::relu) return x < Sum(0) ? Sum(0) : x;
-      if constexpr (std::is_floating_point_v<Sum>)
-        if (activation == Activation::gelu) return x * (Sum(0.5) * erfc(-x * Sum(0.70710678118654752440)));
-    }
-    return x;
   }
 };
 

@@ -141,37 +141,53 @@ __device__ inline void load_columns(ColumnLines& columns, const ProductFacts& pr
   return sum;
 }
 
-/// Rows of a warp from staging to C, neighbouring columns at a time.
-template <int columns>
+/// Rows of a warp from staging to C, neighbouring columns at a time. This is there once for every piece of a tile, so
+/// it must be short: the activation has a loop of its own.
+template <Turn turn, int columns>
 __device__ inline void store_rows(const Output& c, Staging<columns>& staging, const SumPlace& at, int column,
                                   const SplitPair& operands) {
   constexpr int rows_at_once = 32 / columns;
   constexpr int together = 8;  // whose loads are in flight at a time
+  Epilogue<float, float> linear = c.epilogue;
+  linear.activation = Activation::none;
   const int j = column + at.lane % columns;
   float* const base = product_base(c.data, c.layout, at.batch) + j * c.layout.column_stride;
+  const std::int64_t step = rows_at_once * c.layout.row_stride;
 #pragma unroll 1
   for (int done = 0; done < 16; done += together * rows_at_once) {
     const int first = 16 * at.warp + done + at.lane / columns;
+    // Rows of this thread that are there.
+    const int rows = j < c.columns ? (c.rows - at.row - first + rows_at_once - 1) / rows_at_once : 0;
     float* const to = base + (at.row + first) * c.layout.row_stride;
     float before[together];
 #pragma unroll
-    for (int r = 0; r < together; ++r) {
-      const bool is_inside = at.row + first + r * rows_at_once < c.rows && j < c.columns;
-      before[r] = c.epilogue.reads_c && is_inside ? to[r * rows_at_once * c.layout.row_stride] : 0.0f;
-    }
+    for (int r = 0; r < together; ++r) before[r] = c.epilogue.reads_c && r < rows ? to[r * step] : 0.0f;
 #pragma unroll
     for (int r = 0; r < together; ++r) {
       const int i = at.row + first + r * rows_at_once;
-      const bool is_inside = i < c.rows && j < c.columns;
-      float sum = *reinterpret_cast<const float*>(staging.at(first + r * rows_at_once, at.lane % columns));
-      for (unsigned unsummed = __ballot_sync(~0u, is_inside && __float_as_uint(sum) == unsummed_bits); unsummed != 0;
-           unsummed &= unsummed - 1) {
-        const int lane = __ffs(static_cast<int>(unsummed)) - 1;
-        const float summed = warp_sum(operands, at.batch, __shfl_sync(~0u, i, lane), __shfl_sync(~0u, j, lane));
-        if (at.lane == lane) sum = summed;
+      auto* const staged = reinterpret_cast<float*>(staging.at(first + r * rows_at_once, at.lane % columns));
+      float sum = *staged;
+      if constexpr (turn != Turn::first) {
+        for (unsigned unsummed = __ballot_sync(~0u, r < rows && __float_as_uint(sum) == unsummed_bits); unsummed != 0;
+             unsummed &= unsummed - 1) {
+          const int lane = __ffs(static_cast<int>(unsummed)) - 1;
+          const float summed = warp_sum(operands, at.batch, __shfl_sync(~0u, i, lane), __shfl_sync(~0u, j, lane));
+          if (at.lane == lane) sum = summed;
+        }
       }
-      if (!is_inside || __float_as_uint(sum) == skipped_bits) continue;
-      to[r * rows_at_once * c.layout.row_stride] = c.epilogue.is_plain ? sum : c.epilogue.value(sum, before[r], i, j);
+      if (r >= rows || __float_as_uint(sum) == skipped_bits) continue;
+      if (!linear.is_plain) sum = linear.value(sum, before[r], i, j);
+      if (c.epilogue.activation == Activation::none) {
+        to[r * step] = sum;
+      } else {
+        *staged = sum;
+      }
+    }
+    if (c.epilogue.activation == Activation::none) continue;
+#pragma unroll 1
+    for (int r = 0; r < min(rows, together); ++r) {
+      const float sum = *reinterpret_cast<const float*>(staging.at(first + r * rows_at_once, at.lane % columns));
+      if (__float_as_uint(sum) != skipped_bits) to[r * step] = c.epilogue.activate(sum);
     }
   }
 }
@@ -245,7 +261,7 @@ __device__ inline void store_tile(const Sums& sums, const Output& c, const CUten
       }
     } else {
       __syncwarp();
-      store_rows(c, out, at, first_column, operands);
+      store_rows<turn>(c, out, at, first_column, operands);
     }
   }
 }

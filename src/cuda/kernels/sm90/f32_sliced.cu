@@ -21,9 +21,10 @@ constexpr std::int64_t alignment = 1024;
   return layout;
 }
 
-/// Whether TMA can address C: contiguous rows, everything else in steps of 16 bytes.
+/// Whether TMA can address C: contiguous rows, everything else in steps of 16 bytes. The number of columns too: TMA
+/// writes the whole of a 16-byte piece that begins inside the tensor.
 [[nodiscard]] bool stores_by_tma(const GemmDescription& d, const GemmArguments& arguments) {
-  return !d.c.pointer_array && d.c.column_stride == 1 && d.c.row_stride % 4 == 0 && d.c.batch_stride % 4 == 0 &&
+  return !d.c.pointer_array && d.c.column_stride == 1 && d.n % 4 == 0 && d.c.row_stride % 4 == 0 && d.c.batch_stride % 4 == 0 &&
          reinterpret_cast<std::uintptr_t>(arguments.c) % 16 == 0 && d.c.row_stride < std::int64_t{1} << 37 &&
          d.c.batch_stride < std::int64_t{1} << 37;
 }

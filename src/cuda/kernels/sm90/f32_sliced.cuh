@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cuda/kernel.hpp"
+#include "cuda/kernels/sm90/dependent_launch.hpp"
 #include "cuda/kernels/sm90/gemm.cuh"
 #include "cuda/kernels/sm90/tensor_map.hpp"
 
@@ -23,10 +24,10 @@ struct SlicedLayout {
   TileOrder order;
   std::int64_t max_bits;    ///< of A, then of B
   std::int64_t tiny;        ///< the same, for the first slices
-  std::int64_t tiny_again;  ///< for the second
+  std::int64_t tiny_again;  ///< for the second; from here on all is zeroed first
   std::int64_t left_any;
   std::int64_t left_warps;
-  std::int64_t zeroed;  ///< all up to here is zeroed first
+  std::int64_t zeroed;      ///< up to here
   std::int64_t left_marks;
   std::int64_t a_slices;
   std::int64_t b_slices;
@@ -54,6 +55,13 @@ inline constexpr GemmTypes f32_types[] = {{ElementType::f32, ElementType::f32}};
 
 /// The tensor map of C, if it is stored that way.
 [[nodiscard]] Status make_output_map(GemmParameters& parameters, const GemmDescription& description);
+
+/// The split, with all zeroed that must be.
+template <class Slices>
+[[nodiscard]] Status enqueue_sliced_split(const SplitPair& operands, const SlicedLayout& layout, const Launch& launch) {
+  auto* zero = reinterpret_cast<unsigned*>(static_cast<std::byte*>(launch.workspace) + layout.tiny_again);
+  return enqueue_split<Slices>(operands, zero, (layout.zeroed - layout.tiny_again) / 4, launch.stream);
+}
 
 /// The tensor maps of A's and B's slices.
 template <class Slices>
@@ -85,8 +93,8 @@ template <class Slices, Turn turn>
   p.blocks = blocks_of<Slices>(p.operands.a.k);
   p.tiny_scale = tiny_scale<Slices>(p.operands.a.k);
   const int ctas = std::min(p.order.count(), device.multiprocessors / cluster) * cluster;
-  multiply<Slices, turn><<<ctas, cta_threads, shared_bytes, stream>>>(p);
-  return check_launch(kernel);
+  return check(enqueue_dependent(multiply<Slices, turn>, static_cast<unsigned>(ctas), cta_threads, shared_bytes, stream, p),
+               "launch", kernel);
 }
 
 }  // namespace exactile::cuda::sm90

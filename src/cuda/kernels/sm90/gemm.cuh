@@ -37,9 +37,10 @@ struct Shared {
 template <class Slices, Turn turn>
 __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(cta_threads, 1)
     multiply(const __grid_constant__ GemmParameters p) {
-  if constexpr (turn == Turn::leftovers)
+  if constexpr (turn == Turn::leftovers) {
+    isa::wait_for_kernel_before();
     if (*p.left.any == 0) return;
-
+  }
   extern __shared__ __align__(1024) std::byte dynamic[];
   auto& shared = *reinterpret_cast<Shared<Slices, turn>*>(dynamic);
   const int rank = static_cast<int>(isa::cluster_rank());
@@ -48,6 +49,7 @@ __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(cta_threads, 1
 
   if (threadIdx.x == 0) shared.ring.initialise();
   isa::cluster_sync();
+  if constexpr (turn != Turn::leftovers) isa::wait_for_kernel_before();
 
   RingPlace<Slices> at;
   if (warpgroup == consumers) {

@@ -19,7 +19,7 @@ Status enqueue_leftovers(GemmParameters p, unsigned* a_tiny, unsigned* b_tiny, c
                          cudaStream_t stream) {
   p.operands.a.facts.tiny = a_tiny;
   p.operands.b.facts.tiny = b_tiny;
-  enqueue_split<Bf16x6>(p.operands, p.left.any, stream);
+  enqueue_slices<Bf16x6>(p.operands, p.left.any, stream);
   if (Status s = make_slice_maps<Bf16x6>(p); !s.ok()) return s;
   return enqueue_multiply<Bf16x6, Turn::leftovers>(p, device, bf16x6_name, stream);
 }
@@ -38,9 +38,7 @@ class Bf16x6Product final : public DeviceProduct {
     GemmArguments arguments = launch.arguments;
     if (is_transposed_) std::swap(arguments.a, arguments.b);
     GemmParameters p = sliced_parameters(description_, arguments, layout_, launch.workspace);
-    cudaMemsetAsync(launch.workspace, 0, static_cast<std::size_t>(layout_.zeroed), launch.stream);
-    enqueue_maxima(p.operands, launch.stream);
-    enqueue_split<Bf16x6>(p.operands, nullptr, launch.stream);
+    if (Status s = enqueue_sliced_split<Bf16x6>(p.operands, layout_, launch); !s.ok()) return s;
     if (Status s = make_slice_maps<Bf16x6>(p); !s.ok()) return s;
     return enqueue_multiply<Bf16x6, Turn::all>(p, device_, bf16x6_name, launch.stream);
   }

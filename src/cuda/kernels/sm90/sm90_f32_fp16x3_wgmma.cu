@@ -28,9 +28,7 @@ class Fp16x3Product final : public DeviceProduct {
     GemmArguments arguments = launch.arguments;
     if (is_transposed_) std::swap(arguments.a, arguments.b);
     GemmParameters p = sliced_parameters(description_, arguments, layout_, launch.workspace);
-    cudaMemsetAsync(launch.workspace, 0, static_cast<std::size_t>(layout_.zeroed), launch.stream);
-    enqueue_maxima(p.operands, launch.stream);
-    enqueue_split<Fp16x3>(p.operands, nullptr, launch.stream);
+    if (Status s = enqueue_sliced_split<Fp16x3>(p.operands, layout_, launch); !s.ok()) return s;
     if (Status s = make_slice_maps<Fp16x3>(p); !s.ok()) return s;
     if (Status s = make_output_map(p, description_); !s.ok()) return s;
     if (Status s = enqueue_multiply<Fp16x3, Turn::first>(p, device_, fp16x3_name, launch.stream); !s.ok()) return s;

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/kernels/sm90/split.hpp"
 
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+
+#include "cuda/isa/warpgroup.cuh"
+#include "cuda/kernels/sm90/dependent_launch.hpp"
 #include "cuda/tile/epilogue.cuh"
 
 namespace exactile::cuda::sm90 {
@@ -93,9 +99,38 @@ __global__ void __launch_bounds__(threads) find_maxima(const __grid_constant__ S
   }
 }
 
+constexpr int group = 8;  // elements of K that a thread writes at a time: 16 bytes of each slice
+
+/// Writes the slices of `group` elements from k on; how much tiny is in them.
+template <class Slices>
+[[nodiscard]] __device__ unsigned write_group(const SplitOperand& operand, std::int64_t row_in_all, int k,
+                                              const float (&x)[group], float scale) {
+  using Element = typename Slices::Element;
+  union {
+    Element element[group];
+    uint4 bits;
+  } part[Slices::slices];
+  unsigned tiny = 0;
+#pragma unroll
+  for (int i = 0; i < group; ++i) {
+    Element s[Slices::slices];
+    tiny += Slices::split(x[i], x[i] * scale, operand.k, s);
+#pragma unroll
+    for (int slice = 0; slice < Slices::slices; ++slice) part[slice].element[i] = s[slice];
+  }
+  const int blocks = blocks_of<Slices>(operand.k);
+  auto* to = static_cast<uint4*>(operand.slices) + (row_in_all * blocks + k / block_k) * (block_bytes<Slices> / 16);
+#pragma unroll
+  for (int slice = 0; slice < Slices::slices; ++slice)
+    to[slice * (block_k / group) + k % block_k / group] = part[slice].bits;
+  return tiny;
+}
+
 /// Second pass.
 template <class Slices>
-__global__ void __launch_bounds__(threads) write_slices(const __grid_constant__ SplitPair pair, const unsigned* gate) {
+__global__ void __launch_bounds__(threads)
+    write_slices(const __grid_constant__ SplitPair pair, const unsigned* gate) {
+  isa::wait_for_kernel_before();
   if (gate != nullptr && *gate == 0) return;
   __shared__ float transposed[tile][tile + 1];
   const Place at = place(pair, tile);
@@ -106,37 +141,170 @@ __global__ void __launch_bounds__(threads) write_slices(const __grid_constant__ 
   for (int i = 0; i < per_thread; ++i) transposed[share.k(i)][share.row(i)] = x[i];
   __syncthreads();
 
-  constexpr int group = 8;  // elements of K that a thread writes: 16 bytes of each slice
-  const int blocks = blocks_of<Slices>(at.operand.k);
-  using Element = typename Slices::Element;
+  const int padded_k = blocks_of<Slices>(at.operand.k) * block_k;
 #pragma unroll
   for (int item = threadIdx.x; item < tile * tile / group; item += threads) {
     // Four threads write the 32 elements of a block, eight such fours a warp.
     const int k = item % 4 * group + item / 256 * block_k;
     const int row = item / 4 % 64;
-    const int block = (at.k + k) / block_k;
-    if (at.row + row >= at.operand.rows || block >= blocks) continue;
+    if (at.row + row >= at.operand.rows || at.k + k >= padded_k) continue;
     const std::int64_t line = static_cast<std::int64_t>(at.batch) * at.operand.facts_pitch + at.row + row;
-    const float scale = power_of_two(scale_exponent<Slices>(at.operand.facts.max_bits[line]));
-    union {
-      Element element[group];
-      uint4 bits;
-    } part[Slices::slices];
-    unsigned tiny = 0;
+    float part[group];
 #pragma unroll
-    for (int i = 0; i < group; ++i) {
-      const float value = transposed[k + i][row];
-      Element s[Slices::slices];
-      tiny += Slices::split(value, value * scale, at.operand.k, s);
-#pragma unroll
-      for (int slice = 0; slice < Slices::slices; ++slice) part[slice].element[i] = s[slice];
-    }
+    for (int i = 0; i < group; ++i) part[i] = transposed[k + i][row];
+    const unsigned tiny =
+        write_group<Slices>(at.operand, static_cast<std::int64_t>(at.batch) * at.operand.rows + at.row + row, at.k + k,
+                            part, power_of_two(scale_exponent<Slices>(at.operand.facts.max_bits[line])));
     if (tiny != 0) atomicAdd(at.operand.facts.tiny + line, tiny);
-    const std::int64_t row_in_all = static_cast<std::int64_t>(at.batch) * at.operand.rows + at.row + row;
-    auto* to = static_cast<uint4*>(at.operand.slices) + (row_in_all * blocks + block) * (block_bytes<Slices> / 16);
+  }
+}
+
+// Both passes in one, for rows that fit in the shared memory of a CTA or, across K, of a cluster: every element is read
+// once. Where K is contiguous a CTA has whole rows; where it is not, the CTAs of a cluster share some rows along K.
+
+constexpr int whole_shared_bytes = 68 * 1024;  // three CTAs share a multiprocessor
+constexpr int whole_most_rows = 64;
+
+/// How one operand is taken.
+struct WholeShape {
+  bool along_k;
+  int rows;     ///< of a CTA, or of a cluster
+  int k_share;  ///< of a CTA
+  int pitch;    ///< along_k: from row to row, otherwise from k to k; in floats
+  int units;    ///< CTAs or clusters for one product
+
+  [[nodiscard]] __host__ __device__ std::int64_t ctas(int batches, int cluster_size) const {
+    const std::int64_t all = std::int64_t{units} * batches;
+    return along_k ? (all + cluster_size - 1) / cluster_size * cluster_size : all * cluster_size;
+  }
+};
+
+struct WholePair {
+  SplitPair operands;
+  WholeShape a;
+  WholeShape b;
+  int cluster_size;
+  unsigned* zero;  ///< zeroed on the way
+  std::int64_t zero_words;
+};
+
+/// The shape, or rows = 0 if the operand is too deep.
+[[nodiscard]] WholeShape whole_shape(const SplitOperand& operand, int cluster_size) {
+  const bool along_k = std::abs(operand.layout.column_stride) <= std::abs(operand.layout.row_stride);
+  const int padded_k = (operand.k + tile - 1) / tile * tile;
+  if (along_k) {
+    const int pitch = padded_k + 4;
+    const int fit = std::min(whole_shared_bytes / 4 / pitch, whole_most_rows);
+    const int rows = fit == 0 ? 0 : static_cast<int>(std::bit_floor(static_cast<unsigned>(fit)));
+    return {true, rows, padded_k, pitch, rows == 0 ? 0 : operand.facts_pitch / rows};
+  }
+  const int k_share = (padded_k / tile + cluster_size - 1) / cluster_size * tile;
+  for (const int rows : {32, 16})
+    if (k_share * (rows + 1) * 4 <= whole_shared_bytes)
+      return {false, rows, k_share, rows + 1, operand.facts_pitch / rows};
+  return {};
+}
+
+template <class Slices>
+__global__ void __launch_bounds__(threads) split_whole(const __grid_constant__ WholePair pair) {
+  extern __shared__ float buffer[];
+  __shared__ unsigned most[whole_most_rows];
+  __shared__ unsigned tiny[whole_most_rows];
+  for (std::int64_t i = blockIdx.x * std::int64_t{threads} + threadIdx.x; i < pair.zero_words;
+       i += std::int64_t{gridDim.x} * threads)
+    pair.zero[i] = 0;
+
+  const std::int64_t in_a = pair.a.ctas(pair.operands.a.batches, pair.cluster_size);
+  const bool is_a = blockIdx.x < in_a;
+  const SplitOperand& operand = is_a ? pair.operands.a : pair.operands.b;
+  const WholeShape& shape = is_a ? pair.a : pair.b;
+  const int rank = shape.along_k ? 0 : static_cast<int>(isa::cluster_rank());
+  const std::int64_t cta = blockIdx.x - (is_a ? 0 : in_a);
+  const std::int64_t unit = shape.along_k ? cta : cta / pair.cluster_size;
+  const int batch = static_cast<int>(unit / shape.units);
+  const int row0 = static_cast<int>(unit % shape.units) * shape.rows;
+  const int k0 = rank * shape.k_share;
+  const bool is_there = batch < operand.batches;
+  const int rows = is_there ? min(shape.rows, operand.rows - row0) : 0;  // may be negative
+  const int ks = min(shape.k_share, operand.k - k0);                     // so may this
+  const float* from = product_base(operand.data, operand.layout, is_there ? batch : 0) +
+                      row0 * operand.layout.row_stride + k0 * operand.layout.column_stride;
+
+  if (threadIdx.x < whole_most_rows) most[threadIdx.x] = tiny[threadIdx.x] = 0;
+  if (!shape.along_k) isa::cluster_sync();
+  __syncthreads();
+
+  // Into shared memory, with the maxima.
+  constexpr int at_once = 16;
+  const int warp = threadIdx.x / 32;
+  const int lane = threadIdx.x % 32;
+  if (shape.along_k) {
+    const int warps_per_row = max(1, threads / 32 / shape.rows);
+    for (int row = warp / warps_per_row; row < shape.rows; row += threads / 32 / warps_per_row) {
+      unsigned bits = 0;
+      for (int first = (warp % warps_per_row) * 32 + lane; first < shape.k_share; first += at_once * 32 * warps_per_row) {
+        float x[at_once];
 #pragma unroll
-    for (int slice = 0; slice < Slices::slices; ++slice)
-      to[slice * (block_k / group) + k % block_k / group] = part[slice].bits;
+        for (int i = 0; i < at_once; ++i) {
+          const int k = first + i * 32 * warps_per_row;
+          x[i] = row < rows && k < ks ? from[row * operand.layout.row_stride + k * operand.layout.column_stride] : 0.0f;
+        }
+#pragma unroll
+        for (int i = 0; i < at_once; ++i) {
+          const int k = first + i * 32 * warps_per_row;
+          if (k < shape.k_share) buffer[row * shape.pitch + k] = x[i];
+          bits = max(bits, finite_bits(x[i]));
+        }
+      }
+      bits = __reduce_max_sync(~0u, bits);
+      if (lane == 0) atomicMax(&most[row], bits);
+    }
+  } else {
+    const int row = threadIdx.x % shape.rows;
+    const int step = threads / shape.rows;
+    unsigned bits = 0;
+    for (int first = threadIdx.x / shape.rows; first < shape.k_share; first += at_once * step) {
+      float x[at_once];
+#pragma unroll
+      for (int i = 0; i < at_once; ++i) {
+        const int k = first + i * step;
+        x[i] = row < rows && k < ks ? from[row * operand.layout.row_stride + k * operand.layout.column_stride] : 0.0f;
+      }
+#pragma unroll
+      for (int i = 0; i < at_once; ++i) {
+        const int k = first + i * step;
+        if (k < shape.k_share) buffer[k * shape.pitch + row] = x[i];
+        bits = max(bits, finite_bits(x[i]));
+      }
+    }
+    for (int other = 0; other < pair.cluster_size; ++other) atomicMax(isa::of_cta(&most[row], other), bits);
+    isa::cluster_sync();
+  }
+  __syncthreads();
+
+  // Out of it.
+  const int groups = shape.k_share / group;
+  const int padded_k = blocks_of<Slices>(operand.k) * block_k;
+  for (int item = threadIdx.x; item < shape.rows * groups; item += threads) {
+    // Rows by turns of eight: four threads write the 32 elements of a block, eight such fours a warp.
+    const int row = shape.along_k ? item / groups : item / 4 % 8 + item / (8 * groups) * 8;
+    const int k = shape.along_k ? item % groups * group : (item % 4 + item % (8 * groups) / 32 * 4) * group;
+    if (row >= rows || k0 + k >= padded_k) continue;
+    float x[group];
+#pragma unroll
+    for (int i = 0; i < group; ++i)
+      x[i] = buffer[shape.along_k ? row * shape.pitch + k + i : (k + i) * shape.pitch + row];
+    const unsigned found =
+        write_group<Slices>(operand, static_cast<std::int64_t>(batch) * operand.rows + row0 + row, k0 + k, x,
+                            power_of_two(scale_exponent<Slices>(most[row])));
+    if (found != 0) atomicAdd(shape.along_k ? &tiny[row] : isa::of_cta(&tiny[row], 0), found);
+  }
+  if (!shape.along_k) isa::cluster_sync();
+  __syncthreads();
+  if (is_there && rank == 0 && static_cast<int>(threadIdx.x) < shape.rows) {
+    const std::int64_t line = static_cast<std::int64_t>(batch) * operand.facts_pitch + row0 + threadIdx.x;
+    operand.facts.max_bits[line] = most[threadIdx.x];
+    operand.facts.tiny[line] = tiny[threadIdx.x];
   }
 }
 
@@ -149,11 +317,53 @@ void enqueue_maxima(const SplitPair& operands, cudaStream_t stream) {
 }
 
 template <class Slices>
-void enqueue_split(const SplitPair& operands, const unsigned* gate, cudaStream_t stream) {
-  write_slices<Slices><<<static_cast<unsigned>(split_ctas(operands)), threads, 0, stream>>>(operands, gate);
+void enqueue_slices(const SplitPair& operands, const unsigned* gate, cudaStream_t stream) {
+  enqueue_dependent(write_slices<Slices>, static_cast<unsigned>(split_ctas(operands)), threads, 0, stream, operands, gate);
 }
-template void enqueue_split<Fp16x3>(const SplitPair&, const unsigned*, cudaStream_t);
-template void enqueue_split<Bf16x6>(const SplitPair&, const unsigned*, cudaStream_t);
+template void enqueue_slices<Bf16x6>(const SplitPair&, const unsigned*, cudaStream_t);
+
+template <class Slices>
+Status enqueue_split(const SplitPair& operands, unsigned* zero, std::int64_t zero_words, cudaStream_t stream) {
+  const int padded_k = (operands.a.k + tile - 1) / tile * tile;
+  int cluster_size = 1;  // so large that 512 elements of 32 rows are a CTA's
+  while (cluster_size < 8 && cluster_size * 512 < padded_k) cluster_size *= 2;
+  const WholePair pair{operands, whole_shape(operands.a, cluster_size), whole_shape(operands.b, cluster_size),
+                       cluster_size, zero, zero_words};
+  if (pair.a.rows == 0 || pair.b.rows == 0) {
+    // Facts are gathered with atomics: they begin as zero too.
+    if (const cudaError_t error = cudaMemsetAsync(zero, 0, static_cast<std::size_t>(zero_words) * 4, stream);
+        error != cudaSuccess)
+      return check(error, "cudaMemsetAsync");
+    for (const SplitOperand* operand : {&operands.a, &operands.b}) {
+      const std::size_t bytes = static_cast<std::size_t>(operand->facts_pitch) * operand->batches * 4;
+      cudaMemsetAsync(operand->facts.max_bits, 0, bytes, stream);
+      cudaMemsetAsync(operand->facts.tiny, 0, bytes, stream);
+    }
+    enqueue_maxima(operands, stream);
+    enqueue_slices<Slices>(operands, nullptr, stream);
+    return check_launch("split");
+  }
+  static const cudaError_t raised = cudaFuncSetAttribute(
+      split_whole<Slices>, cudaFuncAttributeMaxDynamicSharedMemorySize, whole_shared_bytes);
+  if (raised != cudaSuccess) return check(raised, "cudaFuncSetAttribute", "split");
+  const auto bytes_of = [](const WholeShape& shape) {
+    return 4 * shape.pitch * (shape.along_k ? shape.rows : shape.k_share);
+  };
+  cudaLaunchConfig_t config{};
+  config.gridDim = static_cast<unsigned>(pair.a.ctas(operands.a.batches, cluster_size) +
+                                         pair.b.ctas(operands.b.batches, cluster_size));
+  config.blockDim = threads;
+  config.dynamicSmemBytes = static_cast<std::size_t>(std::max(bytes_of(pair.a), bytes_of(pair.b)));
+  config.stream = stream;
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim = {static_cast<unsigned>(cluster_size), 1, 1};
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  return check(cudaLaunchKernelEx(&config, split_whole<Slices>, pair), "launch", "split");
+}
+template Status enqueue_split<Fp16x3>(const SplitPair&, unsigned*, std::int64_t, cudaStream_t);
+template Status enqueue_split<Bf16x6>(const SplitPair&, unsigned*, std::int64_t, cudaStream_t);
 
 std::int64_t split_ctas(const SplitPair& operands) { return count(operands.a, tile) + count(operands.b, tile); }
 

@@ -6,8 +6,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include "cuda/kernel.hpp"
 #include "cuda/kernels/sm90/slices.cuh"
-#include "exactile/plan.hpp"
 
 namespace exactile::cuda::sm90 {
 
@@ -28,14 +28,17 @@ struct SplitPair {
   SplitOperand b;
 };
 
-/// Enqueues the first pass: LineFacts::max_bits of both operands.
-void enqueue_maxima(const SplitPair& operands, cudaStream_t stream);
-
-/// Enqueues the second pass: slices, and LineFacts::tiny. It does nothing where `gate` is given and zero on the device.
+/// Enqueues what fills slices and facts of both operands, and zeroes some words on the way.
 template <class Slices>
-void enqueue_split(const SplitPair& operands, const unsigned* gate, cudaStream_t stream);
+[[nodiscard]] Status enqueue_split(const SplitPair& operands, unsigned* zero, std::int64_t zero_words,
+                                   cudaStream_t stream);
 
-/// CTAs of the second pass.
+/// Enqueues other slices of the same operands: facts.max_bits are there, facts.tiny are zero. Nothing is done where
+/// `gate` is given and zero on the device.
+template <class Slices>
+void enqueue_slices(const SplitPair& operands, const unsigned* gate, cudaStream_t stream);
+
+/// CTAs that enqueue_slices() needs.
 [[nodiscard]] std::int64_t split_ctas(const SplitPair& operands);
 
 }  // namespace exactile::cuda::sm90
