@@ -19,6 +19,7 @@ enum class Turn {
   first,      ///< all that the slices can hold; the others are marked
   leftovers,  ///< those marked by the kernel before
   all,        ///< all
+  part,       ///< sums over a part of K, stored as they are
 };
 
 /// Elements left by one kernel to the next. All zero at first, but for `marks`, which are set where `warps` says so.
@@ -214,6 +215,7 @@ __device__ inline void store_tile(const Sums& sums, const Output& c, const CUten
     rows[r] = line_of<Slices>(product.rows.max_bits[row], product.rows.tiny[row], product.tiny_scale);
   }
   const bool is_issuer = at.warp == 0 && at.lane == 0;
+  const bool by_tma = turn == Turn::part || (turn == Turn::first && c.by_tma);
 #pragma unroll
   for (int piece = 0; piece < tile_n / Space::columns; ++piece) {
     constexpr int pieces = fragment_n / Space::columns;
@@ -221,7 +223,7 @@ __device__ inline void store_tile(const Sums& sums, const Output& c, const CUten
     auto& out = space.staging[piece % Space::buffers];
     const int first_column = at.column + piece * Space::columns;
     if (first_column >= c.columns) break;
-    if (turn == Turn::first && c.by_tma) {
+    if (by_tma) {
       if (is_issuer) isa::tma_store_wait_read<1>();
       isa::named_barrier(barrier, warpgroup_threads);
     } else {
@@ -241,6 +243,10 @@ __device__ inline void store_tile(const Sums& sums, const Output& c, const CUten
           const float sum = sums[f][index];
           unsigned& word = marks[2 * f + index / 32];
           const unsigned mark = 1u << index % 32;
+          if constexpr (turn == Turn::part) {
+            pair[s] = sum;
+            continue;
+          }
           pair[s] = scaled_back(sum, rows[r], line);
           if (is_doubtful(sum, rows[r], line)) {
             if (turn == Turn::first) word |= mark;
@@ -252,7 +258,7 @@ __device__ inline void store_tile(const Sums& sums, const Output& c, const CUten
             make_float2(pair[0], pair[1]);
       }
     }
-    if (turn == Turn::first && c.by_tma) {
+    if (by_tma) {
       isa::async_proxy_fence();
       isa::named_barrier(barrier, warpgroup_threads);
       if (is_issuer) {
@@ -264,6 +270,10 @@ __device__ inline void store_tile(const Sums& sums, const Output& c, const CUten
       store_rows<turn>(c, out, at, first_column, operands);
     }
   }
+}
+
+[[nodiscard]] __device__ inline bool nothing_left(const Leftovers& left, int cluster_tile) {
+  return (left.warps[cluster_tile * cluster] | left.warps[cluster_tile * cluster + 1]) == 0;
 }
 
 /// The marks of the kernel before.

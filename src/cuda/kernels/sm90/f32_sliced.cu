@@ -21,12 +21,19 @@ constexpr std::int64_t alignment = 1024;
   return layout;
 }
 
+/// In how many parts K is best taken. Depends on the shape alone, so that bits do not depend on the device.
+[[nodiscard]] int parts_of(std::int64_t tiles, int k) {
+  constexpr int clusters = 66;     // of an H100 or H200
+  constexpr int least_part = 256;  // of K: less is not worth a partial sum
+  return static_cast<int>(std::clamp<std::int64_t>(clusters / tiles, 1, std::max(1, std::min(k / least_part, 16))));
+}
+
 /// Whether TMA can address C: contiguous rows, everything else in steps of 16 bytes. The number of columns too: TMA
 /// writes the whole of a 16-byte piece that begins inside the tensor.
 [[nodiscard]] bool stores_by_tma(const GemmDescription& d, const GemmArguments& arguments) {
-  return !d.c.pointer_array && d.c.column_stride == 1 && d.n % 4 == 0 && d.c.row_stride % 4 == 0 && d.c.batch_stride % 4 == 0 &&
-         reinterpret_cast<std::uintptr_t>(arguments.c) % 16 == 0 && d.c.row_stride < std::int64_t{1} << 37 &&
-         d.c.batch_stride < std::int64_t{1} << 37;
+  return !d.c.pointer_array && d.c.column_stride == 1 && d.n % 4 == 0 && d.c.row_stride % 4 == 0 &&
+         d.c.batch_stride % 4 == 0 && reinterpret_cast<std::uintptr_t>(arguments.c) % 16 == 0 &&
+         d.c.row_stride < std::int64_t{1} << 37 && d.c.batch_stride < std::int64_t{1} << 37;
 }
 
 }  // namespace
@@ -42,13 +49,14 @@ GemmDescription with_contiguous_rows(const GemmDescription& description) {
   return d;
 }
 
-SlicedLayout::SlicedLayout(const GemmDescription& d, int bytes_per_block)
+SlicedLayout::SlicedLayout(const GemmDescription& d, int bytes_per_block, bool may_divide)
     : a_batches(distinct(d.a, d.batch_count)),
       b_batches(distinct(d.b, d.batch_count)),
       a_pitch(rounded_up(d.m, cluster * tile_m)),
       b_pitch(rounded_up(d.n, tile_n)),
       order{static_cast<int>(a_pitch / (cluster * tile_m)), static_cast<int>(b_pitch / tile_n),
-            static_cast<int>(d.batch_count)} {
+            static_cast<int>(d.batch_count)},
+      parts(may_divide ? parts_of(order.count(), static_cast<int>(d.k)) : 1) {
   const std::int64_t tiles = order.count() * cluster;
   const std::int64_t blocks = blocks_of<Fp16x3>(static_cast<int>(d.k));  // no slices need more
   std::int64_t end = 0;
@@ -63,6 +71,7 @@ SlicedLayout::SlicedLayout(const GemmDescription& d, int bytes_per_block)
   left_marks = take(tiles * consumers * warpgroup_threads * 16);
   a_slices = take(a_batches * d.m * blocks * bytes_per_block);
   b_slices = take(b_batches * d.n * blocks * bytes_per_block);
+  partials = take(parts == 1 ? 0 : parts * d.batch_count * d.m * partial_pitch() * 4);
   bytes = end;
 }
 
@@ -77,6 +86,7 @@ GemmParameters sliced_parameters(const GemmDescription& d, const GemmArguments& 
           .b = {},
           .c = {},
           .order = layout.order,
+          .parts = 1,
           .blocks = 0,
           .operands = {.a = {.data = static_cast<const float*>(arguments.a),
                              .layout = d.a,
@@ -122,9 +132,9 @@ std::string_view sliced_refuses(const plan::Problem& problem, const Device& devi
 }
 
 double sliced_cost(const GemmDescription& d, const Device& device, double flops_per_second, int bytes_per_block) {
-  const SlicedLayout layout(d, bytes_per_block);
+  const SlicedLayout layout(d, bytes_per_block, true);
   const double clusters = device.multiprocessors / cluster;
-  const double waves = std::ceil(layout.order.count() / clusters);
+  const double waves = std::ceil(layout.order.count() * layout.parts / clusters) / layout.parts;
   const double tile_flops = 2.0 * cluster * tile_m * tile_n * static_cast<double>(d.k);
   const double elements = static_cast<double>((layout.a_batches * d.m + layout.b_batches * d.n) * d.k);
   const double split_bytes = elements * (8 + bytes_per_block / static_cast<double>(block_k));
@@ -133,7 +143,7 @@ double sliced_cost(const GemmDescription& d, const Device& device, double flops_
 }
 
 double sliced_model_bytes(const GemmDescription& d, double bytes_per_element) {
-  const SlicedLayout layout(d, block_bytes<Fp16x3>);
+  const SlicedLayout layout(d, block_bytes<Fp16x3>, false);
   return bytes_per_element * static_cast<double>((layout.a_batches * d.m + layout.b_batches * d.n) * d.k) +
          4.0 * static_cast<double>(d.m * d.n * d.batch_count);
 }
@@ -147,6 +157,18 @@ Status make_output_map(GemmParameters& p, const GemmDescription& d) {
                                .batches = d.batch_count,
                                .row_bytes = 4 * d.c.row_stride,
                                .batch_bytes = 4 * (d.batch_count == 1 ? d.m * d.c.row_stride : d.c.batch_stride),
+                               .box_columns = 32,
+                               .box_rows = 64});
+}
+
+Status make_partials_map(GemmParameters& p, const Partials& partials) {
+  return make_tensor_map(p.c, {.type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+                               .data = partials.data,
+                               .columns = partials.pitch,
+                               .rows = p.out.rows,
+                               .batches = std::int64_t{partials.parts} * p.order.batches,
+                               .row_bytes = 4 * partials.pitch,
+                               .batch_bytes = 4 * partials.pitch * p.out.rows,
                                .box_columns = 32,
                                .box_rows = 64});
 }

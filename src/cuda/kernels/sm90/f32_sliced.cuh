@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cuda/kernel.hpp"
+#include "cuda/kernels/sm90/combine.hpp"
 #include "cuda/kernels/sm90/dependent_launch.hpp"
 #include "cuda/kernels/sm90/gemm.cuh"
 #include "cuda/kernels/sm90/tensor_map.hpp"
@@ -27,14 +28,19 @@ struct SlicedLayout {
   std::int64_t tiny_again;  ///< for the second; from here on all is zeroed first
   std::int64_t left_any;
   std::int64_t left_warps;
-  std::int64_t zeroed;      ///< up to here
+  std::int64_t zeroed;  ///< up to here
   std::int64_t left_marks;
   std::int64_t a_slices;
   std::int64_t b_slices;
+  std::int64_t partials;
   std::int64_t bytes;
+  int parts;  ///< of K; what there is for leftovers is not there for partial sums, and the other way round
 
-  /// `bytes_per_block`: of the largest slices that will lie there.
-  SlicedLayout(const GemmDescription& description, int bytes_per_block);
+  /// `bytes_per_block`: of the largest slices that will lie there. K is taken in parts if it `may_divide`.
+  SlicedLayout(const GemmDescription& description, int bytes_per_block, bool may_divide);
+
+  /// From row to row of the partial sums.
+  [[nodiscard]] std::int64_t partial_pitch() const { return b_pitch; }
 };
 
 /// Everything but the tensor maps, for slices held in that workspace.
@@ -55,6 +61,9 @@ inline constexpr GemmTypes f32_types[] = {{ElementType::f32, ElementType::f32}};
 
 /// The tensor map of C, if it is stored that way.
 [[nodiscard]] Status make_output_map(GemmParameters& parameters, const GemmDescription& description);
+
+/// The tensor map of the partial sums.
+[[nodiscard]] Status make_partials_map(GemmParameters& parameters, const Partials& partials);
 
 /// The split, with all zeroed that must be.
 template <class Slices>
@@ -92,9 +101,10 @@ template <class Slices, Turn turn>
   if (raised != cudaSuccess) return check(raised, "cudaFuncSetAttribute", kernel);
   p.blocks = blocks_of<Slices>(p.operands.a.k);
   p.tiny_scale = tiny_scale<Slices>(p.operands.a.k);
-  const int ctas = std::min(p.order.count(), device.multiprocessors / cluster) * cluster;
-  return check(enqueue_dependent(multiply<Slices, turn>, static_cast<unsigned>(ctas), cta_threads, shared_bytes, stream, p),
-               "launch", kernel);
+  const int ctas = std::min(p.order.count() * p.parts, device.multiprocessors / cluster) * cluster;
+  return check(
+      enqueue_dependent(multiply<Slices, turn>, static_cast<unsigned>(ctas), cta_threads, shared_bytes, stream, p),
+      "launch", kernel);
 }
 
 }  // namespace exactile::cuda::sm90

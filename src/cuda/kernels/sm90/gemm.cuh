@@ -13,6 +13,7 @@ struct GemmParameters {
   CUtensorMap b;
   CUtensorMap c;
   TileOrder order;
+  int parts;           ///< of K, computed as products of their own; 1 except in Turn::part
   int blocks;          ///< of block_k
   SplitPair operands;  ///< with A's rows down C, B's across
   float tiny_scale;
@@ -26,12 +27,29 @@ struct GemmParameters {
   return {operand.facts.max_bits + first, operand.facts.tiny + first};
 }
 
+/// A tile, and the blocks of K to be summed there.
+struct Work {
+  int tile;
+  int part;
+  int first_block;
+  int blocks;
+};
+
+template <class Slices>
+[[nodiscard]] __device__ inline Work work_at(const GemmParameters& p, int index) {
+  const int part = index / p.order.count();
+  const std::int64_t chunks = p.blocks / Slices::chunk_stages;
+  const int first = static_cast<int>(chunks * part / p.parts) * Slices::chunk_stages;
+  const int last = static_cast<int>(chunks * (part + 1) / p.parts) * Slices::chunk_stages;
+  return {index % p.order.count(), part, first, last - first};
+}
+
 template <class Slices, Turn turn>
 struct Shared {
   // Two buffers for TMA to store from, where the ring leaves room for them.
-  static constexpr bool is_first = turn == Turn::first;
+  static constexpr bool by_tma = turn == Turn::first || turn == Turn::part;
   Ring<Slices> ring;
-  StoreSpace<is_first ? 32 : 16, is_first ? 2 : 1> space[consumers];
+  StoreSpace<by_tma ? 32 : 16, by_tma ? 2 : 1> space[consumers];
 };
 
 template <class Slices, Turn turn>
@@ -51,39 +69,42 @@ __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(cta_threads, 1
   isa::cluster_sync();
   if constexpr (turn != Turn::leftovers) isa::wait_for_kernel_before();
 
+  const int works = p.order.count() * p.parts;
   RingPlace<Slices> at;
   if (warpgroup == consumers) {
     isa::registers_give<40>();
     if (threadIdx.x == consumers * warpgroup_threads) {
-      for (int tile = blockIdx.x / cluster; tile < p.order.count(); tile += clusters) {
-        if constexpr (turn == Turn::leftovers)
-          if ((p.left.warps[tile * cluster] | p.left.warps[tile * cluster + 1]) == 0) continue;
-        const TilePlace place = p.order(tile);
+      for (int index = blockIdx.x / cluster; index < works; index += clusters) {
+        const Work work = work_at<Slices>(p, index);
+        if (turn == Turn::leftovers && nothing_left(p.left, work.tile)) continue;
+        const TilePlace place = p.order(work.tile);
         load_tile(shared.ring, at, &p.a, &p.b, (place.row * cluster + rank) * tile_m, place.column * tile_n,
-                  p.operands.a.batches == 1 ? 0 : place.batch, p.operands.b.batches == 1 ? 0 : place.batch, p.blocks);
+                  p.operands.a.batches == 1 ? 0 : place.batch, p.operands.b.batches == 1 ? 0 : place.batch,
+                  work.first_block, work.blocks);
       }
     }
   } else {
     isa::registers_take<232>();
     Sums sums;
-    for (int tile = blockIdx.x / cluster; tile < p.order.count(); tile += clusters) {
-      const int cta_tile = tile * cluster + rank;
-      if constexpr (turn == Turn::leftovers)
-        if ((p.left.warps[tile * cluster] | p.left.warps[tile * cluster + 1]) == 0) continue;
-      const TilePlace place = p.order(tile);
+    auto& space = shared.space[warpgroup];
+    const int warp = static_cast<int>(threadIdx.x) % warpgroup_threads / 32;
+    for (int index = blockIdx.x / cluster; index < works; index += clusters) {
+      const Work work = work_at<Slices>(p, index);
+      if (turn == Turn::leftovers && nothing_left(p.left, work.tile)) continue;
+      const TilePlace place = p.order(work.tile);
       const SumPlace sum_place{(place.row * cluster + rank) * tile_m + warpgroup * 64, place.column * tile_n,
-                               place.batch, static_cast<int>(threadIdx.x) % warpgroup_threads / 32,
-                               static_cast<int>(threadIdx.x) % 32};
+                               work.part * p.order.batches + place.batch, warp, static_cast<int>(threadIdx.x) % 32};
       const ProductFacts facts{facts_of(p.operands.a, place.batch), facts_of(p.operands.b, place.batch), p.tiny_scale};
-      auto& space = shared.space[warpgroup];
-      load_columns<Slices>(space.lines, facts, sum_place.column, 1 + warpgroup);
-      multiply_tile(sums, shared.ring, at, warpgroup, p.blocks);
+      if constexpr (turn != Turn::part) load_columns<Slices>(space.lines, facts, sum_place.column, 1 + warpgroup);
+      multiply_tile(sums, shared.ring, at, warpgroup, work.blocks);
+
+      const int cta_tile = work.tile * cluster + rank;
       unsigned marks[4] = {};
-      if constexpr (turn == Turn::leftovers) read_marks(marks, p.left, cta_tile, warpgroup, sum_place.warp);
+      if constexpr (turn == Turn::leftovers) read_marks(marks, p.left, cta_tile, warpgroup, warp);
       store_tile<Slices, turn>(sums, p.out, &p.c, space, sum_place, 1 + warpgroup, facts, p.operands, marks);
-      if constexpr (turn == Turn::first) write_marks(marks, p.left, cta_tile, warpgroup, sum_place.warp);
+      if constexpr (turn == Turn::first) write_marks(marks, p.left, cta_tile, warpgroup, warp);
     }
-    if constexpr (turn == Turn::first) isa::tma_store_wait_read<0>();
+    if constexpr (Shared<Slices, turn>::by_tma) isa::tma_store_wait_read<0>();
   }
   // Nobody leaves while the other CTA still loads into it or arrives at its barriers.
   isa::cluster_sync();

@@ -66,11 +66,11 @@ struct RingPlace {
 /// The loading thread's part of one tile. `row` and `column` are those of its CTA.
 template <class Slices>
 __device__ inline void load_tile(Ring<Slices>& ring, RingPlace<Slices>& at, const CUtensorMap* a, const CUtensorMap* b,
-                                 int row, int column, int a_batch, int b_batch, int blocks) {
+                                 int row, int column, int a_batch, int b_batch, int first_block, int blocks) {
   constexpr int half = tile_n / cluster;
   constexpr int box_elements = Slices::row_bytes / 2;
   const int rank = static_cast<int>(isa::cluster_rank());
-  for (int block = 0; block < blocks; ++block, at.advance()) {
+  for (int block = first_block; block < first_block + blocks; ++block, at.advance()) {
     isa::mbarrier_wait(&ring.empty[at.stage], at.parity ^ 1);
     isa::mbarrier_arrive_expect(&ring.full[at.stage], (tile_m + tile_n) * block_bytes<Slices>);
     Stage<Slices>& stage = ring.stage[at.stage];

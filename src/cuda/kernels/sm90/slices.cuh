@@ -26,6 +26,7 @@ struct SlicePair {
 /// Two f16 slices, three products; s1 * s1 is left out.
 struct Fp16x3 {
   using Element = __half;
+  using Pair = __half2;
   static constexpr int slices = 2;
   static constexpr int products = 3;
   [[nodiscard]] __host__ __device__ static constexpr SlicePair product(int i) { return {i == 0, i == 1}; }
@@ -43,9 +44,17 @@ struct Fp16x3 {
   /// Roundings (in units of 2^-24) that all else adds to an error over a sum of k; see docs/accuracy.md.
   [[nodiscard]] static constexpr int roundings(int k) { return 53 + k / 64; }
 
-  /// Slices of y = x * 2^e; the weight 1 if x is tiny. For x that is not zero s0 is not zero either, and Inf and NaN
-  /// lie in s1 beside such an s0: then Inf * b, formed as s1 * b0 + s0 * b1 + s0 * b0, is Inf, -Inf or NaN as it must
-  /// be.
+  /// From here on elements are ordinary: finite, not tiny, slices by rounding alone.
+  static constexpr float least_ordinary = 0.25f;
+  /// Slices of two ordinary elements.
+  __device__ static void split_ordinary(float y0, float y1, __half2 (&s)[2]) {
+    s[0] = __floats2half2_rn(y0, y1);
+    s[1] = __floats2half2_rn(y0 - __low2float(s[0]), y1 - __high2float(s[0]));
+  }
+
+  /// Slices of any y = x * 2^e; the weight 1 if x is tiny. For x that is not zero s0 is not zero either, and Inf and
+  /// NaN lie in s1 beside such an s0: then Inf * b, formed as s1 * b0 + s0 * b1 + s0 * b0, is Inf, -Inf or NaN as it
+  /// must be.
   [[nodiscard]] __device__ static unsigned split(float x, float y, int /*k*/, __half (&s)[2]) {
     constexpr float least = 0x1p-24f;
     s[0] = __float2half_rn(y);
@@ -64,6 +73,7 @@ struct Fp16x3 {
 /// Three bf16 slices, six products: exact slices over 150 binary orders of magnitude.
 struct Bf16x6 {
   using Element = __nv_bfloat16;
+  using Pair = __nv_bfloat162;
   static constexpr int slices = 3;
   static constexpr int products = 6;
   [[nodiscard]] __host__ __device__ static constexpr SlicePair product(int i) {
@@ -84,6 +94,15 @@ struct Bf16x6 {
   [[nodiscard]] static float tiny_error(int k) { return 0x1p-76f / static_cast<float>(lost_weight(k)); }
   [[nodiscard]] __host__ __device__ static unsigned lost_weight(int k) { return (1u << 31) / static_cast<unsigned>(k); }
   [[nodiscard]] static constexpr int roundings(int k) { return 25 + k / 32; }
+
+  static constexpr float least_ordinary = 0x1p-40f;
+  __device__ static void split_ordinary(float y0, float y1, __nv_bfloat162 (&s)[3]) {
+    s[0] = __floats2bfloat162_rn(y0, y1);
+    y0 -= __low2float(s[0]);
+    y1 -= __high2float(s[0]);
+    s[1] = __floats2bfloat162_rn(y0, y1);
+    s[2] = __floats2bfloat162_rn(y0 - __low2float(s[1]), y1 - __high2float(s[1]));
+  }
 
   [[nodiscard]] __device__ static unsigned split(float x, float y, int k, __nv_bfloat16 (&s)[3]) {
     constexpr float least = 0x1p-126f;

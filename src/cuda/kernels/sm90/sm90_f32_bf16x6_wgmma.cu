@@ -31,7 +31,7 @@ class Bf16x6Product final : public DeviceProduct {
   Bf16x6Product(const GemmDescription& description, const Device& device)
       : description_(with_contiguous_rows(description)),
         is_transposed_(!(description_ == description)),
-        layout_(description_, block_bytes<Bf16x6>),
+        layout_(description_, block_bytes<Bf16x6>, false),
         device_(device) {}
 
   [[nodiscard]] Status launch(const Launch& launch) const override {

@@ -4,7 +4,7 @@
 // sm90_f32_bf16x6_wgmma. Traffic model: both operands are read twice and written as 4 bytes an element; tiles read
 // those through L2. Limit: the tensor cores, at a third of their f16 rate; for large products, power. See
 // docs/ladder/sm90_f32_wgmma.md.
-#include <array>
+#include <string>
 
 #include "cuda/kernels/sm90/sm90_f32_bf16x6_wgmma.hpp"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
@@ -21,7 +21,7 @@ class Fp16x3Product final : public DeviceProduct {
   Fp16x3Product(const GemmDescription& description, const Device& device)
       : description_(with_contiguous_rows(description)),
         is_transposed_(!(description_ == description)),
-        layout_(description_, block_bytes<Bf16x6>),  // the leftovers' slices are larger
+        layout_(description_, block_bytes<Bf16x6>, true),  // the leftovers' slices are larger
         device_(device) {}
 
   [[nodiscard]] Status launch(const Launch& launch) const override {
@@ -30,17 +30,29 @@ class Fp16x3Product final : public DeviceProduct {
     GemmParameters p = sliced_parameters(description_, arguments, layout_, launch.workspace);
     if (Status s = enqueue_sliced_split<Fp16x3>(p.operands, layout_, launch); !s.ok()) return s;
     if (Status s = make_slice_maps<Fp16x3>(p); !s.ok()) return s;
+    if (layout_.parts > 1) return launch_parts(p, launch);
     if (Status s = make_output_map(p, description_); !s.ok()) return s;
     if (Status s = enqueue_multiply<Fp16x3, Turn::first>(p, device_, fp16x3_name, launch.stream); !s.ok()) return s;
 
     auto* tiny = reinterpret_cast<unsigned*>(static_cast<std::byte*>(launch.workspace) + layout_.tiny_again);
     return enqueue_leftovers(p, tiny, tiny + layout_.a_batches * layout_.a_pitch, device_, launch.stream);
   }
-  [[nodiscard]] std::string blocking() const override { return "BM=128 BN=256 BK=32 KC=64 stages=4 cluster=2"; }
+  [[nodiscard]] std::string blocking() const override {
+    return "BM=128 BN=256 BK=32 KC=64 stages=4 cluster=2 split-K=" + std::to_string(layout_.parts);
+  }
   [[nodiscard]] std::int64_t workspace_bytes() const override { return layout_.bytes; }
   [[nodiscard]] double model_bytes() const override { return sliced_model_bytes(description_, 8 + 2 * 4); }
 
  private:
+  [[nodiscard]] Status launch_parts(GemmParameters& p, const Launch& launch) const {
+    const Partials partials{reinterpret_cast<float*>(static_cast<std::byte*>(launch.workspace) + layout_.partials),
+                            layout_.parts, layout_.partial_pitch()};
+    p.parts = layout_.parts;
+    if (Status s = make_partials_map(p, partials); !s.ok()) return s;
+    if (Status s = enqueue_multiply<Fp16x3, Turn::part>(p, device_, fp16x3_name, launch.stream); !s.ok()) return s;
+    return enqueue_combine(p, partials, launch.stream);
+  }
+
   GemmDescription description_;
   bool is_transposed_;
   SlicedLayout layout_;

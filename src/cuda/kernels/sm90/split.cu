@@ -105,18 +105,37 @@ constexpr int group = 8;  // elements of K that a thread writes at a time: 16 by
 template <class Slices>
 [[nodiscard]] __device__ unsigned write_group(const SplitOperand& operand, std::int64_t row_in_all, int k,
                                               const float (&x)[group], float scale) {
-  using Element = typename Slices::Element;
   union {
-    Element element[group];
+    typename Slices::Element element[group];
+    typename Slices::Pair pair[group / 2];
     uint4 bits;
   } part[Slices::slices];
   unsigned tiny = 0;
+  // Bits of |y|, from those of the least ordinary element on: one comparison finds small ones, Inf and NaN.
+  const unsigned least = __float_as_uint(Slices::least_ordinary);
+  unsigned most = 0;
+  float y[group];
 #pragma unroll
   for (int i = 0; i < group; ++i) {
-    Element s[Slices::slices];
-    tiny += Slices::split(x[i], x[i] * scale, operand.k, s);
+    y[i] = x[i] * scale;
+    most = max(most, x[i] == 0 ? 0 : (__float_as_uint(y[i]) & 0x7fffffffu) - least);
+  }
+  if (most < 0x7f800000u - least) {
 #pragma unroll
-    for (int slice = 0; slice < Slices::slices; ++slice) part[slice].element[i] = s[slice];
+    for (int i = 0; i < group / 2; ++i) {
+      typename Slices::Pair s[Slices::slices];
+      Slices::split_ordinary(y[2 * i], y[2 * i + 1], s);
+#pragma unroll
+      for (int slice = 0; slice < Slices::slices; ++slice) part[slice].pair[i] = s[slice];
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < group; ++i) {
+      typename Slices::Element s[Slices::slices];
+      tiny += Slices::split(x[i], y[i], operand.k, s);
+#pragma unroll
+      for (int slice = 0; slice < Slices::slices; ++slice) part[slice].element[i] = s[slice];
+    }
   }
   const int blocks = blocks_of<Slices>(operand.k);
   auto* to = static_cast<uint4*>(operand.slices) + (row_in_all * blocks + k / block_k) * (block_bytes<Slices> / 16);
@@ -128,8 +147,7 @@ template <class Slices>
 
 /// Second pass.
 template <class Slices>
-__global__ void __launch_bounds__(threads)
-    write_slices(const __grid_constant__ SplitPair pair, const unsigned* gate) {
+__global__ void __launch_bounds__(threads) write_slices(const __grid_constant__ SplitPair pair, const unsigned* gate) {
   isa::wait_for_kernel_before();
   if (gate != nullptr && *gate == 0) return;
   __shared__ float transposed[tile][tile + 1];
@@ -168,10 +186,11 @@ constexpr int whole_most_rows = 64;
 /// How one operand is taken.
 struct WholeShape {
   bool along_k;
-  int rows;     ///< of a CTA, or of a cluster
-  int k_share;  ///< of a CTA
-  int pitch;    ///< along_k: from row to row, otherwise from k to k; in floats
-  int units;    ///< CTAs or clusters for one product
+  bool by_vectors;  ///< 16 bytes at a time
+  int rows;         ///< of a CTA, or of a cluster
+  int k_share;      ///< of a CTA
+  int pitch;        ///< along_k: from row to row, otherwise from k to k; in floats
+  int units;        ///< CTAs or clusters for one product
 
   [[nodiscard]] __host__ __device__ std::int64_t ctas(int batches, int cluster_size) const {
     const std::int64_t all = std::int64_t{units} * batches;
@@ -192,17 +211,117 @@ struct WholePair {
 [[nodiscard]] WholeShape whole_shape(const SplitOperand& operand, int cluster_size) {
   const bool along_k = std::abs(operand.layout.column_stride) <= std::abs(operand.layout.row_stride);
   const int padded_k = (operand.k + tile - 1) / tile * tile;
+  // Vectors must lie wholly inside: their number of elements divides what is there.
+  const auto& [row_stride, k_stride, batch_stride, is_pointer_array] = operand.layout;
+  const bool by_vectors = (along_k ? k_stride == 1 && row_stride % 4 == 0 && operand.k % 4 == 0
+                                   : row_stride == 1 && k_stride % 4 == 0 && operand.rows % 4 == 0) &&
+                          batch_stride % 4 == 0 && !is_pointer_array &&
+                          reinterpret_cast<std::uintptr_t>(operand.data) % 16 == 0;
   if (along_k) {
     const int pitch = padded_k + 4;
     const int fit = std::min(whole_shared_bytes / 4 / pitch, whole_most_rows);
     const int rows = fit == 0 ? 0 : static_cast<int>(std::bit_floor(static_cast<unsigned>(fit)));
-    return {true, rows, padded_k, pitch, rows == 0 ? 0 : operand.facts_pitch / rows};
+    return {true, by_vectors, rows, padded_k, pitch, rows == 0 ? 0 : operand.facts_pitch / rows};
   }
   const int k_share = (padded_k / tile + cluster_size - 1) / cluster_size * tile;
   for (const int rows : {32, 16})
     if (k_share * (rows + 1) * 4 <= whole_shared_bytes)
-      return {false, rows, k_share, rows + 1, operand.facts_pitch / rows};
+      return {false, by_vectors, rows, k_share, rows + 1, operand.facts_pitch / rows};
   return {};
+}
+
+/// `width` neighbouring floats, zeros where they are not there.
+template <int width>
+struct Floats {
+  float x[width];
+  __device__ Floats(const float* from, bool is_there) {
+    if constexpr (width == 4) {
+      const float4 v = is_there ? *reinterpret_cast<const float4*>(from) : make_float4(0, 0, 0, 0);
+      x[0] = v.x, x[1] = v.y, x[2] = v.z, x[3] = v.w;
+    } else {
+      x[0] = is_there ? *from : 0.0f;
+    }
+  }
+};
+
+constexpr int in_flight = 16;  // floats that a thread asks for before it looks at one
+
+/// Rows whose K is contiguous, a warp or several to a row. buffer[row][k].
+template <int width>
+__device__ void load_lines_along_k(float* buffer, unsigned* most, const float* from, const OperandLayout& layout,
+                                   const WholeShape& shape, int rows, int ks) {
+  constexpr int loads = in_flight / width;
+  const int warp = threadIdx.x / 32;
+  const int warps_per_row = max(1, threads / 32 / shape.rows);
+  const int step = 32 * width * warps_per_row;
+  for (int row = warp / warps_per_row; row < shape.rows; row += threads / 32 / warps_per_row) {
+    const float* line = from + row * layout.row_stride;
+    unsigned bits = 0;
+    for (int first = (warp % warps_per_row * 32 + threadIdx.x % 32) * width; first < shape.k_share;
+         first += loads * step) {
+      const float* at = line + first * layout.column_stride;
+      float x[loads][width];
+#pragma unroll
+      for (int i = 0; i < loads; ++i) {
+        const Floats<width> v(at + i * step * layout.column_stride, row < rows && first + i * step < ks);
+#pragma unroll
+        for (int e = 0; e < width; ++e) x[i][e] = v.x[e];
+      }
+#pragma unroll
+      for (int i = 0; i < loads; ++i) {
+        const int k = first + i * step;
+        if (k >= shape.k_share) break;
+        float* to = buffer + row * shape.pitch + k;
+        if constexpr (width == 4) {
+          *reinterpret_cast<float4*>(to) = make_float4(x[i][0], x[i][1], x[i][2], x[i][3]);
+        } else {
+          *to = x[i][0];
+        }
+#pragma unroll
+        for (int e = 0; e < width; ++e) bits = max(bits, finite_bits(x[i][e]));
+      }
+    }
+    bits = __reduce_max_sync(~0u, bits);
+    if (threadIdx.x % 32 == 0) atomicMax(&most[row], bits);
+  }
+}
+
+/// Rows that are contiguous among themselves. buffer[k][row]; the maxima go to all CTAs of the cluster.
+template <int width>
+__device__ void load_lines_across_k(float* buffer, unsigned* most, const float* from, const OperandLayout& layout,
+                                    const WholeShape& shape, int rows, int ks, int cluster_size) {
+  constexpr int loads = in_flight / width;
+  const int lanes = shape.rows / width;  // threads for one k
+  const int row = threadIdx.x % lanes * width;
+  const int step = threads / lanes;
+  unsigned bits[width] = {};
+  for (int first = threadIdx.x / lanes; first < shape.k_share; first += loads * step) {
+    const float* at = from + row * layout.row_stride + first * layout.column_stride;
+    float x[loads][width];
+#pragma unroll
+    for (int i = 0; i < loads; ++i) {
+      const Floats<width> v(at + i * step * layout.column_stride, row < rows && first + i * step < ks);
+#pragma unroll
+      for (int e = 0; e < width; ++e) x[i][e] = v.x[e];
+    }
+#pragma unroll
+    for (int i = 0; i < loads; ++i) {
+      const int k = first + i * step;
+      if (k >= shape.k_share) break;
+#pragma unroll
+      for (int e = 0; e < width; ++e) {
+        buffer[k * shape.pitch + row + e] = x[i][e];
+        bits[e] = max(bits[e], finite_bits(x[i][e]));
+      }
+    }
+  }
+#pragma unroll
+  for (int e = 0; e < width; ++e) {
+    // Threads of a warp that have the same row.
+    for (int other = lanes; other < 32; other *= 2) bits[e] = max(bits[e], __shfl_xor_sync(~0u, bits[e], other));
+    if (static_cast<int>(threadIdx.x) % 32 < lanes)
+      for (int cta = 0; cta < cluster_size; ++cta) atomicMax(isa::of_cta(&most[row + e], cta), bits[e]);
+  }
 }
 
 template <class Slices>
@@ -235,49 +354,18 @@ __global__ void __launch_bounds__(threads) split_whole(const __grid_constant__ W
   __syncthreads();
 
   // Into shared memory, with the maxima.
-  constexpr int at_once = 16;
-  const int warp = threadIdx.x / 32;
-  const int lane = threadIdx.x % 32;
   if (shape.along_k) {
-    const int warps_per_row = max(1, threads / 32 / shape.rows);
-    for (int row = warp / warps_per_row; row < shape.rows; row += threads / 32 / warps_per_row) {
-      unsigned bits = 0;
-      for (int first = (warp % warps_per_row) * 32 + lane; first < shape.k_share; first += at_once * 32 * warps_per_row) {
-        float x[at_once];
-#pragma unroll
-        for (int i = 0; i < at_once; ++i) {
-          const int k = first + i * 32 * warps_per_row;
-          x[i] = row < rows && k < ks ? from[row * operand.layout.row_stride + k * operand.layout.column_stride] : 0.0f;
-        }
-#pragma unroll
-        for (int i = 0; i < at_once; ++i) {
-          const int k = first + i * 32 * warps_per_row;
-          if (k < shape.k_share) buffer[row * shape.pitch + k] = x[i];
-          bits = max(bits, finite_bits(x[i]));
-        }
-      }
-      bits = __reduce_max_sync(~0u, bits);
-      if (lane == 0) atomicMax(&most[row], bits);
+    if (shape.by_vectors) {
+      load_lines_along_k<4>(buffer, most, from, operand.layout, shape, rows, ks);
+    } else {
+      load_lines_along_k<1>(buffer, most, from, operand.layout, shape, rows, ks);
     }
   } else {
-    const int row = threadIdx.x % shape.rows;
-    const int step = threads / shape.rows;
-    unsigned bits = 0;
-    for (int first = threadIdx.x / shape.rows; first < shape.k_share; first += at_once * step) {
-      float x[at_once];
-#pragma unroll
-      for (int i = 0; i < at_once; ++i) {
-        const int k = first + i * step;
-        x[i] = row < rows && k < ks ? from[row * operand.layout.row_stride + k * operand.layout.column_stride] : 0.0f;
-      }
-#pragma unroll
-      for (int i = 0; i < at_once; ++i) {
-        const int k = first + i * step;
-        if (k < shape.k_share) buffer[k * shape.pitch + row] = x[i];
-        bits = max(bits, finite_bits(x[i]));
-      }
+    if (shape.by_vectors) {
+      load_lines_across_k<4>(buffer, most, from, operand.layout, shape, rows, ks, pair.cluster_size);
+    } else {
+      load_lines_across_k<1>(buffer, most, from, operand.layout, shape, rows, ks, pair.cluster_size);
     }
-    for (int other = 0; other < pair.cluster_size; ++other) atomicMax(isa::of_cta(&most[row], other), bits);
     isa::cluster_sync();
   }
   __syncthreads();
@@ -290,13 +378,17 @@ __global__ void __launch_bounds__(threads) split_whole(const __grid_constant__ W
     const int row = shape.along_k ? item / groups : item / 4 % 8 + item / (8 * groups) * 8;
     const int k = shape.along_k ? item % groups * group : (item % 4 + item % (8 * groups) / 32 * 4) * group;
     if (row >= rows || k0 + k >= padded_k) continue;
-    float x[group];
+    alignas(16) float x[group];
+    if (shape.along_k) {
+      const auto* v = reinterpret_cast<const float4*>(buffer + row * shape.pitch + k);
+      *reinterpret_cast<float4*>(x) = v[0];
+      *reinterpret_cast<float4*>(x + 4) = v[1];
+    } else {
 #pragma unroll
-    for (int i = 0; i < group; ++i)
-      x[i] = buffer[shape.along_k ? row * shape.pitch + k + i : (k + i) * shape.pitch + row];
-    const unsigned found =
-        write_group<Slices>(operand, static_cast<std::int64_t>(batch) * operand.rows + row0 + row, k0 + k, x,
-                            power_of_two(scale_exponent<Slices>(most[row])));
+      for (int i = 0; i < group; ++i) x[i] = buffer[(k + i) * shape.pitch + row];
+    }
+    const unsigned found = write_group<Slices>(operand, static_cast<std::int64_t>(batch) * operand.rows + row0 + row,
+                                               k0 + k, x, power_of_two(scale_exponent<Slices>(most[row])));
     if (found != 0) atomicAdd(shape.along_k ? &tiny[row] : isa::of_cta(&tiny[row], 0), found);
   }
   if (!shape.along_k) isa::cluster_sync();
@@ -318,7 +410,8 @@ void enqueue_maxima(const SplitPair& operands, cudaStream_t stream) {
 
 template <class Slices>
 void enqueue_slices(const SplitPair& operands, const unsigned* gate, cudaStream_t stream) {
-  enqueue_dependent(write_slices<Slices>, static_cast<unsigned>(split_ctas(operands)), threads, 0, stream, operands, gate);
+  enqueue_dependent(write_slices<Slices>, static_cast<unsigned>(split_ctas(operands)), threads, 0, stream, operands,
+                    gate);
 }
 template void enqueue_slices<Bf16x6>(const SplitPair&, const unsigned*, cudaStream_t);
 
@@ -327,8 +420,9 @@ Status enqueue_split(const SplitPair& operands, unsigned* zero, std::int64_t zer
   const int padded_k = (operands.a.k + tile - 1) / tile * tile;
   int cluster_size = 1;  // so large that 512 elements of 32 rows are a CTA's
   while (cluster_size < 8 && cluster_size * 512 < padded_k) cluster_size *= 2;
-  const WholePair pair{operands, whole_shape(operands.a, cluster_size), whole_shape(operands.b, cluster_size),
-                       cluster_size, zero, zero_words};
+  const WholePair pair{
+      operands,  whole_shape(operands.a, cluster_size), whole_shape(operands.b, cluster_size), cluster_size, zero,
+      zero_words};
   if (pair.a.rows == 0 || pair.b.rows == 0) {
     // Facts are gathered with atomics: they begin as zero too.
     if (const cudaError_t error = cudaMemsetAsync(zero, 0, static_cast<std::size_t>(zero_words) * 4, stream);
@@ -343,8 +437,8 @@ Status enqueue_split(const SplitPair& operands, unsigned* zero, std::int64_t zer
     enqueue_slices<Slices>(operands, nullptr, stream);
     return check_launch("split");
   }
-  static const cudaError_t raised = cudaFuncSetAttribute(
-      split_whole<Slices>, cudaFuncAttributeMaxDynamicSharedMemorySize, whole_shared_bytes);
+  static const cudaError_t raised =
+      cudaFuncSetAttribute(split_whole<Slices>, cudaFuncAttributeMaxDynamicSharedMemorySize, whole_shared_bytes);
   if (raised != cudaSuccess) return check(raised, "cudaFuncSetAttribute", "split");
   const auto bytes_of = [](const WholeShape& shape) {
     return 4 * shape.pitch * (shape.along_k ? shape.rows : shape.k_share);

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Products whose K is taken in parts, because C has too few tiles for all multiprocessors.
+#pragma once
+
+#include "cuda/kernels/sm90/gemm.cuh"
+
+namespace exactile::cuda::sm90 {
+
+/// Sums of parts of K: [parts][batches][rows of C][pitch].
+struct Partials {
+  float* data;
+  int parts;
+  std::int64_t pitch;
+};
+
+/// Enqueues what adds the parts, always in the same order, and does with the sums what store_tile() does. What the
+/// slices cannot hold is summed from A and B.
+[[nodiscard]] Status enqueue_combine(const GemmParameters& parameters, const Partials& partials, cudaStream_t stream);
+
+}  // namespace exactile::cuda::sm90
