@@ -232,6 +232,20 @@ plan::Problem on_device(const plan::Problem& problem) {
   return tile_problem(product, regions_of(problem, whole, 0, 0, 0, 0), true);
 }
 
+std::string_view why_not(const plan::Problem& problem) {
+  constexpr double most_bytes = 0x1p60;
+  const GemmDescription& d = problem.description;
+  const HostProduct product(problem);
+  // On the host a stride of 0 may make an operand of any size out of one line; on the device it is written out.
+  const auto bytes = [&](const HostOperand& operand, std::int64_t rows, std::int64_t columns) {
+    constexpr double most_padding = 16;  // lines of one byte
+    return most_padding * static_cast<double>(rows) * static_cast<double>(columns) *
+           static_cast<double>(operand.element_bytes()) * static_cast<double>(d.batch_count);
+  };
+  const double most = std::max({bytes(product.a, d.m, d.k), bytes(product.b, d.k, d.n), bytes(product.c, d.m, d.n)});
+  return most < most_bytes ? std::string_view() : "an operand, written out, has more elements than a device can hold";
+}
+
 double cost(const plan::Problem& problem, double kernel_seconds) {
   constexpr double bytes_per_second = 4e10;  // a PCIe 5 link, through pinned memory
   constexpr double round_trip = 3e-5;        // upload, launch and download of next to nothing

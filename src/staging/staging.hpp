@@ -27,6 +27,9 @@ struct DeviceKernel {
 /// kernel thinks of a problem in host memory is what it thinks of this one.
 [[nodiscard]] plan::Problem on_device(const plan::Problem& problem);
 
+/// Why no device could take such operands, whatever the kernel; empty if one could. To be asked before on_device().
+[[nodiscard]] std::string_view why_not(const plan::Problem& problem);
+
 /// Estimated seconds: the kernel's, overlapped with moving each operand once.
 [[nodiscard]] double cost(const plan::Problem& problem, double kernel_seconds);
 

@@ -309,6 +309,15 @@ TEST(Staging, DeviceMemoryIsNoHostOperand) {
   EXPECT_TRUE(status.message().starts_with("b is device memory")) << status.message();
 }
 
+TEST(Staging, OperandsThatNoDeviceCanHoldAreRefused) {
+  GemmDescription d = contiguous(f32_types, 8, 8, 1 << 20);
+  EXPECT_TRUE(staging::why_not(problem_of(d, 1)).empty());
+  d.k = std::int64_t{1} << 61;
+  d.a = {.row_stride = 0, .column_stride = 0};
+  d.b = {.row_stride = 0, .column_stride = 0};
+  EXPECT_FALSE(staging::why_not(problem_of(d, 1)).empty());
+}
+
 TEST(Staging, AKernelThatRefusesTilesGetsTheWholeProduct) {
   const staging::DeviceKernel whole_only{.refuses = [](const plan::Problem& p) -> std::string_view {
                                            return p.description.m == 60 ? "" : "wants 60 rows";

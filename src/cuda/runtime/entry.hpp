@@ -24,7 +24,9 @@ struct Adapter {
     return why_unavailable(kernel.least_capability, kernel.most_capability, device);
   }
   static std::string_view refuses(const plan::Problem& p) {
-    return kernel.refuses(p.memory == Memory::host ? staging::on_device(p) : p, device_of(p));
+    if (p.memory == Memory::device) return kernel.refuses(p, device_of(p));
+    if (const auto reason = staging::why_not(p); !reason.empty()) return reason;
+    return kernel.refuses(staging::on_device(p), device_of(p));
   }
   static double cost(const plan::Problem& p) {
     if (p.memory == Memory::device) return kernel.cost(p, device_of(p));
