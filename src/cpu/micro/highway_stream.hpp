@@ -2,15 +2,25 @@
 /// \file
 /// Few rows of A against a B that is read once from memory.
 ///
-/// B is walked along its rows, eight rows at a time, so that memory sees eight long sequential streams; the sums live
-/// in a strip of L1 and are loaded and stored once per eight terms. Order of summation: as Tile says.
+/// The sums live in a strip of L1 and are loaded and stored once per four terms, which makes four streams of B; the
+/// rows that come next but one are asked for. Where one or two rows of A leave the time to load and store them for each
+/// term, and the sums of all columns fit in L1 beside a row of B, B is read as it lies instead, one long stream. Order
+/// of summation: as Tile says.
 #pragma once
 
 #include "cpu/micro/highway_tile.hpp"
 
 namespace exactile::cpu::HWY_NAMESPACE {
 
-inline constexpr int terms_at_once = 8;
+inline constexpr int terms_at_once = 4;
+inline constexpr std::int64_t strip_bytes = 32768;
+
+/// Whether B is read row by row. A short row would not be worth the loads and stores of its sums.
+template <class T>
+[[nodiscard]] bool one_stream(int rows, std::int64_t columns) {
+  const std::int64_t row_bytes = columns * static_cast<std::int64_t>(sizeof(T));
+  return rows <= 2 && row_bytes >= 2048 && rows * row_bytes <= strip_bytes / 2;
+}
 
 /// Adds `Terms` terms to one vector of sums per row.
 template <class T, int Rows, int Terms, bool Masked>
@@ -23,8 +33,8 @@ HWY_INLINE void stream_vector(const T* a, std::int64_t a_stride, const T* b, std
 #pragma GCC unroll 8
   for (int p = 0; p < Terms; ++p) {
     const Vector<T> b_row = load<T, 1, Masked>(b + p * b_stride, 0, mask);
-    // The same columns of the rows that follow: they lie pages away, where no hardware prefetcher looks.
-    if (Terms == terms_at_once) __builtin_prefetch(b + (p + Terms) * b_stride);
+    // The same columns of rows that follow: they lie pages away, where no hardware prefetcher looks.
+    if (Terms == terms_at_once) __builtin_prefetch(b + (p + 2 * Terms) * b_stride);
 #pragma GCC unroll 8
     for (int i = 0; i < Rows; ++i) multiply_add_into(sum[i], hn::Set(d, a[i * a_stride + p]), b_row);
   }
@@ -66,18 +76,23 @@ void add_sums(const T* sums, T* c, std::int64_t columns, T alpha, T beta) {
 template <class T, int Rows>
 void stream_kernel(const Tile<T>& t) {
   constexpr int lanes = lane_count<T>;
-  constexpr std::int64_t strip = (16384 / static_cast<int>(sizeof(T)) / Rows) / lanes * lanes;
+  constexpr std::int64_t strip = strip_bytes / static_cast<int>(sizeof(T)) / Rows / lanes * lanes;
   alignas(64) T sums[Rows * strip];
-  for (std::int64_t j = 0; j < t.last_lanes; j += strip) {
-    const std::int64_t columns = t.last_lanes - j < strip ? t.last_lanes - j : strip;
+  const bool row_by_row = one_stream<T>(Rows, t.last_lanes);
+  const std::int64_t strips = (t.last_lanes + strip - 1) / strip;
+  const std::int64_t width = ((t.last_lanes + strips - 1) / strips + lanes - 1) / lanes * lanes;
+  for (std::int64_t j = 0; j < t.last_lanes; j += width) {
+    const std::int64_t columns = t.last_lanes - j < width ? t.last_lanes - j : width;
     Tile<T> part = t;
     part.b = t.b + j;
     T beta = t.beta;
     for (std::int64_t chunk = 0; chunk < t.k; chunk += chunk_terms<T>) {
       const std::int64_t end = t.k - chunk < chunk_terms<T> ? t.k : chunk + chunk_terms<T>;
-      for (T& sum : sums) sum = T(0);
+      for (int i = 0; i < Rows; ++i)
+        for (std::int64_t c = 0; c < width; c += lanes)
+          hn::StoreU(hn::Zero(Lanes<T>()), Lanes<T>(), sums + i * strip + c);
       std::int64_t p = chunk;
-      for (; p + terms_at_once <= end; p += terms_at_once)
+      for (; !row_by_row && p + terms_at_once <= end; p += terms_at_once)
         stream_rows<T, Rows, terms_at_once>(part, p, columns, sums, strip);
       for (; p < end; ++p) stream_rows<T, Rows, 1>(part, p, columns, sums, strip);
       for (int i = 0; i < Rows; ++i) add_sums(sums + i * strip, t.c + i * t.c_stride + j, columns, t.alpha, beta);
