@@ -23,6 +23,7 @@ std::span<const plan::KernelEntry> kernel_list() {
       entry<cuda_tiled_8>(),
       entry<cuda_tiled_32>(),
       entry<cuda_register_blocked>(),
+      entry<cuda_vectorized>(),
       entry<simt_f32_128x128>(),
       entry<simt_f32_64x64>(),
       entry<simt_f32_32x32>(),

@@ -8,8 +8,8 @@
 // Limit: MA + MB loads from shared memory, one element wide, for MA * MB multiply-adds.
 // See docs/ladder/cuda_register_blocked.md.
 #include "cuda/kernels/ladder/ladder_kernels.hpp"
+#include "cuda/kernels/ladder/padded_product.hpp"
 #include "cuda/kernels/ladder/tiles.hpp"
-#include "cuda/kernels/ladder/transposed_copy.hpp"
 #include "cuda/kernels/ladder/write_up_types.cuh"
 #include "cuda/tile/epilogue.cuh"
 
@@ -107,71 +107,25 @@ struct Shape {
 };
 
 template <class In, class Out>
-class RegisterBlocked final : public DeviceProduct {
+class RegisterBlocked final : public PaddedProduct {
   using Block = Shape<DeviceSum<In>>;
 
  public:
   explicit RegisterBlocked(const GemmDescription& d)
-      : description_(d),
-        a_{.rows = d.m,
-           .columns = d.k,
-           .from = d.a,
-           .type = d.types.input,
-           .pitch = core::round_up(d.m, Block::rows),
-           .copy_rows = core::round_up(d.k, Block::block_size)},
-        b_{.rows = d.n,
-           .columns = d.k,
-           .from = transposed(d.b),
-           .type = d.types.input,
-           .pitch = core::round_up(d.n, Block::columns),
-           .copy_rows = core::round_up(d.k, Block::block_size)},
-        copies_b_(d.b.column_stride != 1 || b_.pitch != d.n || b_.copy_rows != d.k),
-        at_once_(products_at_once(d, product_bytes())) {}
+      : PaddedProduct(d, {.rows = Block::rows, .columns = Block::columns, .depth = Block::block_size}, false, name) {}
 
-  [[nodiscard]] Status launch(const Launch& launch) const override {
-    const GemmArguments& from = launch.arguments;
-    const ElementType type = description_.types.input;
-    void* const b_copies = static_cast<char*>(launch.workspace) + at_once_ * a_.product_bytes();
-    GemmDescription d = description_;
-    d.a = a_.layout();
-    if (copies_b_) d.b = transposed(b_.layout());
-    for (std::int64_t first = 0; first < description_.batch_count; first += at_once_) {
-      d.batch_count = std::min(at_once_, description_.batch_count - first);
-      const void* const a = from_product(from.a, description_.a, type, first);
-      const void* b = from_product(from.b, description_.b, type, first);
-      if (Status s = a_.launch(a, launch.workspace, d.batch_count, launch.stream, name); !s.ok()) return s;
-      if (copies_b_) {
-        if (Status s = b_.launch(b, b_copies, d.batch_count, launch.stream, name); !s.ok()) return s;
-        b = b_copies;
-      }
-      register_blocked_kernel<Block::block_size, Block::ma, Block::mb>
-          <<<layered_grid(d, tile_count(d, Block::rows, Block::columns)), dim3(Block::block_size, Block::block_size), 0,
-             launch.stream>>>(d, static_cast<const In*>(launch.workspace), static_cast<const In*>(b),
-                              static_cast<Out*>(const_cast<void*>(from_product(from.c, d.c, d.types.output, first))),
-                              Epilogue<In, Out>(d, from));
-      if (Status s = check_launch(name); !s.ok()) return s;
-    }
-    return {};
-  }
   [[nodiscard]] std::string blocking() const override {
-    return "BM=" + std::to_string(Block::rows) + " BN=" + std::to_string(Block::columns) +
-           " BK=" + std::to_string(Block::block_size) + " MA=" + std::to_string(Block::ma) +
-           " MB=" + std::to_string(Block::mb) + (copies_b_ ? ", B copied" : "");
-  }
-  [[nodiscard]] std::int64_t workspace_bytes() const override { return at_once_ * product_bytes(); }
-  [[nodiscard]] double model_bytes() const override {
-    return tiled_bytes(description_, Block::rows, Block::columns) +
-           2.0 * static_cast<double>(product_bytes()) * static_cast<double>(description_.batch_count);
+    return tile_text() + " MA=" + std::to_string(Block::ma) + " MB=" + std::to_string(Block::mb);
   }
 
- private:
-  [[nodiscard]] std::int64_t product_bytes() const { return a_.product_bytes() + (copies_b_ ? b_.product_bytes() : 0); }
-
-  GemmDescription description_;
-  TransposedCopy a_;
-  TransposedCopy b_;  ///< not transposed: of B's transpose
-  bool copies_b_;     ///< where B's rows are not contiguous or end within a tile
-  std::int64_t at_once_;
+ protected:
+  void launch_tiles(const GemmDescription& d, const GemmArguments& arguments, cudaStream_t stream) const override {
+    constexpr int block_size = Block::block_size;
+    register_blocked_kernel<block_size, Block::ma, Block::mb>
+        <<<layered_grid(d, tile_count(d, Block::rows, Block::columns)), dim3(block_size, block_size), 0, stream>>>(
+            d, static_cast<const In*>(arguments.a), static_cast<const In*>(arguments.b), static_cast<Out*>(arguments.c),
+            Epilogue<In, Out>(d, arguments));
+  }
 };
 
 }  // namespace

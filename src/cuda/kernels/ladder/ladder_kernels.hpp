@@ -16,5 +16,6 @@ extern const Kernel cuda_tiled;
 extern const Kernel cuda_tiled_8;
 extern const Kernel cuda_tiled_32;
 extern const Kernel cuda_register_blocked;
+extern const Kernel cuda_vectorized;
 
 }  // namespace exactile::cuda
