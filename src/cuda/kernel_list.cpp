@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "cuda/kernels/batched/batched_kernels.hpp"
+#include "cuda/kernels/dmma/dmma_kernels.hpp"
 #include "cuda/kernels/ladder/ladder_kernels.hpp"
 #include "cuda/kernels/simt/simt_kernels.hpp"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
@@ -14,6 +16,9 @@ std::span<const plan::KernelEntry> kernel_list() {
   static const std::array list{
       entry<sm90_f32_fp16x3_wgmma>(),
       entry<sm90_f32_bf16x6_wgmma>(),
+      entry<sm90_f64_mma>(),
+      entry<sm80_f64_mma>(),
+      entry<batched_small>(),
       entry<cuda_naive>(),
       entry<cuda_naive_kahan>(),
       entry<cuda_row_shared_kahan>(),
@@ -27,6 +32,7 @@ std::span<const plan::KernelEntry> kernel_list() {
       entry<simt_f32_128x128>(),
       entry<simt_f32_64x64>(),
       entry<simt_f32_32x32>(),
+      entry<simt_f64_64x64>(),
       entry<simt_i32_128x128>(),
       entry<simt_i32_32x32>(),
       entry<simt_i64_64x64>(),

@@ -21,6 +21,16 @@ __device__ inline void mbarrier_init(std::uint64_t* barrier, int arrivals) {
 /// fence.mbarrier_init: the other CTAs of the cluster see initialised barriers.
 __device__ inline void mbarrier_init_fence() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 
+/// mbarrier.arrive
+__device__ inline void mbarrier_arrive(std::uint64_t* barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
+}
+
+/// cp.async.mbarrier.arrive.noinc: arrives when all cp.async copies this thread has begun are complete.
+__device__ inline void mbarrier_arrive_after_copies(std::uint64_t* barrier) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(shared_address(barrier)) : "memory");
+}
+
 /// mbarrier.arrive.expect_tx: arrives, and the phase now waits for `bytes` more.
 __device__ inline void mbarrier_arrive_expect(std::uint64_t* barrier, std::uint32_t bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)

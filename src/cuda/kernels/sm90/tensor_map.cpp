@@ -37,7 +37,9 @@ Status make_tensor_map(CUtensorMap& map, const TensorBoxes& boxes) {
   const std::array<cuuint32_t, 3> box{static_cast<cuuint32_t>(boxes.box_columns),
                                       static_cast<cuuint32_t>(boxes.box_rows), 1};
   const std::array<cuuint32_t, 3> steps{1, 1, 1};
-  const int element_bytes = boxes.type == CU_TENSOR_MAP_DATA_TYPE_FLOAT32 ? 4 : 2;
+  const int element_bytes = boxes.type == CU_TENSOR_MAP_DATA_TYPE_FLOAT64   ? 8
+                            : boxes.type == CU_TENSOR_MAP_DATA_TYPE_FLOAT32 ? 4
+                                                                            : 2;
   const CUtensorMapSwizzle swizzle =
       boxes.box_columns * element_bytes == 128 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B;
   const CUresult result = encode(&map, boxes.type, 3, boxes.data, sizes.data(), strides.data(), box.data(),

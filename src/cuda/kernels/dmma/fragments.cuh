@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// One warp's share of a tile: WM x WN sums in registers, fed from stages of shared memory, and its way to C.
+///
+/// Which row, column or term of the tile stands for which of the instruction is free as long as A, B and D agree. The
+/// choice here lets every thread read two doubles that the instruction wants in neighbouring registers with one 16-byte
+/// load, and eight neighbouring threads 128 bytes from eight different places of a line:
+///   rows: g, g + 8 of the instruction are 2g, 2g + 1 of the tile's 16
+///   columns: g is g / 2 + 4 (g mod 2)
+///   terms: t, t + 4 are 2t, 2t + 1 of each 8
+#pragma once
+
+#include "cuda/isa/mma_f64.cuh"
+#include "cuda/kernels/dmma/stage.cuh"
+
+namespace exactile::cuda::dmma {
+
+enum class Instruction : std::uint8_t { m8n8k4, m16n8k8 };
+
+/// StepTerms are loaded at once: 8 take fewer registers, 16 leave more time for the loads. The order of summation is
+/// the same.
+template <int WM, int WN, Instruction I, int StepTerms>
+class WarpTile {
+  static_assert(WM % 16 == 0 && WN % 8 == 0);
+
+ public:
+  static constexpr int rows = WM;
+  static constexpr int columns = WN;
+  static constexpr int a_parts = WM / 16;
+  static constexpr int b_parts = WN / 8;
+  static constexpr int step_terms = StepTerms;
+  static constexpr int steps_per_block = block_terms / step_terms;
+
+  /// `row` and `column` are the warp's first ones in the block's tile.
+  __device__ WarpTile(int lane, int row, int column) : row_(row + lane / 4 * 2), column_(column + lane % 4) {
+    const int g = lane / 4;
+    const int t = lane % 4;
+    const int line = g / 2 + g % 2 * 4;
+    a_offset_[0] = row / 16 * bytes_of_16 + stage_offset<Side::a>(2 * g, 2 * t);
+    a_offset_[1] = row / 16 * bytes_of_16 + stage_offset<Side::a>(2 * g, 2 * t + 1);
+    b_offset_[0] = column * line_bytes + line * line_bytes + ((t ^ line) << 4);
+    b_offset_[1] = column * line_bytes + line * line_bytes + ((t ^ line ^ 4) << 4);
+  }
+
+  __device__ void clear() {
+#pragma unroll
+    for (auto& row : sums_)
+#pragma unroll
+      for (auto& part : row)
+#pragma unroll
+        for (double& x : part) x = 0;
+  }
+
+  /// Where step_terms of K lie in shared memory: step `index` of a block.
+  struct Step {
+    const char* a;
+    const char* b;
+    int index;
+  };
+
+  /// Loads what the first products of the first step need; multiply() loads everything else ahead of its use.
+  __device__ void prepare(const Step& step) {
+    load_b(b_[0], step);
+    load_a(a_[0], step, 0);
+  }
+
+  /// Multiplies a step and, if there is `More`, loads what the first products of the next one need. `loaded()` is
+  /// called when all of this step is in registers; `next()` names the one that follows, which it may have to wait for.
+  /// `Parity` alternates from step to step, beginning with 0 after prepare().
+  template <int Parity, bool More, class Loaded, class Next>
+  __device__ void multiply(const Step& step, Loaded&& loaded, Next&& next) {
+    constexpr int first = Parity * a_parts;
+#pragma unroll
+    for (int i = 0; i < a_parts; ++i) {
+      if (i + 1 < a_parts) {
+        load_a(a_[(first + i + 1) % 2], step, i + 1);
+      } else {
+        loaded();
+        if (const Step following = next(); More) {
+          load_b(b_[1 - Parity], following);
+          load_a(a_[(first + a_parts) % 2], following, 0);
+        }
+      }
+#pragma unroll
+      for (int eight = 0; eight < step_terms / 8; ++eight)
+#pragma unroll
+        for (int j = 0; j < b_parts; ++j) multiply_add(sums_[i][j], a_[(first + i) % 2][eight], b_[Parity][j][eight]);
+    }
+  }
+
+  /// A thread's sums of one row of fragments: two rows of the tile by `places` columns.
+  static constexpr int places = 2 * b_parts;
+  [[nodiscard]] __device__ int row(int part) const { return row_ + 16 * part; }
+  [[nodiscard]] __device__ int column(int place) const { return column_ + 4 * place; }
+  /// The sum of row(part) and column(place), and of the row below.
+  [[nodiscard]] __device__ double2 sums(int part, int place) const {
+    const double(&part_sums)[4] = sums_[part][place / 2];
+    return make_double2(part_sums[place % 2], part_sums[2 + place % 2]);
+  }
+
+ private:
+  using A = double[step_terms / 8][4];
+  using B = double[step_terms / 8][2];
+
+  static __device__ void multiply_add(double (&d)[4], const double (&a)[4], const double (&b)[2]) {
+    if constexpr (I == Instruction::m16n8k8) {
+      isa::mma_m16n8k8(d, a, b);
+    } else {
+#pragma unroll
+      for (int j = 0; j < 2; ++j) {
+        isa::mma_m8n8k4(d[0], d[1], a[2 * j], b[j]);
+        isa::mma_m8n8k4(d[2], d[3], a[2 * j + 1], b[j]);
+      }
+    }
+  }
+  __device__ void load_a(A& a, const Step& step, int part) const {
+#pragma unroll
+    for (int eight = 0; eight < step_terms / 8; ++eight)
+#pragma unroll
+      for (int j = 0; j < 2; ++j) {
+        const int line = (step.index * step_terms / 8 + eight) * 8;
+        const auto pair =
+            *reinterpret_cast<const double2*>(step.a + a_offset_[j] + part * bytes_of_16 + line * line_bytes);
+        a[eight][2 * j] = pair.x;
+        a[eight][2 * j + 1] = pair.y;
+      }
+  }
+  __device__ void load_b(B (&b)[b_parts], const Step& step) const {
+#pragma unroll
+    for (int part = 0; part < b_parts; ++part)
+#pragma unroll
+      for (int eight = 0; eight < step_terms / 8; ++eight) {
+        const auto pair = *reinterpret_cast<const double2*>(step.b + b_offset_[step.index * step_terms / 8 + eight] +
+                                                            part * 8 * line_bytes);
+        b[part][eight][0] = pair.x;
+        b[part][eight][1] = pair.y;
+      }
+  }
+
+  double sums_[a_parts][b_parts][4];
+  A a_[2];
+  B b_[2][b_parts];
+  std::uint32_t a_offset_[2];
+  std::uint32_t b_offset_[2];
+  int row_;
+  int column_;
+};
+
+}  // namespace exactile::cuda::dmma

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// `sm80_f64_mma`: f64 on the FP64 tensor cores as sm_80 has them (m8n8k4). All warps copy, all multiply: a ring of
+// stages in shared memory, filled by cp.async some stages ahead, one __syncthreads a stage. Tiles, fragments, chunks of
+// K and epilogue are those of `sm90_f64_mma`. See docs/ladder/f64_mma.md.
+#include <array>
+#include <memory>
+
+#include "cuda/kernels/dmma/dmma_kernels.hpp"
+#include "cuda/kernels/dmma/product.hpp"
+#include "cuda/kernels/dmma/shared_limit.cuh"
+#include "cuda/kernels/dmma/store.cuh"
+
+namespace exactile::cuda {
+namespace {
+
+using namespace dmma;
+
+template <int Bm, int Bn, int Wm, int Wn, int Stages>
+struct Tile {
+  static constexpr int bm = Bm;
+  static constexpr int bn = Bn;
+  static constexpr int stages = Stages;
+  static constexpr int warps_down = Bm / Wm;
+  static constexpr int threads = 32 * warps_down * (Bn / Wn);
+  static constexpr int a_bytes = Bm * line_bytes;
+  static constexpr int stage_bytes = (Bm + Bn) * line_bytes;
+  static constexpr int shared_bytes = Stages * stage_bytes + 1024;
+  using Warp = WarpTile<Wm, Wn, Instruction::m8n8k4, 8>;
+  static_assert(threads == 256);  // one half fills A, the other one B
+};
+
+/// This thread's half of the copies.
+template <class T>
+class Copies {
+ public:
+  __device__ Copies(const Work& w, const Item& item, char* stages)
+      : stages_(stages), a_(w.a, threadIdx.x % 128), b_(w.b, threadIdx.x % 128) {
+    const std::int64_t k = static_cast<std::int64_t>(item.first_chunk) * chunk_terms;
+    const std::int64_t end = min(static_cast<std::int64_t>(item.end_chunk) * chunk_terms, w.k);
+    left_ = static_cast<int>((end - k + block_terms - 1) / block_terms);
+    a_.start(item.product, item.row, w.m, k, w.k);
+    b_.start(item.product, item.column, w.n, k, w.k);
+  }
+  /// Begins the copies of the next stage, if there is one. Every call closes a group.
+  __device__ void next() {
+    if (left_ > 0) {
+      char* const stage = stages_ + turn_ * T::stage_bytes;
+      if (threadIdx.x < 128) {
+        a_.fill(stage);
+      } else {
+        b_.fill(stage + T::a_bytes);
+      }
+      turn_ = turn_ + 1 == T::stages ? 0 : turn_ + 1;
+      --left_;
+    }
+    isa::copy_async_commit();
+  }
+
+ private:
+  char* stages_;
+  Filler<Side::a, T::bm> a_;
+  Filler<Side::b, T::bn> b_;
+  int left_;
+  int turn_ = 0;
+};
+
+template <class T>
+__global__ void __launch_bounds__(T::threads) kernel(const __grid_constant__ Work w) {
+  extern __shared__ char shared[];
+  char* stages = shared + (-static_cast<std::uint32_t>(__cvta_generic_to_shared(shared)) & 1023);
+  const Item item = item_at<T::bm, T::bn>(w, blockIdx.x);
+  const int warp = threadIdx.x / 32;
+  typename T::Warp tile(threadIdx.x % 32, warp % T::warps_down * T::Warp::rows,
+                        warp / T::warps_down * T::Warp::columns);
+  Copies<T> copies(w, item, stages);
+  for (int s = 0; s + 1 < T::stages; ++s) copies.next();
+
+  int turn = 0;
+  for (std::uint32_t chunk = item.first_chunk; chunk < item.end_chunk; ++chunk) {
+    const int terms = terms_of_chunk(w, chunk);
+    tile.clear();
+    for (int p = 0; p < terms; p += block_terms) {
+      isa::copy_async_wait<T::stages - 2>();
+      __syncthreads();  // this stage is there for all, and all are done with the one that is filled next
+      copies.next();
+      const char* a = stages + turn * T::stage_bytes;
+      const char* b = a + T::a_bytes;
+      const typename T::Warp::Step low{a, b, 0};
+      const typename T::Warp::Step high{a, b, 1};
+      tile.prepare(low);
+      tile.template multiply<0, true>(
+          low, [] {}, [&] { return high; });
+      tile.template multiply<1, false>(
+          high, [] {}, [&] { return high; });
+      turn = turn + 1 == T::stages ? 0 : turn + 1;
+    }
+    store_chunk(tile, w, item, chunk);
+  }
+}
+
+using Large = Tile<128, 128, 64, 32, 4>;
+using Medium = Tile<64, 64, 32, 16, 4>;
+
+template <class T>
+cudaError_t launch_tile(const Work& work, const Device& device, cudaStream_t stream) {
+  static SharedLimit limit;
+  if (const cudaError_t error = limit.raise(kernel<T>, T::shared_bytes, device); error != cudaSuccess) return error;
+  kernel<T><<<work.items, T::threads, T::shared_bytes, stream>>>(work);
+  return cudaGetLastError();
+}
+
+template <class T>
+constexpr TileKind kind(double efficiency) {
+  return {T::bm, T::bn, T::stages, efficiency, launch_tile<T>};
+}
+constexpr std::array kinds{kind<Large>(0.85), kind<Medium>(0.75)};
+
+constexpr std::array f64_types{GemmTypes{ElementType::f64, ElementType::f64}};
+
+/// Of m8n8k4, for one multiprocessor and cycle: only the large chips have FP64 tensor cores worth the name.
+double multiply_adds_per_cycle(const Device& device) {
+  switch (device.compute_capability) {
+    case 80:
+    case 90:
+    case 100: return 64;
+    default: return 2;
+  }
+}
+
+}  // namespace
+
+const Kernel sm80_f64_mma{
+    .name = "sm80_f64_mma",
+    .role = "engine",
+    .summary = "FP64 tensor cores, m8n8k4, cp.async",
+    .types = f64_types,
+    .least_capability = 80,
+    .refuses = [](const plan::Problem& p, const Device&) { return why_refused(p.description); },
+    .cost =
+        [](const plan::Problem& p, const Device& device) {
+          return cut(p.description, device, kinds, multiply_adds_per_cycle(device)).seconds;
+        },
+    .prepare = [](const plan::Problem& p, const Device& device) -> std::unique_ptr<DeviceProduct> {
+      return std::make_unique<DmmaProduct>(cut(p.description, device, kinds, multiply_adds_per_cycle(device)), device,
+                                           "sm80_f64_mma");
+    }};
+
+}  // namespace exactile::cuda

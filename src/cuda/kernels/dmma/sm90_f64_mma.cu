@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+// `sm90_f64_mma`: f64 on Hopper's FP64 tensor cores (m16n8k8). A warpgroup copies, 4 or 8 warps multiply; a ring of
+// stages in shared memory and two barriers a stage lie between them. Blocks are persistent, so that the copies of the
+// next tile run under the stores of this one. Any strides: what is neither contiguous nor aligned is copied by
+// elements. Traffic model: each tile reads its rows of A and columns of B once. See docs/ladder/sm90_f64_mma.md.
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "cuda/isa/mbarrier.cuh"
+#include "cuda/isa/tma.cuh"
+#include "cuda/isa/warpgroup.cuh"
+#include "cuda/kernels/dmma/dmma_kernels.hpp"
+#include "cuda/kernels/dmma/product.hpp"
+#include "cuda/kernels/dmma/shared_limit.cuh"
+#include "cuda/kernels/dmma/store.cuh"
+#include "cuda/kernels/sm90/tensor_map.hpp"
+#include "cuda/tile/early_launch.cuh"
+
+namespace exactile::cuda {
+namespace {
+
+using namespace dmma;
+
+/// A stage is `Depth` blocks of 16 terms: enough that its barriers do not count.
+template <int Bm, int Bn, int Wm, int Wn, int StepTerms, int Depth, int Stages, int BlocksPerMultiprocessor>
+struct Tile {
+  static constexpr int bm = Bm;
+  static constexpr int bn = Bn;
+  static constexpr int depth = Depth;
+  static constexpr int stages = Stages;
+  static constexpr int blocks = BlocksPerMultiprocessor;
+  static constexpr int copying_threads = 128;
+  static constexpr int multiplying_warps = (Bm / Wm) * (Bn / Wn);
+  static constexpr int threads = copying_threads + 32 * multiplying_warps;
+  static constexpr int a_bytes = Bm * line_bytes;
+  static constexpr int b_bytes = Bn * line_bytes;
+  static constexpr int block_bytes = a_bytes + b_bytes;
+  static constexpr int stage_bytes = Depth * block_bytes;
+  static constexpr int stage_terms = Depth * block_terms;
+  static constexpr int shared_bytes = Stages * stage_bytes + 1024;
+  // What the launch allocates, divided anew: 168 for each of 384 threads, 128 for each of 2 x 256.
+  static constexpr int copying_registers = Wm * Wn == 64 * 32 ? 56 : 72;
+  static constexpr int multiplying_registers =
+      threads == 384 ? (3 * 168 - copying_registers) / 2 : 2 * 128 - copying_registers;
+  using Warp = WarpTile<Wm, Wn, Instruction::m16n8k8, StepTerms>;
+  static constexpr int steps = Depth * Warp::steps_per_block;
+  static_assert(multiplying_warps % 4 == 0 && steps % 2 == 0 && chunk_terms % stage_terms == 0);
+};
+
+/// Which stage of the ring, and the parity of its barriers' phase.
+struct Turn {
+  std::uint32_t stage = 0;
+  std::uint32_t parity = 0;
+  template <int Stages>
+  __device__ void next() {
+    if (++stage == Stages) {
+      stage = 0;
+      parity ^= 1;
+    }
+  }
+};
+
+/// The operands as TMA sees them, where they are contiguous and aligned as a stage wants them; the others are copied by
+/// elements.
+struct Boxes {
+  CUtensorMap a;  ///< of 16 rows x 16 terms
+  CUtensorMap b;  ///< of 16 terms x BN columns
+  bool has_a;
+  bool has_b;
+  bool a_is_batched;
+  bool b_is_batched;
+
+  [[nodiscard]] __host__ __device__ bool any() const { return has_a || has_b; }
+  [[nodiscard]] __host__ __device__ bool all() const { return has_a && has_b; }
+};
+
+/// Begins the copies of the boxes of one stage.
+template <class T>
+__device__ void copy_boxes(const Boxes& boxes, const Item& item, int k, char* stage, std::uint64_t* full) {
+  const int a_product = boxes.a_is_batched ? static_cast<int>(item.product) : 0;
+  const int b_product = boxes.b_is_batched ? static_cast<int>(item.product) : 0;
+  const int row = static_cast<int>(item.row);
+  const int column = static_cast<int>(item.column);
+  isa::mbarrier_arrive_expect(full, T::depth * ((boxes.has_a ? T::a_bytes : 0) + (boxes.has_b ? T::b_bytes : 0)));
+#pragma unroll
+  for (int d = 0; d < T::depth; ++d, stage += T::block_bytes, k += block_terms) {
+    if (boxes.has_a) {
+#pragma unroll
+      for (int i = 0; i < T::bm; i += 16) isa::tma_load(stage + i * line_bytes, &boxes.a, row + i, k, a_product, full);
+    }
+    if (boxes.has_b) isa::tma_load(stage + T::a_bytes, &boxes.b, k, column, b_product, full);
+  }
+}
+
+/// Visits all stages of all items of this block as fast as they are given back.
+template <class T, class Start, class Fill>
+__device__ void for_each_stage(const Work& w, std::uint64_t* empty, Start&& start, Fill&& fill) {
+  Turn turn;
+  for (std::uint32_t index = blockIdx.x; index < w.items; index += gridDim.x) {
+    const Item item = item_at<T::bm, T::bn>(w, index);
+    const std::int64_t k = static_cast<std::int64_t>(item.first_chunk) * chunk_terms;
+    const std::int64_t end = min(static_cast<std::int64_t>(item.end_chunk) * chunk_terms, w.k);
+    start(item, k);
+    for (std::int64_t p = k; p < end; p += T::stage_terms) {
+      isa::mbarrier_wait(empty + turn.stage, turn.parity ^ 1);
+      fill(item, p, turn.stage);
+      turn.next<T::stages>();
+    }
+  }
+}
+
+/// The copying warps: one thread if TMA moves both operands, else all.
+template <class T>
+__device__ void copy_operands(const Work& w, const Boxes& boxes, char* stages, std::uint64_t* full,
+                              std::uint64_t* empty) {
+  if (boxes.all()) {
+    if (threadIdx.x != 0) return;
+    for_each_stage<T>(
+        w, empty, [](const Item&, std::int64_t) {},
+        [&](const Item& item, std::int64_t k, std::uint32_t stage) {
+          copy_boxes<T>(boxes, item, static_cast<int>(k), stages + stage * T::stage_bytes, full + stage);
+        });
+    return;
+  }
+  Filler<Side::a, T::bm> a(w.a, threadIdx.x);
+  Filler<Side::b, T::bn> b(w.b, threadIdx.x);
+  for_each_stage<T>(
+      w, empty,
+      [&](const Item& item, std::int64_t k) {
+        if (!boxes.has_a) a.start(item.product, item.row, w.m, k, w.k);
+        if (!boxes.has_b) b.start(item.product, item.column, w.n, k, w.k);
+      },
+      [&](const Item& item, std::int64_t k, std::uint32_t index) {
+        char* stage = stages + index * T::stage_bytes;
+        if (boxes.any() && threadIdx.x == 0) copy_boxes<T>(boxes, item, static_cast<int>(k), stage, full + index);
+#pragma unroll 1
+        for (int d = 0; d < T::depth; ++d, stage += T::block_bytes) {
+          if (!boxes.has_a) a.fill(stage);
+          if (!boxes.has_b) b.fill(stage + T::a_bytes);
+        }
+        isa::mbarrier_arrive_after_copies(full + index);
+      });
+}
+
+/// Fragments are loaded ahead of their use, across stages too, so that one warp alone keeps its tensor core busy.
+template <class T>
+class ChunkOfStages {
+ public:
+  using Warp = typename T::Warp;
+
+  __device__ ChunkOfStages(Warp& tile, const char* stages, std::uint64_t* full, std::uint64_t* empty, Turn& turn)
+      : tile_(tile), stages_(stages), full_(full), empty_(empty), turn_(turn) {}
+
+  __device__ void multiply(int terms) {
+    isa::mbarrier_wait(full_ + turn_.stage, turn_.parity);
+    tile_.prepare(step(0));
+    constexpr auto steps = std::make_integer_sequence<int, T::steps>();
+    for (; terms > T::stage_terms; terms -= T::stage_terms) multiply_stage<true>(steps);
+    multiply_stage<false>(steps);
+  }
+
+ private:
+  [[nodiscard]] __device__ typename Warp::Step step(int s) const {
+    const char* a = stages_ + turn_.stage * T::stage_bytes + s / Warp::steps_per_block * T::block_bytes;
+    return {a, a + T::a_bytes, s % Warp::steps_per_block};
+  }
+  template <bool More, int... S>
+  __device__ void multiply_stage(std::integer_sequence<int, S...>) {
+    (multiply_step<S, More>(), ...);
+  }
+  template <int S, bool More>
+  __device__ void multiply_step() {
+    constexpr bool last = S + 1 == T::steps;
+    tile_.template multiply<S % 2, !last || More>(
+        step(S),
+        [&] {
+          if (last) give_back();
+        },
+        [&] { return last ? first_of_next<More>() : step(S + 1); });
+  }
+  __device__ void give_back() const {
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) isa::mbarrier_arrive(empty_ + turn_.stage);
+  }
+  template <bool More>
+  [[nodiscard]] __device__ typename Warp::Step first_of_next() {
+    turn_.next<T::stages>();
+    if (More) isa::mbarrier_wait(full_ + turn_.stage, turn_.parity);
+    return step(0);
+  }
+
+  Warp& tile_;
+  const char* stages_;
+  std::uint64_t* full_;
+  std::uint64_t* empty_;
+  Turn& turn_;
+};
+
+template <class T>
+__device__ void multiply_tiles(const Work& w, const char* stages, std::uint64_t* full, std::uint64_t* empty) {
+  const int lane = threadIdx.x % 32;
+  const int warp = (threadIdx.x - T::copying_threads) / 32;
+  constexpr int warps_down = T::bm / T::Warp::rows;
+  typename T::Warp tile(lane, warp % warps_down * T::Warp::rows, warp / warps_down * T::Warp::columns);
+  Turn turn;
+  for (std::uint32_t index = blockIdx.x; index < w.items; index += gridDim.x) {
+    const Item item = item_at<T::bm, T::bn>(w, index);
+    for (std::uint32_t chunk = item.first_chunk; chunk < item.end_chunk; ++chunk) {
+      tile.clear();
+      ChunkOfStages<T>(tile, stages, full, empty, turn).multiply(terms_of_chunk(w, chunk));
+      store_chunk(tile, w, item, chunk);
+    }
+  }
+}
+
+template <class T>
+__global__ void __launch_bounds__(T::threads, T::blocks)
+    kernel(const __grid_constant__ Work w, const __grid_constant__ Boxes boxes) {
+  extern __shared__ char shared[];
+  __shared__ std::uint64_t full[T::stages];
+  __shared__ std::uint64_t empty[T::stages];
+  char* stages = shared + (-isa::shared_address(shared) & 1023);
+  if (threadIdx.x == 0) {
+    for (int s = 0; s < T::stages; ++s) {
+      isa::mbarrier_init(full + s, (boxes.any() ? 1 : 0) + (boxes.all() ? 0 : T::copying_threads));
+      isa::mbarrier_init(empty + s, T::multiplying_warps);
+    }
+    isa::mbarrier_init_fence();
+  }
+  __syncthreads();
+  start_kernel_after();
+  wait_for_kernel_before();
+  if (threadIdx.x < T::copying_threads) {
+    isa::registers_give<T::copying_registers>();
+    copy_operands<T>(w, boxes, stages, full, empty);
+  } else {
+    isa::registers_take<T::multiplying_registers>();
+    multiply_tiles<T>(w, stages, full, empty);
+  }
+}
+
+/// What TMA can move; a map that the driver refuses is done without.
+Boxes boxes_of(const Work& w, int bn) {
+  constexpr std::int64_t most = std::int64_t{1} << 31;
+  Boxes boxes{};
+  if (std::max({w.m, w.n, w.k}) >= most) return boxes;
+  const std::int64_t products = w.items / (static_cast<std::int64_t>(w.tiles_m) * w.tiles_n * w.pieces);
+  boxes.a_is_batched = products > 1 && w.a.layout.batch_stride != 0;
+  boxes.b_is_batched = products > 1 && w.b.layout.batch_stride != 0;
+  const auto map = [&](CUtensorMap& to, const Source& source, std::int64_t contiguous, std::int64_t other,
+                       std::int64_t stride, bool batched, int box_rows) {
+    if (source.path != Source::Path::pairs || (stride <= 0 && other > 1)) return false;
+    return sm90::make_tensor_map(to, {.type = CU_TENSOR_MAP_DATA_TYPE_FLOAT64,
+                                      .data = const_cast<double*>(source.data),
+                                      .columns = contiguous,
+                                      .rows = other,
+                                      .batches = batched ? products : 1,
+                                      .row_bytes = other > 1 ? 8 * stride : 16,
+                                      .batch_bytes = batched ? 8 * source.layout.batch_stride : 16,
+                                      .box_columns = 16,
+                                      .box_rows = box_rows})
+        .ok();
+  };
+  boxes.has_a = map(boxes.a, w.a, w.m, w.k, w.a.inner, boxes.a_is_batched, 16);
+  boxes.has_b = map(boxes.b, w.b, w.k, w.n, w.b.outer, boxes.b_is_batched, bn);
+  return boxes;
+}
+
+using Large = Tile<128, 128, 64, 32, 8, 1, 6, 1>;
+using Long = Tile<128, 64, 32, 32, 8, 1, 8, 1>;
+using Small = Tile<32, 64, 16, 16, 16, 2, 4, 1>;
+using Tall = Tile<64, 16, 16, 16, 16, 2, 5, 2>;
+using Wide = Tile<16, 64, 16, 16, 16, 2, 5, 2>;
+
+template <class T>
+cudaError_t launch_tile(const Work& work, const Device& device, cudaStream_t stream) {
+  static SharedLimit limit;
+  if (const cudaError_t error = limit.raise(kernel<T>, T::shared_bytes, device); error != cudaSuccess) return error;
+  const auto blocks = std::min<std::uint32_t>(work.items, device.multiprocessors * T::blocks);
+  return launch_early(true, kernel<T>, blocks, T::threads, T::shared_bytes, stream, work, boxes_of(work, T::bn));
+}
+
+template <class T>
+constexpr TileKind kind(double efficiency) {
+  return {T::bm, T::bn, T::stages, efficiency, launch_tile<T>};
+}
+constexpr std::array kinds{kind<Large>(0.93), kind<Long>(0.92), kind<Small>(0.85), kind<Tall>(0.4), kind<Wide>(0.4)};
+
+constexpr double multiply_adds_per_cycle = 128;  // of one multiprocessor's tensor cores
+constexpr std::array f64_types{GemmTypes{ElementType::f64, ElementType::f64}};
+
+}  // namespace
+
+const Kernel sm90_f64_mma{
+    .name = "sm90_f64_mma",
+    .role = "engine",
+    .summary = "FP64 tensor cores, m16n8k8, copying and multiplying warps",
+    .types = f64_types,
+    .least_capability = 90,
+    .most_capability = 90,
+    .refuses = [](const plan::Problem& p, const Device&) { return why_refused(p.description); },
+    .cost = [](const plan::Problem& p,
+               const Device& device) { return cut(p.description, device, kinds, multiply_adds_per_cycle).seconds; },
+    .prepare = [](const plan::Problem& p, const Device& device) -> std::unique_ptr<DeviceProduct> {
+      return std::make_unique<DmmaProduct>(cut(p.description, device, kinds, multiply_adds_per_cycle), device,
+                                           "sm90_f64_mma");
+    }};
+
+}  // namespace exactile::cuda

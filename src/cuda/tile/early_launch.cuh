@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Kernels that are launched while the one before them in the stream still runs (programmatic dependent launch).
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "cuda/isa/warpgroup.cuh"
+
+namespace exactile::cuda {
+
+/// In a kernel: the next one may start where there is room. Before sm_90 it does not.
+__device__ inline void start_kernel_after() {
+#if __CUDA_ARCH__ >= 900
+  isa::start_kernel_after();
+#endif
+}
+
+/// In a kernel: all that the kernels before this one wrote is there.
+__device__ inline void wait_for_kernel_before() {
+#if __CUDA_ARCH__ >= 900
+  isa::wait_for_kernel_before();
+#endif
+}
+
+/// Launches `kernel` so that, on devices that can, its blocks may start where the kernel before it has left
+/// room and has called start_kernel_after(). The kernel must call wait_for_kernel_before() before it touches memory
+/// that others use.
+template <class... Parameters, class... Arguments>
+cudaError_t launch_early(bool can, void (*kernel)(Parameters...), dim3 grid, unsigned threads, std::size_t shared_bytes,
+                         cudaStream_t stream, const Arguments&... arguments) {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = dim3(threads);
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = can ? 1 : 0;
+  return cudaLaunchKernelEx(&config, kernel, arguments...);
+}
+
+}  // namespace exactile::cuda
