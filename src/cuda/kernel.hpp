@@ -28,7 +28,8 @@ struct Device {
 };
 
 /// One run. Every pointer in `arguments` is device memory (a pointer array too, and what it points to); alpha is not 0,
-/// k is not 0 and C is not empty. `workspace` is 256-byte aligned and has DeviceProduct::workspace_bytes().
+/// k is not 0 and C is not empty. `workspace` is 256-byte aligned and has
+/// DeviceProduct::workspace_bytes_for(arguments).
 struct Launch {
   const GemmArguments& arguments;
   void* workspace = nullptr;
@@ -44,6 +45,8 @@ class DeviceProduct {
   [[nodiscard]] virtual Status launch(const Launch& launch) const = 0;
   [[nodiscard]] virtual std::string blocking() const = 0;  ///< "BM=128 BN=128 BK=16 stages=4 split-K=2 ..."
   [[nodiscard]] virtual std::int64_t workspace_bytes() const { return 0; }
+  /// What a run with these operands needs of it, which may be less: some copies are only needed at odd addresses.
+  [[nodiscard]] virtual std::int64_t workspace_bytes_for(const GemmArguments&) const { return workspace_bytes(); }
   [[nodiscard]] virtual double model_bytes() const = 0;  ///< device-memory traffic by the kernel's model
 };
 

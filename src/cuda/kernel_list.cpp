@@ -16,6 +16,9 @@ std::span<const plan::KernelEntry> kernel_list() {
   static const std::array list{
       entry<sm90_f32_fp16x3_wgmma>(),
       entry<sm90_f32_bf16x6_wgmma>(),
+      entry<sm90_bf16_wgmma>(),
+      entry<sm90_f16_wgmma>(),
+      entry<sm90_i8_i32_wgmma>(),
       entry<sm90_f64_mma>(),
       entry<sm80_f64_mma>(),
       entry<batched_small>(),

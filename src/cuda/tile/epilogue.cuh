@@ -8,6 +8,17 @@
 
 namespace exactile::cuda {
 
+/// activation(x)
+template <class Sum>
+[[nodiscard]] __device__ inline Sum activate(Activation activation, Sum x) {
+  if constexpr (!is_complex_v<Sum>) {
+    if (activation == Activation::relu) return x < Sum(0) ? Sum(0) : x;
+    if constexpr (std::is_floating_point_v<Sum>)
+      if (activation == Activation::gelu) return x * (Sum(0.5) * erfc(-x * Sum(0.70710678118654752440)));
+  }
+  return x;
+}
+
 /// Passed to kernels by value. In is the element type of A and B, Out that of C.
 template <class In, class Out>
 struct Epilogue {
@@ -51,7 +62,7 @@ struct Epilogue {
   /// activation(x + bias)
   [[nodiscard]] __device__ Sum finish(Sum x, std::int64_t i, std::int64_t j) const {
     if (bias_kind != Bias::none) x = add(x, load_c(bias + (bias_kind == Bias::per_row ? i : j)));
-    return activate(x);
+    return activate(activation, x);
   }
 
   /// The last step of value(), for kernels that take it apart.

@@ -7,6 +7,9 @@
 
 namespace exactile::cuda {
 
+extern const Kernel sm90_bf16_wgmma;
+extern const Kernel sm90_f16_wgmma;
+extern const Kernel sm90_i8_i32_wgmma;
 extern const Kernel sm90_f32_fp16x3_wgmma;
 extern const Kernel sm90_f32_bf16x6_wgmma;
 

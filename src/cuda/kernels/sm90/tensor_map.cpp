@@ -24,6 +24,12 @@ PFN_cuTensorMapEncodeTiled_v12000 find_encoder() {
   return reinterpret_cast<PFN_cuTensorMapEncodeTiled_v12000>(function);
 }
 
+int bytes_of(CUtensorMapDataType type) {
+  if (type == CU_TENSOR_MAP_DATA_TYPE_UINT8) return 1;
+  if (type == CU_TENSOR_MAP_DATA_TYPE_FLOAT64) return 8;
+  return type == CU_TENSOR_MAP_DATA_TYPE_FLOAT32 || type == CU_TENSOR_MAP_DATA_TYPE_INT32 ? 4 : 2;
+}
+
 }  // namespace
 
 Status make_tensor_map(CUtensorMap& map, const TensorBoxes& boxes) {
@@ -37,9 +43,7 @@ Status make_tensor_map(CUtensorMap& map, const TensorBoxes& boxes) {
   const std::array<cuuint32_t, 3> box{static_cast<cuuint32_t>(boxes.box_columns),
                                       static_cast<cuuint32_t>(boxes.box_rows), 1};
   const std::array<cuuint32_t, 3> steps{1, 1, 1};
-  const int element_bytes = boxes.type == CU_TENSOR_MAP_DATA_TYPE_FLOAT64   ? 8
-                            : boxes.type == CU_TENSOR_MAP_DATA_TYPE_FLOAT32 ? 4
-                                                                            : 2;
+  const int element_bytes = bytes_of(boxes.type);
   const CUtensorMapSwizzle swizzle =
       boxes.box_columns * element_bytes == 128 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B;
   const CUresult result = encode(&map, boxes.type, 3, boxes.data, sizes.data(), strides.data(), box.data(),

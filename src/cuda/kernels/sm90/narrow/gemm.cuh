@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The kernel around main loop and output: persistent, each cluster takes every so-manieth tile.
+#pragma once
+
+#include <algorithm>
+
+#include "cuda/kernels/sm90/narrow/mainloop.cuh"
+#include "cuda/kernels/sm90/narrow/product.hpp"
+#include "cuda/runtime/shared_memory.hpp"
+
+namespace exactile::cuda::sm90::narrow {
+
+template <class T>
+struct Shared {
+  Ring<T> ring;
+  Staging staging[consumers][2];
+};
+
+template <class T>
+__device__ inline void meet() {
+  if constexpr (T::cluster == 1) {
+    __syncthreads();
+  } else {
+    isa::cluster_sync();
+  }
+}
+
+template <class T>
+__global__ void __cluster_dims__(T::cluster, 1, 1) __launch_bounds__(cta_threads, 1)
+    multiply(const __grid_constant__ Parameters<typename T::Sum> p) {
+  extern __shared__ std::byte dynamic[];
+  // The same place in all CTAs of a cluster, as multicast needs it: all begin at the same address.
+  auto& shared = *reinterpret_cast<Shared<T>*>(dynamic + (1024 - isa::shared_address(dynamic) % 1024) % 1024);
+  const int rank = T::cluster == 1 ? 0 : static_cast<int>(isa::cluster_rank());
+  const int warpgroup = static_cast<int>(threadIdx.x) / warpgroup_threads;
+  const int clusters = static_cast<int>(gridDim.x) / T::cluster;
+  const auto blocks_of = [&](int chunk) { return min(p.chunk_blocks, p.blocks - chunk * p.chunk_blocks); };
+
+  if (threadIdx.x == 0) shared.ring.initialise();
+  meet<T>();
+
+  RingPlace<T> at;
+  if (warpgroup == consumers) {
+    isa::registers_give<40>();
+    if (threadIdx.x == consumers * warpgroup_threads) {
+      for (int tile = blockIdx.x / T::cluster; tile < p.order.count(); tile += clusters) {
+        const TilePlace place = p.order(tile);
+        const int product = place.batch / p.chunks;
+        const int chunk = place.batch % p.chunks;
+        load_tile<T>(shared.ring, at, &p.a, &p.b,
+                     {.row = (place.row * T::cluster + rank) * tile_m,
+                      .column = place.column * T::tile_n,
+                      .a_batch = p.a_is_shared ? 0 : product,
+                      .b_batch = p.b_is_shared ? 0 : product,
+                      .first_block = chunk * p.chunk_blocks,
+                      .blocks = blocks_of(chunk)});
+      }
+    }
+  } else {
+    isa::registers_take<232>();
+    typename T::Sum sums[T::tile_n / 2];
+    for (int tile = blockIdx.x / T::cluster; tile < p.order.count(); tile += clusters) {
+      const TilePlace place = p.order(tile);
+      multiply_tile<T>(sums, shared.ring, at, warpgroup, blocks_of(place.batch % p.chunks));
+      store_tile<T>(sums, p.out, &p.c, shared.staging[warpgroup],
+                    {.row = (place.row * T::cluster + rank) * tile_m + warpgroup * 64,
+                     .column = place.column * T::tile_n,
+                     .batch = place.batch,
+                     .warp = static_cast<int>(threadIdx.x) % warpgroup_threads / 32,
+                     .lane = static_cast<int>(threadIdx.x) % 32},
+                    1 + warpgroup);
+    }
+    isa::tma_store_wait_read<0>();
+  }
+  // Nobody leaves while another CTA still loads into it or arrives at its barriers.
+  meet<T>();
+}
+
+template <class T>
+[[nodiscard]] Status enqueue_tile(const Parameters<typename T::Sum>& p, const Device& device, std::string_view kernel,
+                                  cudaStream_t stream) {
+  constexpr int shared_bytes = sizeof(Shared<T>) + 1024;
+  const auto function = multiply<T>;
+  if (Status s = allow_shared_memory(reinterpret_cast<const void*>(function), shared_bytes, device, kernel); !s.ok())
+    return s;
+  const int ctas = std::min(p.order.count(), device.multiprocessors / T::cluster) * T::cluster;
+  function<<<static_cast<unsigned>(ctas), cta_threads, shared_bytes, stream>>>(p);
+  return check_launch(kernel);
+}
+
+/// The kernels of a type: wide tiles take A along K, narrow ones B; the other operand either way, if it has 16 bits.
+template <class In>
+Status enqueue_tiles(const Parameters<DeviceSum<In>>& p, int tile_n, Major a, Major b, const Device& device,
+                     std::string_view kernel, cudaStream_t stream) {
+  constexpr Major mn = sizeof(In) == 2 ? Major::mn : Major::k;
+  const bool all_along_k = a == Major::k && b == Major::k;
+  switch (tile_n) {
+    case 256:
+      return all_along_k ? enqueue_tile<Tile<In, 256, Major::k, Major::k>>(p, device, kernel, stream)
+                         : enqueue_tile<Tile<In, 256, Major::k, mn>>(p, device, kernel, stream);
+    case 128:
+      return all_along_k ? enqueue_tile<Tile<In, 128, Major::k, Major::k>>(p, device, kernel, stream)
+                         : enqueue_tile<Tile<In, 128, Major::k, mn>>(p, device, kernel, stream);
+    case 64:
+      return all_along_k ? enqueue_tile<Tile<In, 64, Major::k, Major::k>>(p, device, kernel, stream)
+                         : enqueue_tile<Tile<In, 64, mn, Major::k>>(p, device, kernel, stream);
+    default:
+      return all_along_k ? enqueue_tile<Tile<In, 16, Major::k, Major::k>>(p, device, kernel, stream)
+                         : enqueue_tile<Tile<In, 16, mn, Major::k>>(p, device, kernel, stream);
+  }
+}
+
+}  // namespace exactile::cuda::sm90::narrow

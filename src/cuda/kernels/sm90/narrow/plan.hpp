@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// How a product is laid over the device: which way round, how wide the tiles, in how many chunks of K.
+#pragma once
+
+#include "cuda/kernel.hpp"
+
+namespace exactile::cuda::sm90::narrow {
+
+/// Sums longer than this are formed in chunks of chunk_k, added in their order: the order of a sum depends on k alone.
+inline constexpr std::int64_t longest_sum = 32768;
+inline constexpr std::int64_t chunk_k = 4096;
+[[nodiscard]] constexpr std::int64_t chunks_of(std::int64_t k) {
+  return k <= longest_sum ? 1 : (k + chunk_k - 1) / chunk_k;
+}
+
+struct Layout {
+  GemmDescription d;   ///< as computed: of C, or of C^T = B^T A^T
+  bool is_transposed;  ///< A and B have changed places
+  int tile_n;          ///< 256, 128, 64 or 16
+  std::int64_t chunks;
+  double seconds;  ///< estimated
+
+  [[nodiscard]] int cluster() const { return tile_n >= 128 ? 2 : 1; }
+};
+
+/// The direction in which TMA can read an operand (its strides; the address is known later), or neither.
+enum class Reach { along_k, along_lines, none };
+/// `layout`: row_stride from line to line, column_stride along k. `element`: as multiplied.
+[[nodiscard]] Reach reach_of(const OperandLayout& layout, ElementType element, bool is_converted);
+
+/// The cheapest layout. `type`: what A and B hold.
+[[nodiscard]] Layout choose_layout(const GemmDescription& description, const Device& device);
+
+[[nodiscard]] OperandLayout transposed(OperandLayout layout);
+/// How many matrices an operand really has.
+[[nodiscard]] std::int64_t distinct(const OperandLayout& layout, std::int64_t batch_count);
+/// The type the tensor cores multiply: f16 for the 8-bit floats.
+[[nodiscard]] ElementType multiplied_type(ElementType type);
+
+}  // namespace exactile::cuda::sm90::narrow

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/kernels/sm90/narrow/product.hpp"
+
+#include <string>
+#include <utility>
+
+#include "cuda/kernels/sm90/narrow/reduce.hpp"
+#include "cuda/kernels/sm90/narrow/relayout.hpp"
+#include "cuda/kernels/sm90/tensor_map.hpp"
+
+namespace exactile::cuda::sm90::narrow {
+namespace {
+
+constexpr std::int64_t alignment = 1024;
+
+[[nodiscard]] std::int64_t rounded_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
+
+[[nodiscard]] CUtensorMapDataType map_type(ElementType type) {
+  switch (type) {
+    case ElementType::i8: return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+    case ElementType::f16: return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+    case ElementType::bf16: return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+    case ElementType::i32: return CU_TENSOR_MAP_DATA_TYPE_INT32;
+    default: return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+  }
+}
+
+[[nodiscard]] bool is_aligned(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; }
+
+/// An operand as TMA reads it: in place, or its copy in the workspace.
+struct Source {
+  const void* data;
+  Major major;
+  std::int64_t pitch;        ///< elements from line to line (along K) or from k to k
+  std::int64_t batch_pitch;  ///< elements from matrix to matrix
+};
+
+/// Whether C can be stored in whole boxes. TMA cuts a box off in steps of 16 bytes, and a box is 128 bytes wide.
+[[nodiscard]] bool stores_by_tma(const Layout& layout, const GemmArguments& arguments) {
+  const GemmDescription& d = layout.d;
+  const std::int64_t size = size_in_bytes(d.types.output);
+  return arguments.beta.is_zero() && d.bias == Bias::none && d.activation == Activation::none && !d.c.pointer_array &&
+         d.c.column_stride == 1 && d.n * size % 16 == 0 && d.c.row_stride * size % 16 == 0 &&
+         d.c.batch_stride * size % 16 == 0 && is_aligned(arguments.c) && layout.tile_n * size >= 128;
+}
+
+template <class In>
+class Product final : public DeviceProduct {
+ public:
+  using Sum = DeviceSum<In>;
+
+  Product(const GemmDescription& description, const Device& device, std::string_view kernel)
+      : layout_(choose_layout(description, device)), device_(device), kernel_(kernel) {
+    const GemmDescription& d = layout_.d;
+    const std::int64_t line = relayout_pitch(d.k, sizeof(In)) * static_cast<std::int64_t>(sizeof(In));
+    const auto copy = [&](std::int64_t lines, const OperandLayout& operand) {
+      return rounded_up(lines * distinct(operand, d.batch_count) * line, alignment);
+    };
+    a_bytes_ = copy(d.m, d.a);
+    b_bytes_ = copy(d.n, d.b);
+    if (layout_.chunks > 1)
+      partial_bytes_ = rounded_up(d.batch_count * layout_.chunks * d.m * partial_pitch() * 4, alignment);
+  }
+
+  [[nodiscard]] Status launch(const Launch& launch) const override {
+    const GemmDescription& d = layout_.d;
+    GemmArguments arguments = launch.arguments;
+    if (layout_.is_transposed) std::swap(arguments.a, arguments.b);
+    auto* const workspace = static_cast<std::byte*>(launch.workspace);
+    const Copies copies = copies_for(arguments);
+    const Source a = source(arguments.a, d.a, d.m, copies.a, workspace, launch.stream);
+    const Source b =
+        source(arguments.b, transposed(d.b), d.n, copies.b, workspace + (copies.a ? a_bytes_ : 0), launch.stream);
+    auto* const partial = workspace + (copies.a ? a_bytes_ : 0) + (copies.b ? b_bytes_ : 0);
+
+    const Output<Sum> out = output(arguments);
+    Parameters<Sum> p = parameters(layout_.chunks > 1 ? partial_output(partial) : out);
+    if (Status s = map_operand(p.a, a, d.m, distinct(d.a, d.batch_count), 128); !s.ok()) return s;
+    if (Status s = map_operand(p.b, b, d.n, distinct(d.b, d.batch_count), layout_.tile_n / layout_.cluster()); !s.ok())
+      return s;
+    if (Status s = map_output(p); !s.ok()) return s;
+    if (Status s = enqueue_tiles<In>(p, layout_.tile_n, a.major, b.major, device_, kernel_, launch.stream); !s.ok())
+      return s;
+    if (layout_.chunks == 1) return {};
+    enqueue_reduce(reinterpret_cast<const Sum*>(partial), partial_pitch(), static_cast<int>(layout_.chunks),
+                   d.batch_count, out, launch.stream);
+    return check_launch(kernel_);
+  }
+
+  [[nodiscard]] std::string blocking() const override {
+    std::string text = "BM=128 BN=" + std::to_string(layout_.tile_n) + " BK=" + std::to_string(128 / sizeof(In)) +
+                       " cluster=" + std::to_string(layout_.cluster());
+    if (layout_.chunks > 1) text += " chunks=" + std::to_string(layout_.chunks);
+    return layout_.is_transposed ? text + " as C^T" : text;
+  }
+  [[nodiscard]] std::int64_t workspace_bytes() const override { return a_bytes_ + b_bytes_ + partial_bytes_; }
+  [[nodiscard]] std::int64_t workspace_bytes_for(const GemmArguments& arguments) const override {
+    GemmArguments turned = arguments;
+    if (layout_.is_transposed) std::swap(turned.a, turned.b);
+    const Copies copies = copies_for(turned);
+    return (copies.a ? a_bytes_ : 0) + (copies.b ? b_bytes_ : 0) + partial_bytes_;
+  }
+  [[nodiscard]] double model_bytes() const override {
+    // Each tile reads its rows of A and, for each CTA of a cluster, a share of its columns of B.
+    const GemmDescription& d = layout_.d;
+    const double m = static_cast<double>(d.m), n = static_cast<double>(d.n), k = static_cast<double>(d.k);
+    const double tiles_down = m / (128.0 * layout_.cluster()), tiles_across = n / layout_.tile_n;
+    return static_cast<double>(d.batch_count) *
+           (static_cast<double>(sizeof(In)) * (m * k * tiles_across + n * k * tiles_down) +
+            static_cast<double>(size_in_bytes(d.types.output)) * m * n);
+  }
+
+ private:
+  struct Copies {
+    bool a;
+    bool b;
+  };
+
+  /// Which operands must be laid out anew, now that their addresses are known.
+  [[nodiscard]] Copies copies_for(const GemmArguments& arguments) const {
+    const GemmDescription& d = layout_.d;
+    const bool is_narrow = layout_.tile_n < 128;
+    const auto needs_copy = [&](const void* data, const OperandLayout& lines, bool other_way_too) {
+      const Reach reach = reach_of(lines, d.types.input, multiplied_type(d.types.input) != d.types.input);
+      return !is_aligned(data) || !(reach == Reach::along_k || (reach == Reach::along_lines && other_way_too));
+    };
+    return {needs_copy(arguments.a, d.a, is_narrow), needs_copy(arguments.b, transposed(d.b), !is_narrow)};
+  }
+
+  [[nodiscard]] Source source(const void* data, const OperandLayout& lines, std::int64_t count, bool is_copied,
+                              void* to, cudaStream_t stream) const {
+    const GemmDescription& d = layout_.d;
+    if (!is_copied) {
+      const bool along_k = lines.column_stride == 1;
+      return {data, along_k ? Major::k : Major::mn, along_k ? lines.row_stride : lines.column_stride,
+              lines.batch_stride};
+    }
+    enqueue_relayout(
+        d.types.input,
+        {.data = data, .layout = lines, .lines = count, .k = d.k, .batches = distinct(lines, d.batch_count)}, to,
+        stream);
+    const std::int64_t pitch = relayout_pitch(d.k, sizeof(In));
+    return {to, Major::k, pitch, count * pitch};
+  }
+
+  [[nodiscard]] Status map_operand(CUtensorMap& map, const Source& source, std::int64_t lines, std::int64_t batches,
+                                   int box_lines) const {
+    constexpr std::int64_t size = sizeof(In);
+    const bool along_k = source.major == Major::k;
+    const std::int64_t matrix = source.pitch * (along_k ? lines : layout_.d.k);
+    return make_tensor_map(map, {.type = map_type(multiplied_type(layout_.d.types.input)),
+                                 .data = const_cast<void*>(source.data),
+                                 .columns = along_k ? layout_.d.k : lines,
+                                 .rows = along_k ? lines : layout_.d.k,
+                                 .batches = batches,
+                                 .row_bytes = source.pitch * size,
+                                 .batch_bytes = (batches == 1 ? matrix : source.batch_pitch) * size,
+                                 .box_columns = 128 / static_cast<int>(size),
+                                 .box_rows = along_k ? box_lines : 64});
+  }
+
+  [[nodiscard]] Status map_output(Parameters<Sum>& p) const {
+    if (!p.out.by_tma) return {};
+    const std::int64_t size = size_in_bytes(p.out.type);
+    const OperandLayout& c = p.out.layout;
+    return make_tensor_map(p.c,
+                           {.type = map_type(p.out.type),
+                            .data = p.out.data,
+                            .columns = p.out.columns,
+                            .rows = p.out.rows,
+                            .batches = p.order.batches,
+                            .row_bytes = c.row_stride * size,
+                            .batch_bytes = (p.order.batches == 1 ? c.row_stride * p.out.rows : c.batch_stride) * size,
+                            .box_columns = static_cast<int>(128 / size),
+                            .box_rows = 64});
+  }
+
+  [[nodiscard]] Output<Sum> output(const GemmArguments& arguments) const {
+    const GemmDescription& d = layout_.d;
+    const bool is_alone = d.bias == Bias::none && d.activation == Activation::none && arguments.beta.is_zero();
+    return {.data = arguments.c,
+            .layout = d.c,
+            .rows = static_cast<int>(d.m),
+            .columns = static_cast<int>(d.n),
+            .type = d.types.output,
+            .by_tma = stores_by_tma(layout_, arguments),
+            .alpha = arguments.alpha.as<Sum>(),
+            .beta = arguments.beta.as<Sum>(),
+            .reads_c = !arguments.beta.is_zero(),
+            .is_plain = is_alone && arguments.alpha.as<Sum>() == Sum(1),
+            .bias_kind = d.bias,
+            .activation = d.activation,
+            .bias = arguments.bias};
+  }
+  [[nodiscard]] Output<Sum> partial_output(void* partial) const {
+    const GemmDescription& d = layout_.d;
+    return {.data = partial,
+            .layout = {.row_stride = partial_pitch(), .column_stride = 1, .batch_stride = d.m * partial_pitch()},
+            .rows = static_cast<int>(d.m),
+            .columns = static_cast<int>(d.n),
+            .type = std::is_integral_v<Sum> ? ElementType::i32 : ElementType::f32,
+            .by_tma = layout_.tile_n >= 32,  // the pitch is padded: what is stored beyond n is nobody's
+            .alpha = Sum(1),
+            .beta = Sum(0),
+            .reads_c = false,
+            .is_plain = true,
+            .bias_kind = Bias::none,
+            .activation = Activation::none,
+            .bias = nullptr};
+  }
+  [[nodiscard]] std::int64_t partial_pitch() const { return rounded_up(layout_.d.n, 4); }
+
+  [[nodiscard]] Parameters<Sum> parameters(const Output<Sum>& out) const {
+    const GemmDescription& d = layout_.d;
+    constexpr std::int64_t block_k = 128 / sizeof(In);
+    const auto tiles = [](std::int64_t size, int tile) { return static_cast<int>((size + tile - 1) / tile); };
+    const int blocks = tiles(d.k, block_k);
+    return {.a = {},
+            .b = {},
+            .c = {},
+            .order = {tiles(d.m, 128 * layout_.cluster()), tiles(d.n, layout_.tile_n),
+                      static_cast<int>(d.batch_count * layout_.chunks)},
+            .chunks = static_cast<int>(layout_.chunks),
+            .chunk_blocks = layout_.chunks > 1 ? static_cast<int>(chunk_k / block_k) : blocks,
+            .blocks = blocks,
+            .a_is_shared = distinct(d.a, d.batch_count) == 1,
+            .b_is_shared = distinct(d.b, d.batch_count) == 1,
+            .out = out};
+  }
+
+  Layout layout_;
+  const Device& device_;
+  std::string_view kernel_;
+  std::int64_t a_bytes_ = 0;
+  std::int64_t b_bytes_ = 0;
+  std::int64_t partial_bytes_ = 0;
+};
+
+}  // namespace
+
+template <class In>
+std::unique_ptr<DeviceProduct> make_product(const plan::Problem& problem, const Device& device,
+                                            std::string_view kernel) {
+  return std::make_unique<Product<In>>(problem.description, device, kernel);
+}
+
+template std::unique_ptr<DeviceProduct> make_product<__half>(const plan::Problem&, const Device&, std::string_view);
+template std::unique_ptr<DeviceProduct> make_product<__nv_bfloat16>(const plan::Problem&, const Device&,
+                                                                    std::string_view);
+template std::unique_ptr<DeviceProduct> make_product<std::int8_t>(const plan::Problem&, const Device&,
+                                                                  std::string_view);
+
+std::string_view refuses(const plan::Problem& problem, const Device& device) {
+  const GemmDescription& d = problem.description;
+  constexpr std::int64_t most = 1 << 30;
+  if (d.m > most || d.n > most || d.k > most || d.batch_count > most / chunks_of(d.k))
+    return "needs sizes of at most 2^30";
+  const auto rounded = [](std::int64_t size) { return static_cast<double>(size) + 128; };
+  if (rounded(d.m) * rounded(d.n) / (128 * 16) * static_cast<double>(d.batch_count * chunks_of(d.k)) > most)
+    return "the product has too many tiles";
+  const double partial = chunks_of(d.k) == 1 ? 0
+                                             : 4.0 * static_cast<double>(d.m) * static_cast<double>(d.n) *
+                                                   static_cast<double>(d.batch_count * chunks_of(d.k));
+  const double copies = 2.0 * static_cast<double>(d.batch_count) * (rounded(d.m) + rounded(d.n)) * rounded(d.k);
+  if (partial + copies > 0.4 * static_cast<double>(device.memory_bytes))
+    return "needs more scratch memory than there is";
+  return {};
+}
+
+}  // namespace exactile::cuda::sm90::narrow

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Copies of operands that TMA cannot address as they are: odd strides, pointer arrays, both strides above one.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "exactile/plan.hpp"
+
+namespace exactile::cuda::sm90::narrow {
+
+/// `lines` rows of A, or columns of B, of k elements each, for each of `batches` products.
+struct Lines {
+  const void* data;
+  OperandLayout layout;  ///< row_stride from line to line, column_stride along k
+  std::int64_t lines;
+  std::int64_t k;
+  std::int64_t batches;
+};
+
+/// Elements from line to line of a copy: whole 128 bytes.
+[[nodiscard]] constexpr std::int64_t relayout_pitch(std::int64_t k, std::int64_t element_bytes) {
+  const std::int64_t unit = 128 / element_bytes;
+  return (k + unit - 1) / unit * unit;
+}
+
+/// Enqueues the copy to[batch][line][relayout_pitch]. 8-bit floats become f16, which holds all of them; other types
+/// stay.
+void enqueue_relayout(ElementType type, const Lines& from, void* to, cudaStream_t stream);
+
+}  // namespace exactile::cuda::sm90::narrow

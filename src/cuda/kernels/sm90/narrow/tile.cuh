@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Shape of the work: what one CTA computes at a time and how its operands lie in shared memory.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+
+#include "cuda/isa/mbarrier.cuh"
+#include "cuda/isa/wgmma_tile.cuh"
+#include "cuda/tile/types.cuh"
+
+namespace exactile::cuda::sm90::narrow {
+
+using isa::Major;
+
+inline constexpr int consumers = 2;  // warpgroups, one below the other
+inline constexpr int warpgroup_threads = 128;
+inline constexpr int cta_threads = (consumers + 1) * warpgroup_threads;  // the last warpgroup loads
+inline constexpr int tile_m = 64 * consumers;
+inline constexpr int row_bytes = 128;  // of a tile in shared memory; the swizzle's span
+
+/// A kernel's constants. In: element type; n: columns of C a CTA computes; the directions of A's and B's tiles.
+template <class In, int n, Major a, Major b>
+struct Tile {
+  using Element = In;
+  using Sum = DeviceSum<In>;
+  static constexpr int tile_n = n;
+  static constexpr Major a_major = a;
+  static constexpr Major b_major = b;
+  static constexpr int cluster = n >= 128 ? 2 : 1;  ///< CTAs, one above the other, that share B's columns
+  static constexpr int block_k = row_bytes / static_cast<int>(sizeof(In));
+  static constexpr int steps = 4;  ///< wgmma instructions along a block: 32 bytes of K each
+  static constexpr int a_bytes = tile_m * row_bytes;
+  static constexpr int b_bytes = n * row_bytes;
+  static constexpr int stages = n == 256 ? 4 : n == 128 ? 6 : n == 64 ? 8 : 10;
+
+  // Along M or N a stage is groups of 64 lines, each block_k rows of 128 bytes.
+  static constexpr int group_bytes = 64 * row_bytes;
+  static_assert(a == Major::k || sizeof(In) == 2);
+  static_assert(b == Major::k || (sizeof(In) == 2 && n % 64 == 0));
+};
+
+template <class T>
+struct Stage {
+  alignas(1024) std::byte a[T::a_bytes];
+  alignas(1024) std::byte b[T::b_bytes];
+};
+
+template <class T>
+struct Ring {
+  Stage<T> stage[T::stages];
+  std::uint64_t full[T::stages];
+  std::uint64_t empty[T::stages];
+
+  /// By one thread, before all meet.
+  __device__ void initialise() {
+    for (int i = 0; i < T::stages; ++i) {
+      isa::mbarrier_init(&full[i], 1);
+      isa::mbarrier_init(&empty[i], T::cluster * consumers * warpgroup_threads / 32);
+    }
+    isa::mbarrier_init_fence();
+  }
+};
+
+/// Where a loader or a multiplier is in the ring.
+template <class T>
+struct RingPlace {
+  int stage = 0;
+  std::uint32_t parity = 0;
+
+  __device__ void advance() {
+    if (++stage == T::stages) {
+      stage = 0;
+      parity ^= 1;
+    }
+  }
+};
+
+}  // namespace exactile::cuda::sm90::narrow

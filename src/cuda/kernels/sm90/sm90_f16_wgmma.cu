@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// `sm90_f16_wgmma`: f16 and 8-bit float products on the tensor cores of compute capability 9.0, summed in f32, C in
+// f16, bf16 or f32. 8-bit floats become f16, exactly: the instructions for them keep too few bits for `standard`.
+// Traffic model: a CTA reads 128 rows of A and its share of a cluster's columns of B for each tile; L2 serves most.
+// Limit: the tensor cores, and power for large products. See docs/ladder/sm90_wgmma.md.
+#include "cuda/kernels/sm90/narrow/gemm.cuh"
+#include "cuda/kernels/sm90/sm90_kernels.hpp"
+
+namespace exactile::cuda {
+namespace {
+
+constexpr std::string_view name = "sm90_f16_wgmma";
+constexpr GemmTypes types[] = {{ElementType::f16, ElementType::f16},    {ElementType::f16, ElementType::f32},
+                               {ElementType::f8e4m3, ElementType::f32}, {ElementType::f8e4m3, ElementType::bf16},
+                               {ElementType::f8e5m2, ElementType::f32}, {ElementType::f8e5m2, ElementType::bf16}};
+
+}  // namespace
+
+namespace sm90::narrow {
+template Status enqueue_tiles<__half>(const Parameters<float>&, int, Major, Major, const Device&, std::string_view,
+                                      cudaStream_t);
+}  // namespace sm90::narrow
+
+const Kernel sm90_f16_wgmma{.name = name,
+                            .role = "engine",
+                            .summary = "f16, and 8-bit floats as f16, on Hopper's tensor cores, summed in f32",
+                            .types = types,
+                            .least_capability = 90,
+                            .most_capability = 90,
+                            .refuses = sm90::narrow::refuses,
+                            .cost = sm90::narrow::cost,
+                            .prepare = [](const plan::Problem& p, const Device& device) {
+                              return sm90::narrow::make_product<__half>(p, device, name);
+                            }};
+
+}  // namespace exactile::cuda

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/runtime/shared_memory.hpp"
+
+#include <mutex>
+#include <set>
+#include <utility>
+
+namespace exactile::cuda {
+
+Status allow_shared_memory(const void* function, int bytes, const Device& device, std::string_view kernel) {
+  static std::mutex mutex;
+  static std::set<std::pair<const void*, int>> allowed;
+  const std::lock_guard lock(mutex);
+  if (allowed.contains({function, device.index})) return {};
+  if (Status s = check(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+                       "cudaFuncSetAttribute", kernel);
+      !s.ok())
+    return s;
+  allowed.emplace(function, device.index);
+  return {};
+}
+
+}  // namespace exactile::cuda
