@@ -89,7 +89,7 @@ template <class T>
   return check_launch(kernel);
 }
 
-/// The kernels of a type: wide tiles take A along K, narrow ones B; the other operand either way, if it has 16 bits.
+/// The kernels of a type; see takes_along_lines(), which holds for 16 bits only.
 template <class In>
 Status enqueue_tiles(const Parameters<DeviceSum<In>>& p, int tile_n, Major a, Major b, const Device& device,
                      std::string_view kernel, cudaStream_t stream) {
@@ -103,8 +103,11 @@ Status enqueue_tiles(const Parameters<DeviceSum<In>>& p, int tile_n, Major a, Ma
       return all_along_k ? enqueue_tile<Tile<In, 128, Major::k, Major::k>>(p, device, kernel, stream)
                          : enqueue_tile<Tile<In, 128, Major::k, mn>>(p, device, kernel, stream);
     case 64:
-      return all_along_k ? enqueue_tile<Tile<In, 64, Major::k, Major::k>>(p, device, kernel, stream)
-                         : enqueue_tile<Tile<In, 64, mn, Major::k>>(p, device, kernel, stream);
+      if (a == Major::k)
+        return all_along_k ? enqueue_tile<Tile<In, 64, Major::k, Major::k>>(p, device, kernel, stream)
+                           : enqueue_tile<Tile<In, 64, Major::k, mn>>(p, device, kernel, stream);
+      return b == Major::k ? enqueue_tile<Tile<In, 64, mn, Major::k>>(p, device, kernel, stream)
+                           : enqueue_tile<Tile<In, 64, mn, mn>>(p, device, kernel, stream);
     default:
       return all_along_k ? enqueue_tile<Tile<In, 16, Major::k, Major::k>>(p, device, kernel, stream)
                          : enqueue_tile<Tile<In, 16, mn, Major::k>>(p, device, kernel, stream);

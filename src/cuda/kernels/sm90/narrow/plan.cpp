@@ -24,26 +24,30 @@ GemmDescription other_way_round(const GemmDescription& description) {
 
 double bytes_of(ElementType type) { return static_cast<double>(size_in_bytes(type)); }
 
-/// Whether a kernel of that width reads the operand as it lies: wide tiles take A along K and B either way, narrow ones
-/// A either way and B along K.
-bool is_direct(Reach reach, bool is_a, int tile_n) {
-  if (reach == Reach::none) return false;
-  return reach == Reach::along_k || is_a == (tile_n < 128);
-}
-
-double copy_seconds(const OperandLayout& layout, std::int64_t lines, const GemmDescription& d, const Device& device) {
-  const double elements = static_cast<double>(lines * d.k * distinct(layout, d.batch_count));
+/// Seconds to lay an operand out anew, if it must be.
+double copy_seconds(const OperandLayout& layout, std::int64_t lines, bool is_a, int tile_n, const GemmDescription& d,
+                    const Device& device) {
+  const bool is_converted = multiplied_type(d.types.input) != d.types.input;
+  const Reach reach = reach_of(layout, d.types.input, is_converted);
+  if (reach == Reach::along_k || (reach == Reach::along_lines && takes_along_lines(is_a, tile_n))) return 0;
+  const double elements =
+      static_cast<double>(lines) * static_cast<double>(d.k) * static_cast<double>(distinct(layout, d.batch_count));
   const double bytes = elements * (bytes_of(d.types.input) + bytes_of(multiplied_type(d.types.input)));
-  constexpr double fraction = 0.5;  // of the memory's rate
-  return 3e-6 + bytes / (fraction * device.memory_bytes_per_second);
+  // Rows that stay rows move in wide words.
+  const bool stays =
+      !is_converted && (layout.column_stride == 1 ||
+                        (layout.row_stride == 1 && bytes_of(d.types.input) == 2 && takes_along_lines(is_a, tile_n)));
+  return 3e-6 + bytes / ((stays ? 0.7 : 0.3) * device.memory_bytes_per_second);
 }
 
 Layout lay_out(const GemmDescription& d, bool is_transposed, int tile_n, const Device& device) {
   Layout layout{.d = d, .is_transposed = is_transposed, .tile_n = tile_n, .chunks = chunks_of(d.k), .seconds = 0};
   const double element = bytes_of(multiplied_type(d.types.input));
-  // A step of 128 bytes of K takes a quarter of tile_n cycles for each 64 rows, and never less than its loads.
+  // A step of 128 bytes of K takes twice tile_n cycles for each 64 rows, and never less than its loads from L2.
   const double steps = std::ceil(static_cast<double>(std::min(d.k, layout.chunks > 1 ? chunk_k : d.k)) * element / 128);
-  const double cycles_per_step = std::max(4.0 * tile_n, 300.0);
+  constexpr double row_bytes = 128, load_bytes_per_cycle = 48;
+  const double loaded = row_bytes * (tile_rows + static_cast<double>(tile_n) / layout.cluster());
+  const double cycles_per_step = std::max(4.0 * tile_n, loaded / load_bytes_per_cycle);
   const double tiles = std::ceil(static_cast<double>(d.m) / (tile_rows * layout.cluster())) * layout.cluster() *
                        std::ceil(static_cast<double>(d.n) / tile_n) *
                        static_cast<double>(d.batch_count * layout.chunks);
@@ -55,12 +59,13 @@ Layout lay_out(const GemmDescription& d, bool is_transposed, int tile_n, const D
                       static_cast<double>(d.m * distinct(d.a, d.batch_count) + d.n * distinct(d.b, d.batch_count));
   const double written = bytes_of(d.types.output) * static_cast<double>(d.m * d.n * d.batch_count);
   layout.seconds = 4e-6 + std::max(arithmetic, (read + written) / (0.85 * device.memory_bytes_per_second));
-  const bool is_converted = multiplied_type(d.types.input) != d.types.input;
-  if (!is_direct(reach_of(d.a, d.types.input, is_converted), true, tile_n))
-    layout.seconds += copy_seconds(d.a, d.m, d, device);
-  if (!is_direct(reach_of(transposed(d.b), d.types.input, is_converted), false, tile_n))
-    layout.seconds += copy_seconds(d.b, d.n, d, device);
-  if (d.c.column_stride != 1) layout.seconds += written / device.memory_bytes_per_second;
+  layout.seconds += copy_seconds(d.a, d.m, true, tile_n, d, device);
+  layout.seconds += copy_seconds(transposed(d.b), d.n, false, tile_n, d, device);
+  // Elements that no TMA stores: some 20 cycles for 32 of them, after the tile's products.
+  const bool stores_by_tma = d.c.column_stride == 1 && d.c.row_stride * size_in_bytes(d.types.output) % 16 == 0 &&
+                             tile_n * size_in_bytes(d.types.output) >= 128 && d.bias == Bias::none &&
+                             d.activation == Activation::none;
+  if (!stores_by_tma) layout.seconds += waves * tile_rows * tile_n / 8 * 1.2 / (sustained * device.clock_hertz);
   if (layout.chunks > 1)
     layout.seconds += 3e-6 + 8.0 * static_cast<double>(layout.chunks * d.batch_count * d.m * d.n) /
                                  (0.8 * device.memory_bytes_per_second);

@@ -29,7 +29,10 @@ enum class Reach { along_k, along_lines, none };
 /// `layout`: row_stride from line to line, column_stride along k. `element`: as multiplied.
 [[nodiscard]] Reach reach_of(const OperandLayout& layout, ElementType element, bool is_converted);
 
-/// The cheapest layout. `type`: what A and B hold.
+/// Whether kernels of that width take the operand with its lines contiguous: wide ones B, narrow ones A, 64 both.
+[[nodiscard]] constexpr bool takes_along_lines(bool is_a, int tile_n) { return is_a ? tile_n < 128 : tile_n >= 64; }
+
+/// The cheapest layout.
 [[nodiscard]] Layout choose_layout(const GemmDescription& description, const Device& device);
 
 [[nodiscard]] OperandLayout transposed(OperandLayout layout);

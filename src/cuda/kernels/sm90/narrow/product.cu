@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/kernels/sm90/narrow/product.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -52,9 +53,10 @@ class Product final : public DeviceProduct {
   Product(const GemmDescription& description, const Device& device, std::string_view kernel)
       : layout_(choose_layout(description, device)), device_(device), kernel_(kernel) {
     const GemmDescription& d = layout_.d;
-    const std::int64_t line = relayout_pitch(d.k, sizeof(In)) * static_cast<std::int64_t>(sizeof(In));
     const auto copy = [&](std::int64_t lines, const OperandLayout& operand) {
-      return rounded_up(lines * distinct(operand, d.batch_count) * line, alignment);
+      constexpr std::int64_t size = sizeof(In);
+      const std::int64_t matrix = std::max(lines * relayout_pitch(d.k, size), d.k * relayout_pitch(lines, size)) * size;
+      return rounded_up(distinct(operand, d.batch_count) * matrix, alignment);
     };
     a_bytes_ = copy(d.m, d.a);
     b_bytes_ = copy(d.n, d.b);
@@ -68,9 +70,9 @@ class Product final : public DeviceProduct {
     if (layout_.is_transposed) std::swap(arguments.a, arguments.b);
     auto* const workspace = static_cast<std::byte*>(launch.workspace);
     const Copies copies = copies_for(arguments);
-    const Source a = source(arguments.a, d.a, d.m, copies.a, workspace, launch.stream);
-    const Source b =
-        source(arguments.b, transposed(d.b), d.n, copies.b, workspace + (copies.a ? a_bytes_ : 0), launch.stream);
+    const Source a = source(arguments.a, d.a, d.m, true, copies.a, workspace, launch.stream);
+    const Source b = source(arguments.b, transposed(d.b), d.n, false, copies.b, workspace + (copies.a ? a_bytes_ : 0),
+                            launch.stream);
     auto* const partial = workspace + (copies.a ? a_bytes_ : 0) + (copies.b ? b_bytes_ : 0);
 
     const Output<Sum> out = output(arguments);
@@ -119,28 +121,32 @@ class Product final : public DeviceProduct {
   /// Which operands must be laid out anew, now that their addresses are known.
   [[nodiscard]] Copies copies_for(const GemmArguments& arguments) const {
     const GemmDescription& d = layout_.d;
-    const bool is_narrow = layout_.tile_n < 128;
-    const auto needs_copy = [&](const void* data, const OperandLayout& lines, bool other_way_too) {
-      const Reach reach = reach_of(lines, d.types.input, multiplied_type(d.types.input) != d.types.input);
-      return !is_aligned(data) || !(reach == Reach::along_k || (reach == Reach::along_lines && other_way_too));
+    const bool is_converted = multiplied_type(d.types.input) != d.types.input;
+    const auto needs_copy = [&](const void* data, const OperandLayout& lines, bool is_a) {
+      const Reach reach = reach_of(lines, d.types.input, is_converted);
+      return !is_aligned(data) ||
+             !(reach == Reach::along_k || (reach == Reach::along_lines && takes_along_lines(is_a, layout_.tile_n)));
     };
-    return {needs_copy(arguments.a, d.a, is_narrow), needs_copy(arguments.b, transposed(d.b), !is_narrow)};
+    return {needs_copy(arguments.a, d.a, true), needs_copy(arguments.b, transposed(d.b), false)};
   }
 
-  [[nodiscard]] Source source(const void* data, const OperandLayout& lines, std::int64_t count, bool is_copied,
-                              void* to, cudaStream_t stream) const {
+  [[nodiscard]] Source source(const void* data, const OperandLayout& lines, std::int64_t count, bool is_a,
+                              bool is_copied, void* to, cudaStream_t stream) const {
     const GemmDescription& d = layout_.d;
     if (!is_copied) {
       const bool along_k = lines.column_stride == 1;
       return {data, along_k ? Major::k : Major::mn, along_k ? lines.row_stride : lines.column_stride,
               lines.batch_stride};
     }
+    const bool along_lines = sizeof(In) == 2 && multiplied_type(d.types.input) == d.types.input &&
+                             lines.row_stride == 1 && lines.column_stride != 1 &&
+                             takes_along_lines(is_a, layout_.tile_n);
     enqueue_relayout(
         d.types.input,
-        {.data = data, .layout = lines, .lines = count, .k = d.k, .batches = distinct(lines, d.batch_count)}, to,
-        stream);
-    const std::int64_t pitch = relayout_pitch(d.k, sizeof(In));
-    return {to, Major::k, pitch, count * pitch};
+        {.data = data, .layout = lines, .lines = count, .k = d.k, .batches = distinct(lines, d.batch_count)},
+        along_lines, to, stream);
+    const std::int64_t pitch = relayout_pitch(along_lines ? count : d.k, sizeof(In));
+    return {to, along_lines ? Major::mn : Major::k, pitch, (along_lines ? d.k : count) * pitch};
   }
 
   [[nodiscard]] Status map_operand(CUtensorMap& map, const Source& source, std::int64_t lines, std::int64_t batches,

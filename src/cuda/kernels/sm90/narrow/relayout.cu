@@ -2,14 +2,62 @@
 #include "cuda/kernels/sm90/narrow/relayout.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "cuda/tile/epilogue.cuh"
 
 namespace exactile::cuda::sm90::narrow {
 namespace {
 
-constexpr int side = 64;  // of the square that a block moves through shared memory
 constexpr int threads = 256;
+constexpr std::int64_t most_blocks = 65535;
+
+[[nodiscard]] unsigned blocks_for(std::int64_t work) {
+  return static_cast<unsigned>(std::clamp<std::int64_t>(work, 1, most_blocks));
+}
+
+/// Rows that are contiguous at any address: 16 bytes a thread, put together from aligned words.
+template <class T>
+__global__ void __launch_bounds__(threads) shift_kernel(Lines from, T* to, std::int64_t pitch) {
+  constexpr int units = 16 / sizeof(T);
+  const std::int64_t first = (static_cast<std::int64_t>(blockIdx.x) * threads + threadIdx.x) * units;
+  if (first >= pitch) return;
+  for (std::int64_t row = blockIdx.y; row < from.lines * from.batches; row += gridDim.y) {
+    const T* const data = product_base(static_cast<const T*>(from.data), from.layout, row / from.lines) +
+                          row % from.lines * from.layout.row_stride;
+    union {
+      uint4 all;
+      unsigned words[4];
+      T elements[units];
+    } out{};
+    const auto address = reinterpret_cast<std::uintptr_t>(data + first);
+    const auto offset = static_cast<unsigned>(address % 4);
+    // The words around the 16 bytes must lie within the row.
+    if (first * static_cast<std::int64_t>(sizeof(T)) >= 4 &&
+        first + units + 4 / static_cast<int>(sizeof(T)) <= from.k) {
+      const auto* const words = reinterpret_cast<const unsigned*>(address - offset);
+      unsigned before = words[0];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const unsigned next = i < 3 || offset != 0 ? words[i + 1] : 0;
+        out.words[i] = __funnelshift_r(before, next, 8 * offset);
+        before = next;
+      }
+    } else {
+      for (int i = 0; i < units; ++i)
+        if (first + i < from.k) out.elements[i] = data[first + i];
+    }
+    *reinterpret_cast<uint4*>(to + row * pitch + first) = out.all;
+  }
+}
+
+template <class T>
+void enqueue_shift(const Lines& from, void* to, cudaStream_t stream) {
+  const std::int64_t pitch = relayout_pitch(from.k, sizeof(T));
+  const std::int64_t in_row = pitch * static_cast<std::int64_t>(sizeof(T)) / 16;
+  const dim3 grid(static_cast<unsigned>((in_row + threads - 1) / threads), blocks_for(from.lines * from.batches));
+  shift_kernel<T><<<grid, threads, 0, stream>>>(from, static_cast<T*>(to), pitch);
+}
 
 template <class To, class From>
 [[nodiscard]] __device__ To converted(From x) {
@@ -20,10 +68,13 @@ template <class To, class From>
   }
 }
 
-/// Reads along the shorter stride, writes along k; what lies beyond k in a line of the copy is zero.
+constexpr int side = 64;  // of the square that a block moves through shared memory
+
+/// Any strides: reads along the shorter, writes rows of k. What lies beyond k in a row of the copy is zero.
 template <class From, class To>
-__global__ void __launch_bounds__(threads) relayout_kernel(Lines from, To* to, std::int64_t pitch) {
-  __shared__ To square[side][side + 2];
+__global__ void __launch_bounds__(threads) square_kernel(Lines from, To* to, std::int64_t pitch) {
+  constexpr int units = 4 / sizeof(To);  // a store is 4 bytes
+  __shared__ To square[side][side + units];
   const std::int64_t first_k = static_cast<std::int64_t>(blockIdx.x) * side;
   const bool along_lines = abs(from.layout.row_stride) < abs(from.layout.column_stride);
   const int fast = static_cast<int>(threadIdx.x) % side;
@@ -32,22 +83,30 @@ __global__ void __launch_bounds__(threads) relayout_kernel(Lines from, To* to, s
     const From* const data = product_base(static_cast<const From*>(from.data), from.layout, batch);
     for (std::int64_t first_line = static_cast<std::int64_t>(blockIdx.y) * side; first_line < from.lines;
          first_line += static_cast<std::int64_t>(gridDim.y) * side) {
+      To elements[side * side / threads];
 #pragma unroll
-      for (int step = 0; step < side; step += threads / side) {
+      for (int i = 0; i < side * side / threads; ++i) {
+        const int step = i * threads / side;
         const int line = along_lines ? fast : slow + step;
         const int k = along_lines ? slow + step : fast;
-        To x{};
-        if (first_line + line < from.lines && first_k + k < from.k)
-          x = converted<To>(
-              data[(first_line + line) * from.layout.row_stride + (first_k + k) * from.layout.column_stride]);
-        square[line][k] = x;
+        elements[i] =
+            first_line + line < from.lines && first_k + k < from.k
+                ? converted<To>(
+                      data[(first_line + line) * from.layout.row_stride + (first_k + k) * from.layout.column_stride])
+                : To{};
+      }
+#pragma unroll
+      for (int i = 0; i < side * side / threads; ++i) {
+        const int step = i * threads / side;
+        square[along_lines ? fast : slow + step][along_lines ? slow + step : fast] = elements[i];
       }
       __syncthreads();
-#pragma unroll
-      for (int step = 0; step < side; step += threads / side) {
-        const std::int64_t line = first_line + slow + step;
-        if (line < from.lines && first_k + fast < pitch)
-          to[(batch * from.lines + line) * pitch + first_k + fast] = square[slow + step][fast];
+      for (int at = static_cast<int>(threadIdx.x); at < side * side / units; at += threads) {
+        const int line = at / (side / units);
+        const int k = at % (side / units) * units;
+        if (first_line + line < from.lines && first_k + k < pitch)
+          *reinterpret_cast<unsigned*>(to + (batch * from.lines + first_line + line) * pitch + first_k + k) =
+              *reinterpret_cast<const unsigned*>(&square[line][k]);
       }
       __syncthreads();
     }
@@ -55,22 +114,31 @@ __global__ void __launch_bounds__(threads) relayout_kernel(Lines from, To* to, s
 }
 
 template <class From, class To>
-void enqueue(const Lines& from, void* to, cudaStream_t stream) {
+void enqueue_square(const Lines& from, void* to, cudaStream_t stream) {
   const std::int64_t pitch = relayout_pitch(from.k, sizeof(To));
-  const dim3 grid(static_cast<unsigned>((pitch + side - 1) / side),
-                  static_cast<unsigned>(std::min<std::int64_t>((from.lines + side - 1) / side, 65535)),
-                  static_cast<unsigned>(std::min<std::int64_t>(from.batches, 65535)));
-  relayout_kernel<From><<<grid, threads, 0, stream>>>(from, static_cast<To*>(to), pitch);
+  const dim3 grid(static_cast<unsigned>((pitch + side - 1) / side), blocks_for((from.lines + side - 1) / side),
+                  blocks_for(from.batches));
+  square_kernel<From><<<grid, threads, 0, stream>>>(from, static_cast<To*>(to), pitch);
 }
 
 }  // namespace
 
-void enqueue_relayout(ElementType type, const Lines& from, void* to, cudaStream_t stream) {
+void enqueue_relayout(ElementType type, const Lines& from, bool along_lines, void* to, cudaStream_t stream) {
+  Lines rows = from;
+  if (along_lines) {
+    std::swap(rows.lines, rows.k);
+    std::swap(rows.layout.row_stride, rows.layout.column_stride);
+  }
+  const bool is_contiguous = rows.layout.column_stride == 1;
   switch (type) {
-    case ElementType::i8: return enqueue<std::int8_t, std::int8_t>(from, to, stream);
-    case ElementType::f8e4m3: return enqueue<__nv_fp8_e4m3, __half>(from, to, stream);
-    case ElementType::f8e5m2: return enqueue<__nv_fp8_e5m2, __half>(from, to, stream);
-    default: return enqueue<std::uint16_t, std::uint16_t>(from, to, stream);
+    case ElementType::i8:
+      return is_contiguous ? enqueue_shift<std::uint8_t>(rows, to, stream)
+                           : enqueue_square<std::uint8_t, std::uint8_t>(rows, to, stream);
+    case ElementType::f8e4m3: return enqueue_square<__nv_fp8_e4m3, __half>(rows, to, stream);
+    case ElementType::f8e5m2: return enqueue_square<__nv_fp8_e5m2, __half>(rows, to, stream);
+    default:
+      return is_contiguous ? enqueue_shift<std::uint16_t>(rows, to, stream)
+                           : enqueue_square<std::uint16_t, std::uint16_t>(rows, to, stream);
   }
 }
 

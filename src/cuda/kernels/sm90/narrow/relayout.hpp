@@ -20,14 +20,15 @@ struct Lines {
   std::int64_t batches;
 };
 
-/// Elements from line to line of a copy: whole 128 bytes.
-[[nodiscard]] constexpr std::int64_t relayout_pitch(std::int64_t k, std::int64_t element_bytes) {
+/// Elements from row to row of a copy: whole 128 bytes.
+[[nodiscard]] constexpr std::int64_t relayout_pitch(std::int64_t columns, std::int64_t element_bytes) {
   const std::int64_t unit = 128 / element_bytes;
-  return (k + unit - 1) / unit * unit;
+  return (columns + unit - 1) / unit * unit;
 }
 
-/// Enqueues the copy to[batch][line][relayout_pitch]. 8-bit floats become f16, which holds all of them; other types
-/// stay.
-void enqueue_relayout(ElementType type, const Lines& from, void* to, cudaStream_t stream);
+/// Enqueues to[batch][line][k], or to[batch][k][line] where `along_lines`; rows of relayout_pitch elements. 8-bit
+/// floats become f16, which holds all of them; other types stay. Cheapest where the copy's rows are contiguous in the
+/// operand.
+void enqueue_relayout(ElementType type, const Lines& from, bool along_lines, void* to, cudaStream_t stream);
 
 }  // namespace exactile::cuda::sm90::narrow
