@@ -8,7 +8,6 @@
 namespace exactile::cuda {
 namespace {
 
-constexpr std::string_view name = "sm90_bf16_wgmma";
 constexpr GemmTypes types[] = {{ElementType::bf16, ElementType::bf16}, {ElementType::bf16, ElementType::f32}};
 
 }  // namespace
@@ -18,16 +17,11 @@ template Status enqueue_tiles<__nv_bfloat16>(const Parameters<float>&, int, Majo
                                              std::string_view, cudaStream_t);
 }  // namespace sm90::narrow
 
-const Kernel sm90_bf16_wgmma{.name = name,
-                             .role = "engine",
-                             .summary = "bf16 on Hopper's tensor cores, summed in f32",
-                             .types = types,
-                             .least_capability = 90,
-                             .most_capability = 90,
-                             .refuses = sm90::narrow::refuses,
-                             .cost = sm90::narrow::cost,
-                             .prepare = [](const plan::Problem& p, const Device& device) {
-                               return sm90::narrow::make_product<__nv_bfloat16>(p, device, name);
-                             }};
+constexpr std::string_view summary = "bf16 on Hopper's tensor cores, summed in f32";
+
+const Kernel sm90_bf16_wgmma_128x256 = sm90::narrow::make_kernel<__nv_bfloat16, 256>(types, summary);
+const Kernel sm90_bf16_wgmma_128x128 = sm90::narrow::make_kernel<__nv_bfloat16, 128>(types, summary);
+const Kernel sm90_bf16_wgmma_128x64 = sm90::narrow::make_kernel<__nv_bfloat16, 64>(types, summary);
+const Kernel sm90_bf16_wgmma_128x16 = sm90::narrow::make_kernel<__nv_bfloat16, 16>(types, summary);
 
 }  // namespace exactile::cuda

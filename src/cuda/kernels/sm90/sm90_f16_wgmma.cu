@@ -9,7 +9,6 @@
 namespace exactile::cuda {
 namespace {
 
-constexpr std::string_view name = "sm90_f16_wgmma";
 constexpr GemmTypes types[] = {{ElementType::f16, ElementType::f16},    {ElementType::f16, ElementType::f32},
                                {ElementType::f8e4m3, ElementType::f32}, {ElementType::f8e4m3, ElementType::bf16},
                                {ElementType::f8e5m2, ElementType::f32}, {ElementType::f8e5m2, ElementType::bf16}};
@@ -21,16 +20,11 @@ template Status enqueue_tiles<__half>(const Parameters<float>&, int, Major, Majo
                                       cudaStream_t);
 }  // namespace sm90::narrow
 
-const Kernel sm90_f16_wgmma{.name = name,
-                            .role = "engine",
-                            .summary = "f16, and 8-bit floats as f16, on Hopper's tensor cores, summed in f32",
-                            .types = types,
-                            .least_capability = 90,
-                            .most_capability = 90,
-                            .refuses = sm90::narrow::refuses,
-                            .cost = sm90::narrow::cost,
-                            .prepare = [](const plan::Problem& p, const Device& device) {
-                              return sm90::narrow::make_product<__half>(p, device, name);
-                            }};
+constexpr std::string_view summary = "f16, and 8-bit floats as f16, on Hopper's tensor cores, summed in f32";
+
+const Kernel sm90_f16_wgmma_128x256 = sm90::narrow::make_kernel<__half, 256>(types, summary);
+const Kernel sm90_f16_wgmma_128x128 = sm90::narrow::make_kernel<__half, 128>(types, summary);
+const Kernel sm90_f16_wgmma_128x64 = sm90::narrow::make_kernel<__half, 64>(types, summary);
+const Kernel sm90_f16_wgmma_128x16 = sm90::narrow::make_kernel<__half, 16>(types, summary);
 
 }  // namespace exactile::cuda

@@ -8,7 +8,6 @@
 namespace exactile::cuda {
 namespace {
 
-constexpr std::string_view name = "sm90_i8_i32_wgmma";
 constexpr GemmTypes types[] = {{ElementType::i8, ElementType::i32}};
 
 }  // namespace
@@ -18,16 +17,11 @@ template Status enqueue_tiles<std::int8_t>(const Parameters<std::int32_t>&, int,
                                            std::string_view, cudaStream_t);
 }  // namespace sm90::narrow
 
-const Kernel sm90_i8_i32_wgmma{.name = name,
-                               .role = "engine",
-                               .summary = "i8 on Hopper's tensor cores, summed in i32",
-                               .types = types,
-                               .least_capability = 90,
-                               .most_capability = 90,
-                               .refuses = sm90::narrow::refuses,
-                               .cost = sm90::narrow::cost,
-                               .prepare = [](const plan::Problem& p, const Device& device) {
-                                 return sm90::narrow::make_product<std::int8_t>(p, device, name);
-                               }};
+constexpr std::string_view summary = "i8 on Hopper's tensor cores, summed in i32";
+
+const Kernel sm90_i8_i32_wgmma_128x256 = sm90::narrow::make_kernel<std::int8_t, 256>(types, summary);
+const Kernel sm90_i8_i32_wgmma_128x128 = sm90::narrow::make_kernel<std::int8_t, 128>(types, summary);
+const Kernel sm90_i8_i32_wgmma_128x64 = sm90::narrow::make_kernel<std::int8_t, 64>(types, summary);
+const Kernel sm90_i8_i32_wgmma_128x16 = sm90::narrow::make_kernel<std::int8_t, 16>(types, summary);
 
 }  // namespace exactile::cuda

@@ -14,7 +14,7 @@ namespace exactile::cuda::sm90::narrow {
 template <class T>
 struct Shared {
   Ring<T> ring;
-  Staging staging[consumers][2];
+  Staging staging[T::consumers][2];
 };
 
 template <class T>
@@ -27,7 +27,7 @@ __device__ inline void meet() {
 }
 
 template <class T>
-__global__ void __cluster_dims__(T::cluster, 1, 1) __launch_bounds__(cta_threads, 1)
+__global__ void __cluster_dims__(T::cluster, 1, 1) __launch_bounds__(T::cta_threads, 1)
     multiply(const __grid_constant__ Parameters<typename T::Sum> p) {
   extern __shared__ std::byte dynamic[];
   // The same place in all CTAs of a cluster, as multicast needs it: all begin at the same address.
@@ -41,15 +41,15 @@ __global__ void __cluster_dims__(T::cluster, 1, 1) __launch_bounds__(cta_threads
   meet<T>();
 
   RingPlace<T> at;
-  if (warpgroup == consumers) {
+  if (warpgroup == T::consumers) {
     isa::registers_give<40>();
-    if (threadIdx.x == consumers * warpgroup_threads) {
+    if (threadIdx.x == T::consumers * warpgroup_threads) {
       for (int tile = blockIdx.x / T::cluster; tile < p.order.count(); tile += clusters) {
         const TilePlace place = p.order(tile);
         const int product = place.batch / p.chunks;
         const int chunk = place.batch % p.chunks;
         load_tile<T>(shared.ring, at, &p.a, &p.b,
-                     {.row = (place.row * T::cluster + rank) * tile_m,
+                     {.row = (place.row * T::cluster + rank) * T::tile_m,
                       .column = place.column * T::tile_n,
                       .a_batch = p.a_is_shared ? 0 : product,
                       .b_batch = p.b_is_shared ? 0 : product,
@@ -64,7 +64,7 @@ __global__ void __cluster_dims__(T::cluster, 1, 1) __launch_bounds__(cta_threads
       const TilePlace place = p.order(tile);
       multiply_tile<T>(sums, shared.ring, at, warpgroup, blocks_of(place.batch % p.chunks));
       store_tile<T>(sums, p.out, &p.c, shared.staging[warpgroup],
-                    {.row = (place.row * T::cluster + rank) * tile_m + warpgroup * 64,
+                    {.row = (place.row * T::cluster + rank) * T::tile_m + warpgroup * 64,
                      .column = place.column * T::tile_n,
                      .batch = place.batch,
                      .warp = static_cast<int>(threadIdx.x) % warpgroup_threads / 32,
@@ -85,32 +85,36 @@ template <class T>
   if (Status s = allow_shared_memory(reinterpret_cast<const void*>(function), shared_bytes, device, kernel); !s.ok())
     return s;
   const int ctas = std::min(p.order.count(), device.multiprocessors / T::cluster) * T::cluster;
-  function<<<static_cast<unsigned>(ctas), cta_threads, shared_bytes, stream>>>(p);
+  function<<<static_cast<unsigned>(ctas), T::cta_threads, shared_bytes, stream>>>(p);
   return check_launch(kernel);
 }
 
 /// The kernels of a type; see takes_along_lines(), which holds for 16 bits only.
+template <class In, int n>
+[[nodiscard]] Status enqueue_tiles_of(const Parameters<DeviceSum<In>>& p, Major a, Major b, const Device& device,
+                                      std::string_view kernel, cudaStream_t stream) {
+  const auto enqueue = [&]<Major a_major, Major b_major>() {
+    return enqueue_tile<Tile<In, n, a_major, b_major>>(p, device, kernel, stream);
+  };
+  if constexpr (sizeof(In) == 2) {
+    if constexpr (takes_along_lines(true, n) && takes_along_lines(false, n))
+      if (a == Major::mn && b == Major::mn) return enqueue.template operator()<Major::mn, Major::mn>();
+    if constexpr (takes_along_lines(true, n))
+      if (a == Major::mn) return enqueue.template operator()<Major::mn, Major::k>();
+    if constexpr (takes_along_lines(false, n))
+      if (b == Major::mn) return enqueue.template operator()<Major::k, Major::mn>();
+  }
+  return enqueue.template operator()<Major::k, Major::k>();
+}
+
 template <class In>
 Status enqueue_tiles(const Parameters<DeviceSum<In>>& p, int tile_n, Major a, Major b, const Device& device,
                      std::string_view kernel, cudaStream_t stream) {
-  constexpr Major mn = sizeof(In) == 2 ? Major::mn : Major::k;
-  const bool all_along_k = a == Major::k && b == Major::k;
   switch (tile_n) {
-    case 256:
-      return all_along_k ? enqueue_tile<Tile<In, 256, Major::k, Major::k>>(p, device, kernel, stream)
-                         : enqueue_tile<Tile<In, 256, Major::k, mn>>(p, device, kernel, stream);
-    case 128:
-      return all_along_k ? enqueue_tile<Tile<In, 128, Major::k, Major::k>>(p, device, kernel, stream)
-                         : enqueue_tile<Tile<In, 128, Major::k, mn>>(p, device, kernel, stream);
-    case 64:
-      if (a == Major::k)
-        return all_along_k ? enqueue_tile<Tile<In, 64, Major::k, Major::k>>(p, device, kernel, stream)
-                           : enqueue_tile<Tile<In, 64, Major::k, mn>>(p, device, kernel, stream);
-      return b == Major::k ? enqueue_tile<Tile<In, 64, mn, Major::k>>(p, device, kernel, stream)
-                           : enqueue_tile<Tile<In, 64, mn, mn>>(p, device, kernel, stream);
-    default:
-      return all_along_k ? enqueue_tile<Tile<In, 16, Major::k, Major::k>>(p, device, kernel, stream)
-                         : enqueue_tile<Tile<In, 16, mn, Major::k>>(p, device, kernel, stream);
+    case 256: return enqueue_tiles_of<In, 256>(p, a, b, device, kernel, stream);
+    case 128: return enqueue_tiles_of<In, 128>(p, a, b, device, kernel, stream);
+    case 64: return enqueue_tiles_of<In, 64>(p, a, b, device, kernel, stream);
+    default: return enqueue_tiles_of<In, 16>(p, a, b, device, kernel, stream);
   }
 }
 

@@ -27,6 +27,7 @@ __device__ inline void load_lines(std::byte* shared, int line, int block, Load&&
   if constexpr (major == Major::k) {
     load(shared, block * T::block_k, line);
   } else {
+    static_assert(lines % 64 == 0, "boxes along M or N hold 64 lines");
 #pragma unroll
     for (int group = 0; group < lines / 64; ++group)
       load(shared + group * T::group_bytes, line + group * 64, block * T::block_k);
@@ -44,7 +45,7 @@ __device__ inline void load_tile(Ring<T>& ring, RingPlace<T>& at, const CUtensor
     std::uint64_t* const full = &ring.full[at.stage];
     isa::mbarrier_arrive_expect(full, T::a_bytes + T::b_bytes);
     Stage<T>& stage = ring.stage[at.stage];
-    load_lines<T, T::a_major, tile_m>(stage.a, place.row, block, [&](std::byte* shared, int x, int y) {
+    load_lines<T, T::a_major, T::tile_m>(stage.a, place.row, block, [&](std::byte* shared, int x, int y) {
       isa::tma_load(shared, a, x, y, place.a_batch, full);
     });
     load_lines<T, T::b_major, share>(

@@ -50,8 +50,8 @@ class Product final : public DeviceProduct {
  public:
   using Sum = DeviceSum<In>;
 
-  Product(const GemmDescription& description, const Device& device, std::string_view kernel)
-      : layout_(choose_layout(description, device)), device_(device), kernel_(kernel) {
+  Product(const Layout& layout, const Device& device, std::string_view kernel)
+      : layout_(layout), device_(device), kernel_(kernel) {
     const GemmDescription& d = layout_.d;
     const auto copy = [&](std::int64_t lines, const OperandLayout& operand) {
       constexpr std::int64_t size = sizeof(In);
@@ -77,7 +77,7 @@ class Product final : public DeviceProduct {
 
     const Output<Sum> out = output(arguments);
     Parameters<Sum> p = parameters(layout_.chunks > 1 ? partial_output(partial) : out);
-    if (Status s = map_operand(p.a, a, d.m, distinct(d.a, d.batch_count), 128); !s.ok()) return s;
+    if (Status s = map_operand(p.a, a, d.m, distinct(d.a, d.batch_count), tile_rows); !s.ok()) return s;
     if (Status s = map_operand(p.b, b, d.n, distinct(d.b, d.batch_count), layout_.tile_n / layout_.cluster()); !s.ok())
       return s;
     if (Status s = map_output(p); !s.ok()) return s;
@@ -106,7 +106,7 @@ class Product final : public DeviceProduct {
     // Each tile reads its rows of A and, for each CTA of a cluster, a share of its columns of B.
     const GemmDescription& d = layout_.d;
     const double m = static_cast<double>(d.m), n = static_cast<double>(d.n), k = static_cast<double>(d.k);
-    const double tiles_down = m / (128.0 * layout_.cluster()), tiles_across = n / layout_.tile_n;
+    const double tiles_down = m / (tile_rows * layout_.cluster()), tiles_across = n / layout_.tile_n;
     return static_cast<double>(d.batch_count) *
            (static_cast<double>(sizeof(In)) * (m * k * tiles_across + n * k * tiles_down) +
             static_cast<double>(size_in_bytes(d.types.output)) * m * n);
@@ -224,7 +224,7 @@ class Product final : public DeviceProduct {
     return {.a = {},
             .b = {},
             .c = {},
-            .order = {tiles(d.m, 128 * layout_.cluster()), tiles(d.n, layout_.tile_n),
+            .order = {tiles(d.m, tile_rows * layout_.cluster()), tiles(d.n, layout_.tile_n),
                       static_cast<int>(d.batch_count * layout_.chunks)},
             .chunks = static_cast<int>(layout_.chunks),
             .chunk_blocks = layout_.chunks > 1 ? static_cast<int>(chunk_k / block_k) : blocks,
@@ -245,16 +245,13 @@ class Product final : public DeviceProduct {
 }  // namespace
 
 template <class In>
-std::unique_ptr<DeviceProduct> make_product(const plan::Problem& problem, const Device& device,
-                                            std::string_view kernel) {
-  return std::make_unique<Product<In>>(problem.description, device, kernel);
+std::unique_ptr<DeviceProduct> make_product(const Layout& layout, const Device& device, std::string_view kernel) {
+  return std::make_unique<Product<In>>(layout, device, kernel);
 }
 
-template std::unique_ptr<DeviceProduct> make_product<__half>(const plan::Problem&, const Device&, std::string_view);
-template std::unique_ptr<DeviceProduct> make_product<__nv_bfloat16>(const plan::Problem&, const Device&,
-                                                                    std::string_view);
-template std::unique_ptr<DeviceProduct> make_product<std::int8_t>(const plan::Problem&, const Device&,
-                                                                  std::string_view);
+template std::unique_ptr<DeviceProduct> make_product<__half>(const Layout&, const Device&, std::string_view);
+template std::unique_ptr<DeviceProduct> make_product<__nv_bfloat16>(const Layout&, const Device&, std::string_view);
+template std::unique_ptr<DeviceProduct> make_product<std::int8_t>(const Layout&, const Device&, std::string_view);
 
 std::string_view refuses(const plan::Problem& problem, const Device& device) {
   const GemmDescription& d = problem.description;
@@ -262,7 +259,7 @@ std::string_view refuses(const plan::Problem& problem, const Device& device) {
   if (d.m > most || d.n > most || d.k > most || d.batch_count > most / chunks_of(d.k))
     return "needs sizes of at most 2^30";
   const auto rounded = [](std::int64_t size) { return static_cast<double>(size) + 128; };
-  if (rounded(d.m) * rounded(d.n) / (128 * 16) * static_cast<double>(d.batch_count * chunks_of(d.k)) > most)
+  if (rounded(d.m) * rounded(d.n) / (64 * 16) * static_cast<double>(d.batch_count * chunks_of(d.k)) > most)
     return "the product has too many tiles";
   const double partial = chunks_of(d.k) == 1 ? 0
                                              : 4.0 * static_cast<double>(d.m) * static_cast<double>(d.n) *

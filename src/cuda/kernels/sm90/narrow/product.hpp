@@ -30,14 +30,46 @@ template <class In>
 [[nodiscard]] Status enqueue_tiles(const Parameters<DeviceSum<In>>& p, int tile_n, Major a, Major b,
                                    const Device& device, std::string_view kernel, cudaStream_t stream);
 
+/// "sm90_bf16_wgmma_128x256": the family's file and the tile.
+template <class In, int tile_n>
+inline constexpr std::string_view kernel_name{};
+#define EXACTILE_NAME(In, text, n, tile) \
+  template <>                            \
+  inline constexpr std::string_view kernel_name<In, n> = "sm90_" text "_wgmma_" tile;
+#define EXACTILE_NAMES(In, text)          \
+  EXACTILE_NAME(In, text, 256, "128x256") \
+  EXACTILE_NAME(In, text, 128, "128x128") \
+  EXACTILE_NAME(In, text, 64, "128x64")   \
+  EXACTILE_NAME(In, text, 16, "128x16")
+EXACTILE_NAMES(__nv_bfloat16, "bf16")
+EXACTILE_NAMES(__half, "f16")
+EXACTILE_NAMES(std::int8_t, "i8_i32")
+#undef EXACTILE_NAMES
+#undef EXACTILE_NAME
+
 /// A product of elements In: f16 (also for the 8-bit floats), bf16 or i8.
 template <class In>
-[[nodiscard]] std::unique_ptr<DeviceProduct> make_product(const plan::Problem& problem, const Device& device,
+[[nodiscard]] std::unique_ptr<DeviceProduct> make_product(const Layout& layout, const Device& device,
                                                           std::string_view kernel);
 
 [[nodiscard]] std::string_view refuses(const plan::Problem& problem, const Device& device);
-[[nodiscard]] inline double cost(const plan::Problem& problem, const Device& device) {
-  return choose_layout(problem.description, device).seconds;
+
+/// The kernel of one width.
+template <class In, int tile_n>
+[[nodiscard]] Kernel make_kernel(std::span<const GemmTypes> types, std::string_view summary) {
+  return {.name = kernel_name<In, tile_n>,
+          .role = "engine",
+          .summary = summary,
+          .types = types,
+          .least_capability = 90,
+          .most_capability = 90,
+          .refuses = refuses,
+          .cost = [](const plan::Problem& p,
+                     const Device& device) { return choose_layout(p.description, tile_n, device).seconds; },
+          .prepare =
+              [](const plan::Problem& p, const Device& device) {
+                return make_product<In>(choose_layout(p.description, tile_n, device), device, kernel_name<In, tile_n>);
+              }};
 }
 
 }  // namespace exactile::cuda::sm90::narrow

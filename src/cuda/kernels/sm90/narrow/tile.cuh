@@ -9,16 +9,14 @@
 
 #include "cuda/isa/mbarrier.cuh"
 #include "cuda/isa/wgmma_tile.cuh"
+#include "cuda/kernels/sm90/narrow/plan.hpp"
 #include "cuda/tile/types.cuh"
 
 namespace exactile::cuda::sm90::narrow {
 
 using isa::Major;
 
-inline constexpr int consumers = 2;  // warpgroups, one below the other
 inline constexpr int warpgroup_threads = 128;
-inline constexpr int cta_threads = (consumers + 1) * warpgroup_threads;  // the last warpgroup loads
-inline constexpr int tile_m = 64 * consumers;
 inline constexpr int row_bytes = 128;  // of a tile in shared memory; the swizzle's span
 
 /// A kernel's constants. In: element type; n: columns of C a CTA computes; the directions of A's and B's tiles.
@@ -27,9 +25,12 @@ struct Tile {
   using Element = In;
   using Sum = DeviceSum<In>;
   static constexpr int tile_n = n;
+  static constexpr int tile_m = tile_rows;
+  static constexpr int consumers = tile_m / 64;  ///< multiplying warpgroups, one below the other; one more loads
+  static constexpr int cta_threads = (consumers + 1) * warpgroup_threads;
   static constexpr Major a_major = a;
   static constexpr Major b_major = b;
-  static constexpr int cluster = n >= 128 ? 2 : 1;  ///< CTAs, one above the other, that share B's columns
+  static constexpr int cluster = cluster_size(n);  ///< CTAs, one above the other, that share B's columns
   static constexpr int block_k = row_bytes / static_cast<int>(sizeof(In));
   static constexpr int steps = 4;  ///< wgmma instructions along a block: 32 bytes of K each
   static constexpr int a_bytes = tile_m * row_bytes;
@@ -58,7 +59,7 @@ struct Ring {
   __device__ void initialise() {
     for (int i = 0; i < T::stages; ++i) {
       isa::mbarrier_init(&full[i], 1);
-      isa::mbarrier_init(&empty[i], T::cluster * consumers * warpgroup_threads / 32);
+      isa::mbarrier_init(&empty[i], T::cluster * T::consumers * warpgroup_threads / 32);
     }
     isa::mbarrier_init_fence();
   }
