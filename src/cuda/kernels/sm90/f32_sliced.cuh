@@ -96,9 +96,9 @@ template <class Slices, Turn turn>
 [[nodiscard]] Status enqueue_multiply(GemmParameters& p, const Device& device, std::string_view kernel,
                                       cudaStream_t stream) {
   constexpr int shared_bytes = sizeof(Shared<Slices, turn>);
-  static const cudaError_t raised =
-      cudaFuncSetAttribute(multiply<Slices, turn>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
-  if (raised != cudaSuccess) return check(raised, "cudaFuncSetAttribute", kernel);
+  if (Status s = check(allow_shared_bytes<multiply<Slices, turn>>(shared_bytes), "cudaFuncSetAttribute", kernel);
+      !s.ok())
+    return s;
   p.blocks = blocks_of<Slices>(p.operands.a.k);
   p.tiny_scale = tiny_scale<Slices>(p.operands.a.k);
   const int ctas = std::min(p.order.count() * p.parts, device.multiprocessors / cluster) * cluster;

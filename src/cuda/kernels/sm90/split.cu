@@ -402,18 +402,38 @@ __global__ void __launch_bounds__(threads) split_whole(const __grid_constant__ W
 
 }  // namespace
 
-void enqueue_maxima(const SplitPair& operands, cudaStream_t stream) {
+template <class Slices>
+Status enqueue_slices(const SplitPair& operands, const unsigned* gate, cudaStream_t stream) {
+  const std::int64_t ctas = count(operands.a, tile) + count(operands.b, tile);
+  return check(enqueue_dependent(write_slices<Slices>, static_cast<unsigned>(ctas), threads, 0, stream, operands, gate),
+               "launch", "write_slices");
+}
+template Status enqueue_slices<Bf16x6>(const SplitPair&, const unsigned*, cudaStream_t);
+
+namespace {
+
+/// Pass after pass, for operands of any depth.
+template <class Slices>
+Status enqueue_passes(const SplitPair& operands, unsigned* zero, std::int64_t zero_words, cudaStream_t stream) {
+  const auto clear = [stream](void* words, std::int64_t count) {
+    return cudaMemsetAsync(words, 0, static_cast<std::size_t>(count) * 4, stream);
+  };
+  cudaError_t error = clear(zero, zero_words);
+  // Facts are gathered with atomics: they begin as zero too.
+  for (const SplitOperand* operand : {&operands.a, &operands.b}) {
+    const std::int64_t lines = std::int64_t{operand->facts_pitch} * operand->batches;
+    if (error == cudaSuccess) error = clear(operand->facts.max_bits, lines);
+    if (error == cudaSuccess) error = clear(operand->facts.tiny, lines);
+  }
+  if (error != cudaSuccess) return check(error, "cudaMemsetAsync");
   constexpr int k_tile = max_tiles * tile;
   const std::int64_t ctas = count(operands.a, k_tile) + count(operands.b, k_tile);
   find_maxima<<<static_cast<unsigned>(ctas), threads, 0, stream>>>(operands);
+  if (Status s = check_launch("find_maxima"); !s.ok()) return s;
+  return enqueue_slices<Slices>(operands, nullptr, stream);
 }
 
-template <class Slices>
-void enqueue_slices(const SplitPair& operands, const unsigned* gate, cudaStream_t stream) {
-  enqueue_dependent(write_slices<Slices>, static_cast<unsigned>(split_ctas(operands)), threads, 0, stream, operands,
-                    gate);
-}
-template void enqueue_slices<Bf16x6>(const SplitPair&, const unsigned*, cudaStream_t);
+}  // namespace
 
 template <class Slices>
 Status enqueue_split(const SplitPair& operands, unsigned* zero, std::int64_t zero_words, cudaStream_t stream) {
@@ -423,23 +443,11 @@ Status enqueue_split(const SplitPair& operands, unsigned* zero, std::int64_t zer
   const WholePair pair{
       operands,  whole_shape(operands.a, cluster_size), whole_shape(operands.b, cluster_size), cluster_size, zero,
       zero_words};
-  if (pair.a.rows == 0 || pair.b.rows == 0) {
-    // Facts are gathered with atomics: they begin as zero too.
-    if (const cudaError_t error = cudaMemsetAsync(zero, 0, static_cast<std::size_t>(zero_words) * 4, stream);
-        error != cudaSuccess)
-      return check(error, "cudaMemsetAsync");
-    for (const SplitOperand* operand : {&operands.a, &operands.b}) {
-      const std::size_t bytes = static_cast<std::size_t>(operand->facts_pitch) * operand->batches * 4;
-      cudaMemsetAsync(operand->facts.max_bits, 0, bytes, stream);
-      cudaMemsetAsync(operand->facts.tiny, 0, bytes, stream);
-    }
-    enqueue_maxima(operands, stream);
-    enqueue_slices<Slices>(operands, nullptr, stream);
-    return check_launch("split");
-  }
-  static const cudaError_t raised =
-      cudaFuncSetAttribute(split_whole<Slices>, cudaFuncAttributeMaxDynamicSharedMemorySize, whole_shared_bytes);
-  if (raised != cudaSuccess) return check(raised, "cudaFuncSetAttribute", "split");
+  if (pair.a.rows == 0 || pair.b.rows == 0) return enqueue_passes<Slices>(operands, zero, zero_words, stream);
+  if (Status s =
+          check(allow_shared_bytes<split_whole<Slices>>(whole_shared_bytes), "cudaFuncSetAttribute", "split_whole");
+      !s.ok())
+    return s;
   const auto bytes_of = [](const WholeShape& shape) {
     return 4 * shape.pitch * (shape.along_k ? shape.rows : shape.k_share);
   };
@@ -454,11 +462,9 @@ Status enqueue_split(const SplitPair& operands, unsigned* zero, std::int64_t zer
   attribute.val.clusterDim = {static_cast<unsigned>(cluster_size), 1, 1};
   config.attrs = &attribute;
   config.numAttrs = 1;
-  return check(cudaLaunchKernelEx(&config, split_whole<Slices>, pair), "launch", "split");
+  return check(cudaLaunchKernelEx(&config, split_whole<Slices>, pair), "launch", "split_whole");
 }
 template Status enqueue_split<Fp16x3>(const SplitPair&, unsigned*, std::int64_t, cudaStream_t);
 template Status enqueue_split<Bf16x6>(const SplitPair&, unsigned*, std::int64_t, cudaStream_t);
-
-std::int64_t split_ctas(const SplitPair& operands) { return count(operands.a, tile) + count(operands.b, tile); }
 
 }  // namespace exactile::cuda::sm90

@@ -36,9 +36,6 @@ template <class Slices>
 /// Enqueues other slices of the same operands: facts.max_bits are there, facts.tiny are zero. Nothing is done where
 /// `gate` is given and zero on the device.
 template <class Slices>
-void enqueue_slices(const SplitPair& operands, const unsigned* gate, cudaStream_t stream);
-
-/// CTAs that enqueue_slices() needs.
-[[nodiscard]] std::int64_t split_ctas(const SplitPair& operands);
+[[nodiscard]] Status enqueue_slices(const SplitPair& operands, const unsigned* gate, cudaStream_t stream);
 
 }  // namespace exactile::cuda::sm90
