@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `sm90_f32_bf16x6_wgmma`: f32 products as six products of bf16 slices on the tensor cores. Three slices hold every f32
 // exactly over 150 binary orders of magnitude; what lies below them is summed plainly, element by element.
-// Traffic model: both operands are read twice and written as 6 bytes an element; tiles read those through L2.
+// Traffic model: both operands are read once and written as 6 bytes an element; tiles read those through L2.
 // Limit: the tensor cores, at a sixth of their bf16 rate. See docs/ladder/sm90_f32_wgmma.md.
 #include "cuda/kernels/sm90/sm90_f32_bf16x6_wgmma.hpp"
 
@@ -44,7 +44,7 @@ class Bf16x6Product final : public DeviceProduct {
   }
   [[nodiscard]] std::string blocking() const override { return "BM=128 BN=256 BK=32 KC=32 stages=3 cluster=2"; }
   [[nodiscard]] std::int64_t workspace_bytes() const override { return layout_.bytes; }
-  [[nodiscard]] double model_bytes() const override { return sliced_model_bytes(description_, 8 + 2 * 6); }
+  [[nodiscard]] double model_bytes() const override { return sliced_model_bytes(description_, 4 + 2 * 6); }
 
  private:
   GemmDescription description_;

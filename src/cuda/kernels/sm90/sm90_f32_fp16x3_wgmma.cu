@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `sm90_f32_fp16x3_wgmma`: f32 products as three products of f16 slices on the tensor cores. Elements of C for which
 // two slices cannot keep the promise of `standard` are noticed by their size and computed again by
-// sm90_f32_bf16x6_wgmma. Traffic model: both operands are read twice and written as 4 bytes an element; tiles read
+// sm90_f32_bf16x6_wgmma. Traffic model: both operands are read once and written as 4 bytes an element; tiles read
 // those through L2. Limit: the tensor cores, at a third of their f16 rate; for large products, power. See
 // docs/ladder/sm90_f32_wgmma.md.
 #include <string>
@@ -41,7 +41,7 @@ class Fp16x3Product final : public DeviceProduct {
     return "BM=128 BN=256 BK=32 KC=64 stages=4 cluster=2 split-K=" + std::to_string(layout_.parts);
   }
   [[nodiscard]] std::int64_t workspace_bytes() const override { return layout_.bytes; }
-  [[nodiscard]] double model_bytes() const override { return sliced_model_bytes(description_, 8 + 2 * 4); }
+  [[nodiscard]] double model_bytes() const override { return sliced_model_bytes(description_, 4 + 2 * 4); }
 
  private:
   [[nodiscard]] Status launch_parts(GemmParameters& p, const Launch& launch) const {
