@@ -57,9 +57,6 @@ Result<std::shared_ptr<const PlanState>> PlanState::make(const GemmDescription& 
   if (!state->is_empty_ && description.k != 0) {
     state->kernel_ = kernel.value();
     state->executable_ = state->kernel_->prepare(state->problem_);
-    if (!state->executable_)
-      return Status(StatusCode::out_of_memory,
-                    fmt::format("kernel '{}': no memory to prepare the product", state->kernel_->name));
   }
   return std::shared_ptr<const PlanState>(std::move(state));
 }

@@ -43,6 +43,7 @@ struct KernelEntry {
   std::string_view (*refuses)(const Problem&);
   /// Estimated seconds. Compared among the engine kernels that do not refuse; the first of equals in the list wins.
   double (*cost)(const Problem&);
+  /// Never null; throws std::bad_alloc where there is no memory.
   std::unique_ptr<Executable> (*prepare)(const Problem&);
   /// Why this kernel gives way to any other that can do the problem, whatever they cost; empty if it competes.
   std::string_view (*gives_way)(const Problem&) = [](const Problem&) { return std::string_view(); };
