@@ -62,17 +62,12 @@ struct Epilogue {
   /// activation(x + bias)
   [[nodiscard]] __device__ Sum finish(Sum x, std::int64_t i, std::int64_t j) const {
     if (bias_kind != Bias::none) x = add(x, load_c(bias + (bias_kind == Bias::per_row ? i : j)));
-    return activate(activation, x);
+    return activate(x);
   }
 
   /// The last step of value(), for kernels that take it apart.
   [[nodiscard]] __device__ Sum activate(Sum x) const {
-    if constexpr (!is_complex_v<Sum>) {
-      if (activation == Activation::relu) return x < Sum(0) ? Sum(0) : x;
-      if constexpr (std::is_floating_point_v<Sum>)
-        if (activation == Activation::gelu) return x * (Sum(0.5) * erfc(-x * Sum(0.70710678118654752440)));
-    }
-    return x;
+    return cuda::activate(activation, x);
   }
 
   /// An element of C or of the bias as a sum.
