@@ -15,6 +15,9 @@ namespace {
 constexpr double launch_seconds = 3e-6;
 constexpr double block_seconds = 1.5e-6;  ///< from a block's start to its first term, and from its last to its end
 
+/// What the sums of separate chunks may take: more than a large L2 and less than what a device would miss.
+constexpr double most_sums_bytes = 512e6;
+
 double real(std::int64_t x) { return static_cast<double>(x); }
 
 /// Bytes that must come from memory or go there, the sums of separate chunks among them.
@@ -26,16 +29,14 @@ double memory_seconds(const GemmDescription& d, const Device& device, std::int64
   return real(d.batch_count) * bytes / (0.8 * device.memory_bytes_per_second);
 }
 
-/// Units go to multiprocessors as these become free; the last ones may leave some idle.
+/// Units go to multiprocessors as these become free; in the last round some have fewer than others.
 double compute_seconds(double units, double terms, const Device& device, const TileCost& cost) {
   const double sms = device.multiprocessors;
-  const double full_rounds = std::floor(units / (sms * cost.blocks_per_sm));
-  const double rest = units - full_rounds * sms * cost.blocks_per_sm;
-  const double together = std::ceil(rest / sms);  // blocks on the fullest multiprocessor in the last round
-  const double share = cost.blocks_per_sm > 1 ? (together - 1) / (cost.blocks_per_sm - 1) : 1;
-  const double cycles = cost.cycles_alone + (cost.cycles_together - cost.cycles_alone) * std::max(0.0, share);
-  const double rounds = full_rounds * cost.blocks_per_sm * cost.cycles_together + together * cycles;
-  return rounds * terms / device.clock_hertz + (full_rounds + 1) * block_seconds;
+  const double rounds = std::floor(units / (sms * cost.blocks_per_sm));
+  const double rest = std::ceil((units - rounds * sms * cost.blocks_per_sm) / sms);
+  const double cycles = rounds * std::max(cost.cycles_alone, cost.blocks_per_sm * cost.cycles_together) +
+                        (rest > 0 ? std::max(cost.cycles_alone, rest * cost.cycles_together) : 0);
+  return cycles * terms / device.clock_hertz + (rounds + (rest > 0 ? 1 : 0)) * block_seconds;
 }
 
 }  // namespace
@@ -48,12 +49,18 @@ Estimate divide(const GemmDescription& d, const Device& device, const TileCost& 
   const double tiles = real(division.row_tiles) * division.column_tiles * real(d.batch_count);
   const double slots = real(device.multiprocessors) * cost.blocks_per_sm;
 
+  const double sums_bytes = real(division.chunks) * real(d.m) * real(d.n) * real(d.batch_count) *
+                            real(size_in_bytes(accumulator_type(d.types.input)));
+
   Estimate best{division, std::numeric_limits<double>::infinity()};
   for (std::int64_t splits = 1; splits <= division.chunks; ++splits) {
     division.chunks_per_split = core::ceil_divide(division.chunks, splits);
     division.splits = static_cast<std::uint32_t>(core::ceil_divide(division.chunks, division.chunks_per_split));
     const double terms = std::min(real(d.k), real(division.chunks_per_split * chunk_terms));
     const bool apart = division.splits > 1;
+    if (constexpr double most_terms = 1 << 30; terms > most_terms) continue;  // they are counted in 32 bits
+    if (apart && std::isfinite(best.seconds) && (tiles * division.splits > 0x7fffffff || sums_bytes > most_sums_bytes))
+      break;
     const double seconds =
         (apart ? 2 : 1) * launch_seconds + std::max(compute_seconds(tiles * division.splits, terms, device, cost),
                                                     memory_seconds(d, device, apart ? division.chunks : 0));
@@ -64,34 +71,36 @@ Estimate divide(const GemmDescription& d, const Device& device, const TileCost& 
   return best;
 }
 
-bool is_transposed(const GemmDescription& d) { return d.c.row_stride == 1 && (d.c.column_stride != 1 || d.n == 1); }
+bool is_transposed(const GemmDescription& d, const TileCost& cost) {
+  if (constexpr int few_rows = 8; cost.bm <= few_rows && d.m != d.n) return d.n < d.m;
+  return d.c.row_stride == 1 && (d.c.column_stride != 1 || d.n == 1);
+}
 
-GemmDescription oriented(const GemmDescription& d) {
-  if (!is_transposed(d)) return d;
-  const auto transposed = [](OperandLayout layout) {
+GemmDescription oriented(const GemmDescription& d, bool transposed) {
+  if (!transposed) return d;
+  const auto turned = [](OperandLayout layout) {
     std::swap(layout.row_stride, layout.column_stride);
     return layout;
   };
   GemmDescription t = d;
   std::swap(t.m, t.n);
-  t.a = transposed(d.b);
-  t.b = transposed(d.a);
-  t.c = transposed(d.c);
+  t.a = turned(d.b);
+  t.b = turned(d.a);
+  t.c = turned(d.c);
   if (d.bias != Bias::none) t.bias = d.bias == Bias::per_row ? Bias::per_column : Bias::per_row;
   return t;
 }
 
-GemmArguments oriented(const GemmDescription& d, const GemmArguments& arguments) {
-  GemmArguments t = arguments;
-  if (is_transposed(d)) std::swap(t.a, t.b);
-  return t;
+double estimate(const plan::Problem& problem, const Device& device, const TileCost& cost) {
+  const GemmDescription& d = problem.description;
+  return divide(oriented(d, is_transposed(d, cost)), device, cost).seconds;
 }
 
-std::string_view refuses(const plan::Problem& problem, int bm, int bn) {
-  const GemmDescription& d = oriented(problem.description);
-  const double units = real(core::ceil_divide(d.m, bm)) * real(core::ceil_divide(d.n, bn)) * real(d.batch_count) *
-                       real(core::ceil_divide(d.k, chunk_terms));
-  if (units > 0x7fffffff) return "more tiles than one grid has blocks";
+std::string_view refuses(const plan::Problem& problem, const TileCost& cost) {
+  const GemmDescription d = oriented(problem.description, is_transposed(problem.description, cost));
+  const double tiles = real(core::ceil_divide(d.m, cost.bm)) * real(core::ceil_divide(d.n, cost.bn));
+  if (tiles * real(d.batch_count) > 0x7fffffff) return "more tiles than one grid has blocks";
+  if (d.k > std::int64_t{1} << 40) return "K has more chunks than one grid has blocks";
   if (problem.accuracy != Accuracy::standard && problem.accuracy != Accuracy::reduced)
     return "keeps the bound of the plain loop only";
   return "";

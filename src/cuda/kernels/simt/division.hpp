@@ -19,7 +19,7 @@ struct Division {
 /// What the estimate knows of a kernel.
 struct TileCost {
   int bm, bn, blocks_per_sm;
-  /// Cycles a multiprocessor needs for one term of one tile: with one block on it, and with blocks_per_sm.
+  /// Cycles a multiprocessor needs for one term of one tile: with one block on it, and in the mean of many.
   double cycles_alone, cycles_together;
 };
 
@@ -28,15 +28,18 @@ struct Estimate {
   double seconds;
 };
 
-/// The division with the least estimated time. The description is oriented.
+/// Whether C^T = B^T A^T is computed instead: so that C has contiguous rows, or for a tile of few rows, that C has
+/// fewer rows than columns.
+[[nodiscard]] bool is_transposed(const GemmDescription& description, const TileCost& cost);
+[[nodiscard]] GemmDescription oriented(const GemmDescription& description, bool transposed);
+
+/// The division with the least estimated time. The description is oriented().
 [[nodiscard]] Estimate divide(const GemmDescription& description, const Device& device, const TileCost& cost);
 
-/// Whether C^T = B^T A^T is computed instead, so that C has contiguous rows.
-[[nodiscard]] bool is_transposed(const GemmDescription& description);
-[[nodiscard]] GemmDescription oriented(const GemmDescription& description);
-[[nodiscard]] GemmArguments oriented(const GemmDescription& description, const GemmArguments& arguments);
+/// Estimated seconds.
+[[nodiscard]] double estimate(const plan::Problem& problem, const Device& device, const TileCost& cost);
 
-/// Why no SIMT kernel of such tiles can do a problem.
-[[nodiscard]] std::string_view refuses(const plan::Problem& problem, int bm, int bn);
+/// Why no kernel of such tiles can do a problem.
+[[nodiscard]] std::string_view refuses(const plan::Problem& problem, const TileCost& cost);
 
 }  // namespace exactile::cuda::simt

@@ -35,11 +35,10 @@ __device__ inline SumMatrix<DeviceSum<In>> totals_of(const Work<In, Out>& work, 
   }
 }
 
-/// The total of an element after a chunk: `before` is the total so far, or for the first chunk what C held.
+/// The total of an element after its first chunk; `before` is what C held.
 template <class In, class Out>
-__device__ inline DeviceSum<In> fold(const Epilogue<In, Out>& epilogue, bool first, DeviceSum<In> sum,
-                                     DeviceSum<In> before) {
-  if (!first) return multiply_add(epilogue.alpha, sum, before);
+__device__ inline DeviceSum<In> first_total(const Epilogue<In, Out>& epilogue, DeviceSum<In> sum,
+                                            DeviceSum<In> before) {
   if (!epilogue.reads_c) return multiply(epilogue.alpha, sum);
   return multiply_add(epilogue.alpha, sum, multiply(epilogue.beta, before));
 }
@@ -59,10 +58,10 @@ __global__ void __launch_bounds__(256) add_chunks_kernel(const __grid_constant__
     const std::int64_t j = element - i * d.n;
     Out* const place = product_base(work.c, d.c, product) + i * d.c.row_stride + j * d.c.column_stride;
     const Sum* const sums = work.sums + product * work.division.chunks * elements + element;
-    Sum x = fold(work.epilogue, true, sums[0], work.epilogue.reads_c ? work.epilogue.load_c(place) : Sum{});
+    Sum x = first_total(work.epilogue, sums[0], work.epilogue.reads_c ? work.epilogue.load_c(place) : Sum{});
 #pragma unroll 8
     for (std::int64_t chunk = 1; chunk < work.division.chunks; ++chunk)
-      x = fold(work.epilogue, false, sums[chunk * elements], x);
+      x = multiply_add(work.epilogue.alpha, sums[chunk * elements], x);
     *place = narrow<Out>(work.epilogue.finish(x, i, j));
   }
 }

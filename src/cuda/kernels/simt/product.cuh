@@ -8,7 +8,9 @@
 #include <string>
 #include <utility>
 
+#include "core/checked.hpp"
 #include "cuda/kernel.hpp"
+#include "cuda/kernels/simt/pack.cuh"
 #include "cuda/kernels/simt/tile_kernel.cuh"
 
 namespace exactile::cuda::simt {
@@ -16,17 +18,40 @@ namespace exactile::cuda::simt {
 template <class In, class Out>
 using TileKernel = void (*)(Work<In, Out>);
 
+/// An instance of the kernel and the shared memory it takes.
 template <class S>
-constexpr TileKernel<typename S::In, typename S::Out> kernel_for(Walk a, Walk b) {
-  using enum Walk;
-  if (a == along_terms)
-    return b == along_terms ? tile_kernel<S, along_terms, along_terms> : tile_kernel<S, along_terms, along_rows>;
-  return b == along_terms ? tile_kernel<S, along_rows, along_terms> : tile_kernel<S, along_rows, along_rows>;
+struct Instance {
+  TileKernel<typename S::In, typename S::Out> kernel;
+  int shared_bytes;
+};
+
+template <class S, Walk a, Walk b>
+constexpr Instance<S> instance() {
+  return {tile_kernel<S, a, b>, Mainloop<S, a, b>::shared_bytes};
 }
 
-/// The direction in which an operand's elements are closer to each other.
-[[nodiscard]] inline Walk walk_for(std::int64_t rows, std::int64_t row_stride, std::int64_t term_stride) {
-  return rows == 1 || std::abs(term_stride) < std::abs(row_stride) ? Walk::along_terms : Walk::along_rows;
+/// The instance for operands that lie so; vectors are given up where one of both operands can only go along rows.
+template <class S>
+constexpr Instance<S> instance_for(Walk a, Walk b) {
+  using enum Walk;
+  if (a == any_strides || b == any_strides) return instance<S, any_strides, any_strides>();
+  if (a == along_terms && b == along_terms) return instance<S, along_terms, along_terms>();
+  if (a != along_rows && b != along_rows) {
+    if (a == along_terms) return instance<S, along_terms, vectors>();
+    return b == along_terms ? instance<S, vectors, along_terms>() : instance<S, vectors, vectors>();
+  }
+  if (a == along_terms) return instance<S, along_terms, along_rows>();
+  return b == along_terms ? instance<S, along_rows, along_terms>() : instance<S, along_rows, along_rows>();
+}
+
+/// How an operand lies. `vector`: elements of 16 bytes; `data` is null where it is not known yet.
+[[nodiscard]] inline Walk walk_for(const void* data, const OperandLayout& layout, std::int64_t rows, std::int64_t terms,
+                                   std::int64_t row_stride, std::int64_t term_stride, int vector) {
+  if (term_stride == 1 || terms == 1) return Walk::along_terms;
+  if (row_stride != 1 && rows != 1) return Walk::any_strides;
+  const bool whole = rows % vector == 0 && term_stride % vector == 0 && layout.batch_stride % vector == 0 &&
+                     reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && !layout.pointer_array;
+  return whole ? Walk::vectors : Walk::along_rows;
 }
 
 /// Of a shape on devices of compute capability 9.0: cycles measured, see docs/measurements/.
@@ -44,31 +69,48 @@ class Product final : public DeviceProduct {
 
   Product(std::string_view name, const plan::Problem& problem, const Device& device, const TileCost& cost)
       : name_(name),
-        given_(problem.description),
-        d_(oriented(problem.description)),
-        division_(divide(d_, device, cost).division),
-        walk_a_(walk_for(d_.m, d_.a.row_stride, d_.a.column_stride)),
-        walk_b_(walk_for(d_.n, d_.b.column_stride, d_.b.row_stride)) {}
+        is_transposed_(is_transposed(problem.description, cost)),
+        d_(oriented(problem.description, is_transposed_)),
+        division_(divide(d_, device, cost).division) {
+    packs_a_ = pays_packing(d_.n) && walk_a(d_, nullptr) != Walk::vectors;
+    packs_b_ = pays_packing(d_.m) && walk_b(d_, nullptr) != Walk::vectors;
+  }
 
   [[nodiscard]] Status launch(const Launch& launch) const override {
-    const GemmArguments arguments = oriented(given_, launch.arguments);
-    const Work<In, Out> work{d_,
+    GemmArguments arguments = launch.arguments;
+    if (is_transposed_) std::swap(arguments.a, arguments.b);
+    GemmDescription d = d_;
+    auto* const workspace = static_cast<std::byte*>(launch.workspace);
+    if (packs_a_) {
+      const Panels<In> from{static_cast<const In*>(arguments.a), d.a.row_stride, d.a.column_stride, d.m, d.k};
+      arguments.a = workspace + sums_bytes();
+      d.a = {.row_stride = 1, .column_stride = pitch_of(d.m)};
+      pack(from, arguments.a, launch.stream);
+    }
+    if (packs_b_) {
+      const Panels<In> from{static_cast<const In*>(arguments.b), d.b.column_stride, d.b.row_stride, d.n, d.k};
+      arguments.b = workspace + sums_bytes() + packed_bytes(packs_a_, d.m);
+      d.b = {.row_stride = pitch_of(d.n), .column_stride = 1};
+      pack(from, arguments.b, launch.stream);
+    }
+    const Work<In, Out> work{d,
                              division_,
                              static_cast<const In*>(arguments.a),
                              static_cast<const In*>(arguments.b),
                              static_cast<Out*>(arguments.c),
                              static_cast<Sum*>(launch.workspace),
-                             Epilogue<In, Out>(d_, arguments)};
+                             Epilogue<In, Out>(d, arguments)};
     const std::int64_t blocks =
         d_.batch_count * division_.splits * division_.row_tiles * static_cast<std::int64_t>(division_.column_tiles);
-    const TileKernel<In, Out> kernel = kernel_for<S>(walk_a_, walk_b_);
-    const int shared = shared_bytes();
-    if (constexpr int always_allowed = 48 << 10; shared > always_allowed)
-      if (const Status status = check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
-                                      "cudaFuncSetAttribute", name_);
+    const auto [kernel, shared_bytes] = instance_for<S>(packs_a_ ? Walk::vectors : walk_a(d, arguments.a),
+                                                        packs_b_ ? Walk::vectors : walk_b(d, arguments.b));
+    if (constexpr int always_allowed = 48 << 10; shared_bytes > always_allowed)
+      if (const Status status =
+              check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
+                    "cudaFuncSetAttribute", name_);
           !status.ok())
         return status;
-    kernel<<<static_cast<unsigned>(blocks), S::threads, shared, launch.stream>>>(work);
+    kernel<<<static_cast<unsigned>(blocks), S::threads, shared_bytes, launch.stream>>>(work);
     if (const Status status = check_launch(name_); !status.ok() || division_.splits == 1) return status;
     constexpr std::int64_t most_blocks = 1 << 20;
     const std::int64_t elements = d_.m * d_.n * d_.batch_count;
@@ -80,13 +122,12 @@ class Product final : public DeviceProduct {
   [[nodiscard]] std::string blocking() const override {
     return "BM=" + std::to_string(S::bm) + " BN=" + std::to_string(S::bn) + " BK=" + std::to_string(S::bk) +
            " TM=" + std::to_string(S::tm) + " TN=" + std::to_string(S::tn) + " stages=" + std::to_string(S::stages) +
-           " split-K=" + std::to_string(division_.splits);
+           " split-K=" + std::to_string(division_.splits) + (packs_a_ || packs_b_ ? " packs " : "") +
+           (packs_a_ ? (is_transposed_ ? "B" : "A") : "") + (packs_b_ ? (is_transposed_ ? "A" : "B") : "");
   }
 
   [[nodiscard]] std::int64_t workspace_bytes() const override {
-    if (division_.splits == 1 && std::is_same_v<Out, Sum>) return 0;
-    const std::int64_t copies = division_.splits == 1 ? 1 : division_.chunks;
-    return copies * d_.m * d_.n * d_.batch_count * static_cast<std::int64_t>(sizeof(Sum));
+    return sums_bytes() + packed_bytes(packs_a_, d_.m) + packed_bytes(packs_b_, d_.n);
   }
 
   /// Each row of tiles reads B once and each column of tiles A; every chunk reads and writes its totals.
@@ -98,27 +139,45 @@ class Product final : public DeviceProduct {
   }
 
  private:
-  [[nodiscard]] int shared_bytes() const {
-    using enum Walk;
-    const bool a = walk_a_ == along_terms, b = walk_b_ == along_terms;
-    if (a)
-      return b ? Mainloop<S, along_terms, along_terms>::shared_bytes
-               : Mainloop<S, along_terms, along_rows>::shared_bytes;
-    return b ? Mainloop<S, along_rows, along_terms>::shared_bytes : Mainloop<S, along_rows, along_rows>::shared_bytes;
+  static constexpr int vector = 16 / sizeof(Sum);
+
+  [[nodiscard]] static Walk walk_a(const GemmDescription& d, const void* data) {
+    return walk_for(data, d.a, d.m, d.k, d.a.row_stride, d.a.column_stride, vector);
+  }
+  [[nodiscard]] static Walk walk_b(const GemmDescription& d, const void* data) {
+    return walk_for(data, d.b, d.n, d.k, d.b.column_stride, d.b.row_stride, vector);
+  }
+
+  /// Packing an operand reads and writes it once; it saves about a sixteenth of the arithmetic's time, which is
+  /// `others` times as long as there are rows or columns that use the operand.
+  [[nodiscard]] bool pays_packing(std::int64_t others) const {
+    constexpr std::int64_t enough = 1536;
+    return sizeof(In) == 4 && S::bm >= 64 && others >= enough && std::min(d_.m, d_.n) >= enough && d_.k >= enough &&
+           d_.batch_count == 1 && !d_.a.pointer_array && !d_.b.pointer_array;
+  }
+  [[nodiscard]] static std::int64_t pitch_of(std::int64_t rows) { return core::round_up(rows, 64); }
+  [[nodiscard]] std::int64_t packed_bytes(bool packs, std::int64_t rows) const {
+    return packs ? core::round_up(pitch_of(rows) * d_.k * static_cast<std::int64_t>(sizeof(In)), 256) : 0;
+  }
+  [[nodiscard]] std::int64_t sums_bytes() const {
+    if (division_.splits == 1 && std::is_same_v<Out, Sum>) return 0;
+    const std::int64_t copies = division_.splits == 1 ? 1 : division_.chunks;
+    return core::round_up(copies * d_.m * d_.n * d_.batch_count * static_cast<std::int64_t>(sizeof(Sum)), 256);
+  }
+  void pack(const Panels<In>& from, const void* to, cudaStream_t stream) const {
+    const std::int64_t pitch = pitch_of(from.rows);
+    const dim3 grid(static_cast<unsigned>(pitch / pack_edge),
+                    static_cast<unsigned>(std::min<std::int64_t>((from.terms - 1) / pack_edge + 1, 65535)));
+    pack_kernel<<<grid, dim3(pack_edge, pack_lines), 0, stream>>>(from, static_cast<In*>(const_cast<void*>(to)), pitch);
   }
 
   std::string_view name_;
-  GemmDescription given_;
+  bool is_transposed_;
+  bool packs_a_ = false;
+  bool packs_b_ = false;
   GemmDescription d_;
   Division division_;
-  Walk walk_a_;
-  Walk walk_b_;
 };
-
-/// Estimated seconds.
-[[nodiscard]] inline double estimate(const plan::Problem& problem, const Device& device, const TileCost& cost) {
-  return divide(oriented(problem.description), device, cost).seconds;
-}
 
 /// The entry of a kernel that is `S` for its one pair of types.
 template <class S, const TileCost& cost, const std::string_view& name>
@@ -127,7 +186,7 @@ constexpr Kernel kernel_of(std::span<const GemmTypes> types, std::string_view su
           .role = "engine",
           .summary = summary,
           .types = types,
-          .refuses = [](const plan::Problem& p, const Device&) { return refuses(p, S::bm, S::bn); },
+          .refuses = [](const plan::Problem& p, const Device&) { return refuses(p, cost); },
           .cost = [](const plan::Problem& p, const Device& device) { return estimate(p, device, cost); },
           .prepare = [](const plan::Problem& p, const Device& device) -> std::unique_ptr<DeviceProduct> {
             return std::make_unique<Product<S>>(name, p, device, cost);

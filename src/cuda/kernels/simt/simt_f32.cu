@@ -12,23 +12,41 @@ constexpr std::array types{GemmTypes{ElementType::f32, ElementType::f32}};
 
 using Tile128x128 = simt::Shape<float, float, 128, 128, 16, 8, 8, 4, 3, 2>;
 constexpr std::string_view name_128x128 = "simt_f32_128x128";
-constexpr simt::TileCost cost_128x128 = simt::tile_cost<Tile128x128>(220, 205);
+constexpr simt::TileCost cost_128x128 = simt::tile_cost<Tile128x128>(205, 152);
+
+using Tile64x128 = simt::Shape<float, float, 64, 128, 16, 8, 8, 4, 3, 4>;
+constexpr std::string_view name_64x128 = "simt_f32_64x128";
+constexpr simt::TileCost cost_64x128 = simt::tile_cost<Tile64x128>(110, 77);
 
 using Tile64x64 = simt::Shape<float, float, 64, 64, 16, 8, 8, 4, 3, 6>;
 constexpr std::string_view name_64x64 = "simt_f32_64x64";
-constexpr simt::TileCost cost_64x64 = simt::tile_cost<Tile64x64>(90, 55);
+constexpr simt::TileCost cost_64x64 = simt::tile_cost<Tile64x64>(84, 42);
 
 using Tile32x32 = simt::Shape<float, float, 32, 32, 32, 4, 4, 4, 3, 8>;
 constexpr std::string_view name_32x32 = "simt_f32_32x32";
-constexpr simt::TileCost cost_32x32 = simt::tile_cost<Tile32x32>(30, 18);
+constexpr simt::TileCost cost_32x32 = simt::tile_cost<Tile32x32>(32, 16);
+
+using Tile8x128 = simt::Shape<float, float, 8, 128, 32, 8, 1, 1, 4, 3>;
+constexpr std::string_view name_8x128 = "simt_f32_8x128";
+constexpr simt::TileCost cost_8x128 = simt::tile_cost<Tile8x128>(22, 17);
+
+using Tile1x128 = simt::Shape<float, float, 1, 128, 32, 1, 1, 1, 4, 4>;
+constexpr std::string_view name_1x128 = "simt_f32_1x128";
+constexpr simt::TileCost cost_1x128 = simt::tile_cost<Tile1x128>(12, 6);
 
 }  // namespace
 
 const Kernel simt_f32_128x128 =
     simt::kernel_of<Tile128x128, cost_128x128, name_128x128>(types, "tiles of 128 x 128, 8 x 8 a thread");
+const Kernel simt_f32_64x128 =
+    simt::kernel_of<Tile64x128, cost_64x128, name_64x128>(types, "tiles of 64 x 128, 8 x 8 a thread");
 const Kernel simt_f32_64x64 =
     simt::kernel_of<Tile64x64, cost_64x64, name_64x64>(types, "tiles of 64 x 64, 8 x 8 a thread");
 const Kernel simt_f32_32x32 =
     simt::kernel_of<Tile32x32, cost_32x32, name_32x32>(types, "tiles of 32 x 32, 4 x 4 a thread");
+const Kernel simt_f32_8x128 =
+    simt::kernel_of<Tile8x128, cost_8x128, name_8x128>(types, "few rows or columns: tiles of 8 x 128, 8 x 1 a thread");
+const Kernel simt_f32_1x128 =
+    simt::kernel_of<Tile1x128, cost_1x128, name_1x128>(types, "one row or column: tiles of 1 x 128");
 
 }  // namespace exactile::cuda

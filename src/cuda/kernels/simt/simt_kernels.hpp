@@ -7,9 +7,12 @@
 namespace exactile::cuda {
 
 extern const Kernel simt_f32_128x128;
+extern const Kernel simt_f32_64x128;
 extern const Kernel simt_f32_64x64;
 extern const Kernel simt_f32_32x32;
 extern const Kernel simt_f64_64x64;
+extern const Kernel simt_f32_8x128;
+extern const Kernel simt_f32_1x128;
 extern const Kernel simt_i32_128x128;
 extern const Kernel simt_i32_32x32;
 extern const Kernel simt_i64_64x64;

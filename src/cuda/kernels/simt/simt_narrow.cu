@@ -26,7 +26,7 @@ const Kernel simt_narrow_64x64 = {
     .role = "engine",
     .summary = "tiles of 64 x 64, 4 x 8 a thread, converted to the type that sums",
     .types = types,
-    .refuses = [](const plan::Problem& p, const Device&) { return simt::refuses(p, cost.bm, cost.bn); },
+    .refuses = [](const plan::Problem& p, const Device&) { return simt::refuses(p, cost); },
     .cost = [](const plan::Problem& p, const Device& device) { return simt::estimate(p, device, cost); },
     .prepare =
         [](const plan::Problem& p, const Device& device) {

@@ -63,7 +63,7 @@ struct Mainloop {
   LoaderA a;
   LoaderB b;
   Sum* ring;
-  std::int64_t panels_to_fetch;
+  int terms_to_fetch;
   int slot = 0;        ///< of the panel whose terms are multiplied
   int row;             ///< the thread's first row in the tile
   int column;          ///< and column
@@ -71,118 +71,163 @@ struct Mainloop {
   Sum right[2][S::tn];
 
   __device__ Mainloop(const Panels<typename S::In>& from_a, const Panels<typename S::In>& from_b, Sum* shared)
-      : a(from_a, threadIdx.x),
-        b(from_b, threadIdx.x),
-        ring(shared),
-        panels_to_fetch((from_a.terms + S::bk - 1) / S::bk) {
+      : a(from_a, threadIdx.x), b(from_b, threadIdx.x), ring(shared), terms_to_fetch(static_cast<int>(from_a.terms)) {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     row = StripA::first(warp / S::warps_n, lane / S::ln);
     column = StripB::first(warp % S::warps_n, lane % S::ln);
 #pragma unroll
-    for (int stage = 0; stage < S::stages; ++stage) {
+    for (int stage = 0; stage < S::stages - 1; ++stage) {
       fetch(stage);
       deposit(stage);
     }
-    await_panel<S::stages - 1>();
-    load(0, 0, 0);
+    await_panel();
   }
+
+  /// Between chunks the operands give their registers to the totals.
+  __device__ void begin_chunk() { load(0, 0); }
 
   __device__ Sum* panels(int at) const { return ring + at * slot_elements; }
 
-  /// Waits until at most Pending of the panels under way are not there.
-  template <int Pending>
+  /// Waits until the next panel is there. All have then loaded the last term of the one before.
   __device__ void await_panel() const {
-    if constexpr (is_async) isa::copy_async_wait<Pending>();
+    if constexpr (is_async) isa::copy_async_wait<S::stages - 2>();
     __syncthreads();
   }
 
-  __device__ void load(int buffer, int at, int term) {
-    StripA::load(left[buffer], panels(at) + term * LoaderA::pitch + row);
-    StripB::load(right[buffer], panels(at) + LoaderA::elements + term * LoaderB::pitch + column);
+  __device__ void load(int buffer, int term) {
+    StripB::load(right[buffer], panels(slot) + LoaderA::elements + term * LoaderB::pitch + column);
+    StripA::load(left[buffer], panels(slot) + term * LoaderA::pitch + row);
   }
 
   __device__ void fetch(int to) {
-    if (panels_to_fetch > 0) {
-      a.fetch(panels(to));
-      b.fetch(panels(to) + LoaderA::elements);
-    }
+    a.fetch(panels(to), terms_to_fetch);
+    b.fetch(panels(to) + LoaderA::elements, terms_to_fetch);
+    terms_to_fetch -= S::bk;
     if constexpr (is_async) isa::copy_async_commit();
   }
 
   __device__ void deposit(int to) {
-    if (panels_to_fetch > 0) {
-      a.deposit(panels(to));
-      b.deposit(panels(to) + LoaderA::elements);
-    }
-    --panels_to_fetch;
+    a.deposit(panels(to));
+    b.deposit(panels(to) + LoaderA::elements);
   }
 
-  /// Adds the next `count` panels to the sums. Operands are loaded a term ahead, also from one panel to the next: all
-  /// have then read the last term of the panel, so that its place can take the panel that is `stages` further on.
+  /// Adds the next `count` panels to the sums. Operands are loaded a term ahead, also from one panel to the next.
   __device__ void accumulate(Sum (&sums)[S::tm][S::tn], int count) {
     for (; count > 0; --count) {
-      const int next = slot == S::stages - 1 ? 0 : slot + 1;
-      if constexpr (!is_async) fetch(slot);
+      const int free_slot = slot == 0 ? S::stages - 1 : slot - 1;
 #pragma unroll
       for (int p = 0; p < S::bk; ++p) {
-        if (p + 1 < S::bk) {
-          load((p + 1) % 2, slot, p + 1);
-        } else {
-          await_panel<S::stages - 2>();
-          load((p + 1) % 2, next, 0);
-          if constexpr (is_async) fetch(slot);
-          deposit(slot);
+        if (p == S::bk - 1) {
+          deposit(free_slot);
+          await_panel();
+          slot = slot == S::stages - 1 ? 0 : slot + 1;
         }
+        load((p + 1) % 2, (p + 1) % S::bk);
         multiply_term(sums, left[p % 2], right[p % 2]);
+        if (p == 0) fetch(free_slot);
       }
-      slot = next;
     }
   }
 
-  /// In a serpentine, so that each multiply-add has a factor in common with the one before: the register file cannot
-  /// deliver three new operands a cycle.
+  /// In a serpentine, so that each multiply-add has a factor in common with the one before: the register file delivers
+  /// two new operands a cycle, one from the even and one from the odd registers. Compilers give x[i], y[j] and
+  /// sums[i][j] registers of the parity of i, j and j; the order 1, 0, 3, 2, ... of the rows makes x[i] and sums[i][j]
+  /// differ where the serpentine turns.
   __device__ static void multiply_term(Sum (&sums)[S::tm][S::tn], const Sum (&x)[S::tm], const Sum (&y)[S::tn]) {
 #pragma unroll
-    for (int i = 0; i < S::tm; ++i)
+    for (int line = 0; line < S::tm; ++line)
 #pragma unroll
       for (int step = 0; step < S::tn; ++step) {
-        const int j = i % 2 == 0 ? step : S::tn - 1 - step;
+        const int i = S::tm % 2 == 0 ? line ^ 1 : line;
+        const int j = line % 2 == 0 ? step : S::tn - 1 - step;
         sums[i][j] = multiply_add(x[i], y[j], sums[i][j]);
       }
   }
 };
 
-/// A thread's part of the tile, in memory.
+/// A thread's part of a matrix of sums in memory.
 template <class S>
 struct Corner {
   using Sum = typename S::Sum;
   using StripA = Strip<Sum, S::tm, S::lm>;
   using StripB = Strip<Sum, S::tn, S::ln>;
-  std::int64_t row, column;    ///< of the thread's first element, in C
-  std::int64_t rows, columns;  ///< of C
+  using Group = Pack<Sum, StripB::width>;
+  /// Rows that are read before the first of them is written: so many that their latencies overlap.
+  static constexpr int batch = S::tm * S::tn <= 32 ? S::tm : 32 / S::tn;
 
-  /// Calls visit(i, j, first element's address, how many of the group lie in C, whether they can be accessed at once)
-  /// for each group of neighbours of a row.
-  template <class Visit>
-  __device__ void for_each_group(const SumMatrix<Sum>& matrix, Visit&& visit) const {
-    const bool wide = matrix.column_stride == 1 && matrix.row_stride % StripB::width == 0 &&
-                      reinterpret_cast<std::uintptr_t>(matrix.data) % (sizeof(Sum) * StripB::width) == 0;
+  SumMatrix<Sum> matrix;  ///< begins at the thread's first element
+  std::int64_t rows;      ///< from there to the end of C
+  std::int64_t columns;
+  bool wide;  ///< groups of neighbours can be accessed at once
+
+  __device__ Corner(const SumMatrix<Sum>& whole, std::int64_t row, std::int64_t column, const GemmDescription& d)
+      : matrix{whole.data + row * whole.row_stride + column * whole.column_stride, whole.row_stride,
+               whole.column_stride},
+        rows(d.m - row),
+        columns(d.n - column),
+        wide(whole.column_stride == 1 && whole.row_stride % StripB::width == 0 &&
+             reinterpret_cast<std::uintptr_t>(whole.data) % sizeof(Group) == 0) {}
+
+  [[nodiscard]] __device__ Sum* row(int i) const { return matrix.data + StripA::place(i) * matrix.row_stride; }
+
+  __device__ void load(Group (&to)[StripB::groups], int i) const {
+    if (StripA::place(i) >= rows) return;
 #pragma unroll
-    for (int i = 0; i < S::tm; ++i) {
-      const std::int64_t at_row = row + StripA::place(i);
-      if (at_row >= rows) continue;
-      Sum* const begin = matrix.data + at_row * matrix.row_stride;
+    for (int g = 0; g < StripB::groups; ++g) {
+      const int j = StripB::place(g * StripB::width);
+      if (wide && j + StripB::width <= columns) {
+        to[g] = *reinterpret_cast<const Group*>(row(i) + j);
+      } else {
 #pragma unroll
-      for (int g = 0; g < StripB::groups; ++g) {
-        const std::int64_t at_column = column + StripB::place(g * StripB::width);
-        const std::int64_t left = columns - at_column;
-        if (left <= 0) continue;
-        visit(i, g * StripB::width, begin + at_column * matrix.column_stride,
-              left < StripB::width ? static_cast<int>(left) : StripB::width, wide);
+        for (int e = 0; e < StripB::width; ++e)
+          if (j + e < columns) to[g].at[e] = row(i)[(j + e) * matrix.column_stride];
+      }
+    }
+  }
+
+  __device__ void store(const Group (&from)[StripB::groups], int i) const {
+    if (StripA::place(i) >= rows) return;
+#pragma unroll
+    for (int g = 0; g < StripB::groups; ++g) {
+      const int j = StripB::place(g * StripB::width);
+      if (wide && j + StripB::width <= columns) {
+        *reinterpret_cast<Group*>(row(i) + j) = from[g];
+      } else {
+#pragma unroll
+        for (int e = 0; e < StripB::width; ++e)
+          if (j + e < columns) row(i)[(j + e) * matrix.column_stride] = from[g].at[e];
+      }
+    }
+  }
+
+  /// Replaces each element by update(i, j, element); elements are not read where `reads` is false.
+  template <class Update>
+  __device__ void update(bool reads, Update&& update) const {
+#pragma unroll
+    for (int first = 0; first < S::tm; first += batch) {
+      Group groups[batch][StripB::groups] = {};
+      if (reads)
+#pragma unroll
+        for (int i = 0; i < batch; ++i) load(groups[i], first + i);
+#pragma unroll
+      for (int i = 0; i < batch; ++i) {
+#pragma unroll
+        for (int j = 0; j < S::tn; ++j) {
+          Sum& element = groups[i][j / StripB::width].at[j % StripB::width];
+          element = update(first + i, j, element);
+        }
+        store(groups[i], first + i);
       }
     }
   }
 };
+
+/// Rows that can be read: where they are read by vectors, memory has a whole number of them.
+template <Walk walk, class Sum>
+__device__ inline std::int64_t whole(std::int64_t rows) {
+  constexpr std::int64_t vector = walk == Walk::vectors ? 16 / sizeof(Sum) : 1;
+  return (rows + vector - 1) / vector * vector;
+}
 
 template <class S, Walk walk_a, Walk walk_b>
 __global__ void __launch_bounds__(S::threads, S::blocks_per_sm)
@@ -200,52 +245,41 @@ __global__ void __launch_bounds__(S::threads, S::blocks_per_sm)
   const std::int64_t terms = min(unit.chunk_end * chunk_terms, d.k) - term;
   const Panels<In> from_a{
       product_base(work.a, d.a, unit.product) + unit.row * d.a.row_stride + term * d.a.column_stride, d.a.row_stride,
-      d.a.column_stride, d.m - unit.row, terms};
+      d.a.column_stride, whole<walk_a, Sum>(d.m - unit.row), terms};
   const Panels<In> from_b{
       product_base(work.b, d.b, unit.product) + unit.column * d.b.column_stride + term * d.b.row_stride,
-      d.b.column_stride, d.b.row_stride, d.n - unit.column, terms};
+      d.b.column_stride, d.b.row_stride, whole<walk_b, Sum>(d.n - unit.column), terms};
   Loop loop(from_a, from_b, reinterpret_cast<Sum*>(shared));
-  const Corner<S> corner{unit.row + loop.row, unit.column + loop.column, d.m, d.n};
-  const std::int64_t column_stride = d.c.column_stride;
+  const std::int64_t row = unit.row + loop.row;
+  const std::int64_t column = unit.column + loop.column;
 
   for (std::int64_t chunk = unit.chunk_begin; chunk < unit.chunk_end; ++chunk) {
     Sum sums[S::tm][S::tn] = {};
     const std::int64_t left = d.k - chunk * chunk_terms;
+    loop.begin_chunk();
     loop.accumulate(sums, left < chunk_terms ? (static_cast<int>(left) + S::bk - 1) / S::bk : chunk_terms / S::bk);
 
-    const SumMatrix<Sum> totals = totals_of(work, unit.product, chunk);
-    const bool apart = work.division.splits > 1;
-    const bool reads = !apart && (chunk > 0 || work.epilogue.reads_c);
-    corner.for_each_group(totals, [&](int i, int j, Sum* place, int count, bool wide) {
-      Pack<Sum, width> x{};
-      // Where C is narrower than its sums, its old elements are not among the totals.
-      if (reads && (chunk > 0 || std::is_same_v<Out, Sum>)) {
-        if (wide && count == width) {
-          x = *reinterpret_cast<Pack<Sum, width>*>(place);
-        } else {
-#pragma unroll
-          for (int e = 0; e < width; ++e)
-            if (e < count) x.at[e] = place[e * totals.column_stride];
-        }
-      } else if (reads) {
-        const Out* c = product_base(work.c, d.c, unit.product) +
-                       (corner.row + Corner<S>::StripA::place(i)) * d.c.row_stride +
-                       (corner.column + Corner<S>::StripB::place(j)) * column_stride;
-#pragma unroll
-        for (int e = 0; e < width; ++e)
-          if (e < count) x.at[e] = work.epilogue.load_c(c + e * column_stride);
-      }
-#pragma unroll
-      for (int e = 0; e < width; ++e)
-        x.at[e] = apart ? sums[i][j + e] : fold(work.epilogue, chunk == 0, sums[i][j + e], x.at[e]);
-      if (wide && count == width) {
-        *reinterpret_cast<Pack<Sum, width>*>(place) = x;
-      } else {
-#pragma unroll
-        for (int e = 0; e < width; ++e)
-          if (e < count) place[e * totals.column_stride] = x.at[e];
-      }
-    });
+    const Corner<S> totals(totals_of(work, unit.product, chunk), row, column, d);
+    if (work.division.splits > 1) {
+      totals.update(false, [&](int i, int j, Sum) { return sums[i][j]; });
+    } else if (chunk > 0) {
+      totals.update(true,
+                    [&](int i, int j, Sum total) { return multiply_add(work.epilogue.alpha, sums[i][j], total); });
+    } else if (std::is_same_v<Out, Sum> || !work.epilogue.reads_c) {
+      totals.update(work.epilogue.reads_c,
+                    [&](int i, int j, Sum before) { return first_total(work.epilogue, sums[i][j], before); });
+    } else {
+      // C is narrower than its sums: its old elements are not among the totals.
+      const Out* const c = product_base(work.c, d.c, unit.product);
+      totals.update(false, [&](int i, int j, Sum) {
+        const std::int64_t at_row = row + Corner<S>::StripA::place(i);
+        const std::int64_t at_column = column + Corner<S>::StripB::place(j);
+        const bool inside = at_row < d.m && at_column < d.n;
+        const Sum before =
+            inside ? work.epilogue.load_c(c + at_row * d.c.row_stride + at_column * d.c.column_stride) : Sum{};
+        return first_total(work.epilogue, sums[i][j], before);
+      });
+    }
   }
 
   // Bias, activation and rounding, where there is something to do: each thread reads the totals it has just written.
@@ -254,11 +288,11 @@ __global__ void __launch_bounds__(S::threads, S::blocks_per_sm)
   Out* const c = product_base(work.c, d.c, unit.product);
 #pragma unroll 1
   for (int e = 0; e < S::tm * S::tn; ++e) {
-    const std::int64_t i = corner.row + Corner<S>::StripA::place(e / S::tn);
-    const std::int64_t j = corner.column + Corner<S>::StripB::place(e % S::tn);
+    const std::int64_t i = row + Corner<S>::StripA::place(e / S::tn);
+    const std::int64_t j = column + Corner<S>::StripB::place(e % S::tn);
     if (i >= d.m || j >= d.n) continue;
     const Sum total = totals.data[i * totals.row_stride + j * totals.column_stride];
-    c[i * d.c.row_stride + j * column_stride] = narrow<Out>(work.epilogue.finish(total, i, j));
+    c[i * d.c.row_stride + j * d.c.column_stride] = narrow<Out>(work.epilogue.finish(total, i, j));
   }
 }
 
