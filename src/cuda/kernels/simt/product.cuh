@@ -182,10 +182,12 @@ class Product final : public DeviceProduct {
 /// The entry of a kernel that is `S` for its one pair of types.
 template <class S, const TileCost& cost, const std::string_view& name>
 constexpr Kernel kernel_of(std::span<const GemmTypes> types, std::string_view summary) {
+  constexpr int shared_bytes = instance<S, Walk::any_strides, Walk::any_strides>().shared_bytes;
   return {.name = name,
           .role = "engine",
           .summary = summary,
           .types = types,
+          .least_capability = shared_bytes <= (64 << 10) ? 75 : 80,
           .refuses = [](const plan::Problem& p, const Device&) { return refuses(p, cost); },
           .cost = [](const plan::Problem& p, const Device& device) { return estimate(p, device, cost); },
           .prepare = [](const plan::Problem& p, const Device& device) -> std::unique_ptr<DeviceProduct> {

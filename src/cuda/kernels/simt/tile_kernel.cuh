@@ -236,7 +236,6 @@ __global__ void __launch_bounds__(S::threads, S::blocks_per_sm)
   using Out = typename S::Out;
   using Sum = typename S::Sum;
   using Loop = Mainloop<S, walk_a, walk_b>;
-  constexpr int width = Corner<S>::StripB::width;
   extern __shared__ __align__(16) unsigned char shared[];
 
   const GemmDescription& d = work.d;
