@@ -20,6 +20,7 @@ using Action = std::function<Exit()>;
 [[nodiscard]] Action add_kernels(CLI::App& command);
 [[nodiscard]] Action add_ladder(CLI::App& command);
 [[nodiscard]] Action add_multiply(CLI::App& command);
+[[nodiscard]] Action add_tune(CLI::App& command);
 [[nodiscard]] Action add_verify(CLI::App& command);
 
 }  // namespace exactile::program

@@ -17,7 +17,8 @@ namespace {
 constexpr const char* footer =
     R"(Results go to stdout, notes and progress to stderr. `exactile COMMAND --help` says more of each command.
 Exit status: 0 done, 1 a check failed, 2 bad usage, 3 bad input file, 4 device or memory trouble.
-Environment: EXACTILE_NUM_THREADS, EXACTILE_MAX_ISA, NO_COLOR.
+Environment: EXACTILE_NUM_THREADS, EXACTILE_MAX_ISA, EXACTILE_TUNING_DB, EXACTILE_OPENCL_DEVICE,
+EXACTILE_OPENCL_LIBRARY, XDG_CACHE_HOME, NO_COLOR.
 
 Examples:
   exactile multiply a.npy b.npy -o c.npy --verify
@@ -35,6 +36,7 @@ constexpr CommandEntry entries[] = {
     {"ladder", "Run every kernel on one product, slowest first", add_ladder},
     {"bench", "Time products exactly", add_bench},
     {"verify", "Check kernels against the oracles", add_verify},
+    {"tune", "Search a device's best sizes for a kernel and keep them", add_tune},
     {"explain", "Say which kernel would run, and why not the others", add_explain},
     {"kernels", "List the kernels", add_kernels},
     {"devices", "List what there is to compute with", add_devices},

@@ -66,6 +66,8 @@ void add_choice_options(CLI::App& app, ChoiceOptions& options) {
                  "Where the operands lie: host, or device for a GPU's own memory (default: host; in ladder, bench and "
                  "verify where the kernel or backend that is named computes)")
       ->type_name("NAME");
+  app.add_option("--parameters", options.parameters, "Sizes of a tunable kernel, \"MWG=64 NWG=64 ...\"")
+      ->type_name("LIST");
   add_integer(app, "--device", options.device, "Which of the backend's devices (default 0)");
 }
 
@@ -87,7 +89,8 @@ GemmOptions gemm_options(const ChoiceOptions& options) {
           .accuracy = *accuracy,
           .threads = static_cast<int>(options.threads),
           .memory = options.memory == "device" ? Memory::device : Memory::host,
-          .device = static_cast<int>(options.device)};
+          .device = static_cast<int>(options.device),
+          .parameters = options.parameters};
 }
 
 GemmOptions measured_options(const ChoiceOptions& choice) {

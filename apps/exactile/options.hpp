@@ -28,6 +28,7 @@ struct ChoiceOptions {
   std::string kernel;
   std::string accuracy = "standard";
   std::int64_t threads = 0;
+  std::string parameters;
   std::string memory;  ///< "" is host memory, or what measured_options() makes of it
   std::int64_t device = 0;
 };

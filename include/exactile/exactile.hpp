@@ -11,4 +11,5 @@
 #include "exactile/matrix_view.hpp"
 #include "exactile/plan.hpp"
 #include "exactile/status.hpp"
+#include "exactile/tuning.hpp"
 #include "exactile/types.hpp"

@@ -60,6 +60,8 @@ struct GemmOptions {
   int threads = 0;
   Memory memory = Memory::host;
   int device = 0;  ///< which of the backend's devices, as devices() counts them
+  /// Sizes of a tunable kernel, "MWG=128 NWG=64 ...", in place of the measured ones; see tuning.hpp.
+  std::string parameters = {};
 };
 
 /// alpha or beta, held without loss whatever the type of the product.

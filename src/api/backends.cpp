@@ -6,11 +6,12 @@
 
 #include "cpu/backend.hpp"
 #include "cuda/backend.hpp"
+#include "opencl/backend.hpp"
 
 namespace exactile::api {
 
 std::span<const plan::BackendEntry* const> backends() {
-  static const std::array all{&cpu::backend(), &cuda::backend()};
+  static const std::array all{&cpu::backend(), &cuda::backend(), &opencl::backend()};
   return all;
 }
 

@@ -32,7 +32,12 @@ plan::Footprint print_of(const OperandLayout& layout, std::int64_t rows, std::in
 }  // namespace
 
 PlanState::PlanState(const GemmDescription& d, const GemmOptions& options)
-    : problem_{d, options.accuracy, core::thread_count(options.threads), options.memory, options.device},
+    : problem_{d,
+               options.accuracy,
+               core::thread_count(options.threads),
+               options.memory,
+               options.device,
+               options.parameters},
       options_(options),
       a_print_(print_of(d.a, d.m, d.k, d.batch_count, d.types.input)),
       b_print_(print_of(d.b, d.k, d.n, d.batch_count, d.types.input)),

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "exactile/devices.hpp"
+#include "exactile/tuning.hpp"
 #include "plan/problem.hpp"
 
 namespace exactile::plan {
@@ -50,6 +51,8 @@ struct KernelEntry {
   /// Computes on a device with memory of its own: takes operands there too, and competes only when its backend or its
   /// name is asked for, because opening a device and moving operands is nobody's expectation of a plain call.
   bool on_device = false;
+  /// Null where there is nothing to tune. Asked only where `unavailable` has no objection.
+  TuningTarget (*tunable)(GemmTypes types, int device) = nullptr;
 };
 
 /// What stands behind a Context: one device, one queue of work on it, and memory there. Safe to use from many threads.

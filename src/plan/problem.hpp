@@ -12,6 +12,7 @@ struct Problem {
   int threads = 1;  ///< upper limit, settled
   Memory memory = Memory::host;
   int device = 0;
+  std::string parameters = {};  ///< a tunable kernel's, as asked for
 };
 
 }  // namespace exactile::plan

@@ -78,6 +78,7 @@ std::string_view why_not(const KernelEntry& entry, const Problem& problem, const
   if (options.kernel.empty() && entry.role == "ladder") return "a ladder kernel; runs only when asked for by name";
   if (std::ranges::find(entry.types, problem.description.types) == entry.types.end())
     return "does not multiply these types";
+  if (!options.parameters.empty() && entry.tunable == nullptr) return "has no parameters that could be set";
   if (const auto reason = entry.unavailable(problem.device); !reason.empty()) return reason;
   return entry.refuses(problem);
 }

@@ -6,11 +6,13 @@
 namespace exactile::verification {
 namespace {
 
-/// The device's twin of an operand's array of pointers.
-Result<DeviceMemory> upload_pointers(const Context& context, const DeviceMemory& body,
-                                     const std::vector<std::int64_t>& offsets) {
+std::vector<void*> pointers_into(const DeviceMemory& body, const std::vector<std::int64_t>& offsets) {
   std::vector<void*> pointers;
   for (const std::int64_t offset : offsets) pointers.push_back(body.at(offset));
+  return pointers;
+}
+
+Result<DeviceMemory> upload_pointers(const Context& context, const std::vector<void*>& pointers) {
   const auto bytes = static_cast<std::int64_t>(pointers.size() * sizeof(void*));
   Result<DeviceMemory> memory = context.allocate(bytes);
   if (!memory.ok()) return memory;
@@ -25,16 +27,20 @@ Result<DeviceImage> DeviceImage::make(const Context& context, const GuardedOpera
   Result<DeviceMemory> memory = context.allocate(std::ssize(body));
   if (!memory.ok()) return memory.status();
   if (Status s = memory.value().upload(body.data(), std::ssize(body)); !s.ok()) return s;
-  std::optional<DeviceMemory> pointers;
-  if (operand.is_pointer_array()) {
-    Result<DeviceMemory> uploaded = upload_pointers(context, memory.value(), operand.product_offsets());
-    if (!uploaded.ok()) return uploaded.status();
-    pointers.emplace(std::move(uploaded).value());
-  }
-  return DeviceImage(std::move(memory).value(), std::move(pointers), operand.first_offset());
+  DeviceImage image(std::move(memory).value(), operand.first_offset());
+  if (!operand.is_pointer_array()) return image;
+  image.host_pointers_ = pointers_into(image.body_, operand.product_offsets());
+  if (context.backend() == "opencl") return image;
+  Result<DeviceMemory> uploaded = upload_pointers(context, image.host_pointers_);
+  if (!uploaded.ok()) return uploaded.status();
+  image.pointers_.emplace(std::move(uploaded).value());
+  return image;
 }
 
-void* DeviceImage::argument() const { return pointers_ ? pointers_->at() : body_.at(first_); }
+void* DeviceImage::argument() const {
+  if (pointers_) return pointers_->at();
+  return host_pointers_.empty() ? body_.at(first_) : const_cast<void**>(host_pointers_.data());
+}
 
 Status DeviceImage::download(GuardedOperand& operand) const {
   const std::span<std::byte> body = operand.body();

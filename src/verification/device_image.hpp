@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "exactile/context.hpp"
 #include "verification/guarded_operand.hpp"
@@ -17,18 +18,18 @@ class DeviceImage {
  public:
   [[nodiscard]] static Result<DeviceImage> make(const Context& context, const GuardedOperand& operand);
 
-  /// What GemmArguments takes: the first element, or the array of pointers, both on the device.
+  /// What GemmArguments takes: the first element, or the array of pointers.
   [[nodiscard]] void* argument() const;
   /// Copies the body back into the operand.
   [[nodiscard]] Status download(GuardedOperand& operand) const;
 
  private:
-  DeviceImage(DeviceMemory body, std::optional<DeviceMemory> pointers, std::int64_t first)
-      : body_(std::move(body)), pointers_(std::move(pointers)), first_(first) {}
+  DeviceImage(DeviceMemory body, std::int64_t first) : body_(std::move(body)), first_(first) {}
 
   DeviceMemory body_;
-  std::optional<DeviceMemory> pointers_;
-  std::int64_t first_;  ///< offset of element (0, 0) of product 0
+  std::optional<DeviceMemory> pointers_;  ///< the array, where it lies on the device
+  std::vector<void*> host_pointers_;      ///< the array, where it stays with the host: OpenCL's, see interop/opencl.hpp
+  std::int64_t first_;                    ///< offset of element (0, 0) of product 0
 };
 
 }  // namespace exactile::verification

@@ -44,6 +44,7 @@ std::string reproducer(const Case& test) {
   if (test.options.threads != 0) fmt::format_to(out, " --threads {}", test.options.threads);
   if (test.options.memory == Memory::device) fmt::format_to(out, " --memory device");
   if (test.options.device != 0) fmt::format_to(out, " --device {}", test.options.device);
+  if (!test.options.parameters.empty()) fmt::format_to(out, " --parameters '{}'", test.options.parameters);
   fmt::format_to(out, " --fill {} --seed {}", to_string(test.fill), test.seed);
   if (!is_one(test.alpha)) fmt::format_to(out, " --alpha {}", scalar_text(test.alpha));
   if (!test.beta.is_zero()) fmt::format_to(out, " --beta {}", scalar_text(test.beta));

@@ -76,7 +76,8 @@ struct Case {
 [[nodiscard]] Result<ErrorReport> run_case(const Case& test);
 
 /// The one line that runs this case again: "exactile verify --m 3 --n 5 ...". Beside --m --n --k --type --backend
-/// --kernel --accuracy --threads --memory --device --fill --seed it may use, where they are not the default:
+/// --kernel --accuracy --threads --memory --device --parameters --fill --seed it may use, where they are not the
+/// default:
 ///   --alpha X, --beta X               a complex one as RE,IM
 ///   --batch N
 ///   --layout-a R,C[,B]  (-b, -c)      strides of row, column and batch; "pointers" for B makes a pointer array.

@@ -129,6 +129,34 @@ CUDA_FAULTS = [
       (WORKSPACE, r"Workspace\(data, stream, true\)", "Workspace(data, stream, false)")]),
 ]
 
+CL_ELEMENT = "src/opencl/kernels/element.cl"
+CL_PACK = "src/opencl/kernels/pack.cl"
+CL_PACKED = "src/opencl/kernels/packed.cl"
+CL_BLOCKED = "src/opencl/kernels/blocked.cl"
+
+OPENCL_FAULTS = [
+    ("last-row", "last row wrong when M mod MWG = 1", "`packed.cl`",
+     [(CL_PACKED, r"if \(row >= m\) continue;", "if (row >= m || (m % MWG == 1 && row == m - 1)) continue;")]),
+    ("tiny-error", "relative error of 1e-9 in one row", "`packed.cl`, f64",
+     [(CL_PACKED, r"NVector value = alpha \* sums\[i\]\[j\];",
+       "NVector value = alpha * sums[i][j];\n        if (row == m / 2) value *= (REAL)(1 + 1e-9);")]),
+    ("beta-zero", "beta = 0 reads C", "`element.cl`, `packed.cl`",
+     [(CL_ELEMENT, r"if \(flags & READS_C\)", "if (1)"), (CL_PACKED, r"if \(flags & READS_C\)", "if (1)")]),
+    ("zeros-skipped", "zero elements skipped, NaN*0 lost", "`element.cl`",
+     [(CL_ELEMENT, r"return MULTIPLY_ADD\(x, y, z\);", "return x == 0 ? z : MULTIPLY_ADD(x, y, z);")]),
+    ("last-term", "last k dropped for K > 256", "`pack.cl`",
+     [(CL_PACK, r"min\(end, k\)", "min(end, k > 256 ? k - 1 : k)"),
+      (CL_PACK, r"term < k \?", "term < (k > 256 ? k - 1 : k) ?")]),
+    ("lda-ignored", "lda ignored when padded", "`pack.cl`",
+     [(CL_PACK, r"x\[i \* x_row \+ term \* x_column\]", "x[i * (x_column == 1 && x_row > k ? k : x_row) + term * x_column]")]),
+    ("half-precision", "inputs rounded to half the precision", "`element.cl`, f32",
+     [(CL_ELEMENT, r"(#else\ntypedef Sum In;\n)#define WIDEN_IN\(x\) \(x\)",
+       r"\1#if defined(INPUT_f32)\n#define WIDEN_IN(x) as_float(as_uint(x) & 0xfffff000u)\n#else\n"
+       r"#define WIDEN_IN(x) (x)\n#endif")]),
+    ("barrier", "a barrier left out", "`blocked.cl`",
+     [(CL_BLOCKED, r"barrier\(CLK_LOCAL_MEM_FENCE\);\n#if BUFFERS", "#if BUFFERS")]),
+]
+
 # Binary, GoogleTest filter, environment: a subset of what CTest runs, enough for every fault.
 RUNS = [("kernels", "tests/kernels/kernels_test", "*__f32:*__f64-Tiny*", {}),
         ("conformance", "tests/conformance/conformance_test", "-Sizes.Broadcast*:Sizes.ManyRows*", {}),
@@ -136,6 +164,10 @@ RUNS = [("kernels", "tests/kernels/kernels_test", "*__f32:*__f64-Tiny*", {}),
 CUDA_RUNS = [("kernels", "tests/kernels/kernels_test", "*.cuda_tiled__*:*.cuda_register_blocked__*:-Tiny*",
               {"EXACTILE_TEST_BACKEND": "cuda"}),
              ("cuda", "tests/gpu/cuda_test", "Graph*:Streams*:DeviceMemory*", {})]
+OPENCL_RUNS = [("kernels", "tests/kernels/kernels_test",
+                "*opencl_packed__f32:*opencl_packed__f64:*opencl_direct__f32-Tiny*:Shapes*",
+                {"EXACTILE_TEST_BACKEND": "opencl", "EXACTILE_TEST_MEMORY": "host"})]
+SETS = {"cpu": (FAULTS, RUNS), "cuda": (CUDA_FAULTS, CUDA_RUNS), "opencl": (OPENCL_FAULTS, OPENCL_RUNS)}
 
 
 def source_root():
@@ -249,14 +281,14 @@ def stages(options, faults, runs):
 
 def main():
     parser = argparse.ArgumentParser(description="Plants faults and shows which tests catch each.")
-    parser.add_argument("--backend", choices=["cpu", "cuda"], default="cpu", help="whose faults and tests")
+    parser.add_argument("--backend", choices=list(SETS), default="cpu", help="whose faults and tests")
     parser.add_argument("--work", help="keep the copy and its build here")
     parser.add_argument("--save", help="build only, and leave the tests in this folder")
     parser.add_argument("--saved", help="run what --save left in this folder")
     parser.add_argument("--only", nargs="*", default=[], help="names of faults")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
-    faults, runs = (CUDA_FAULTS, CUDA_RUNS) if options.backend == "cuda" else (FAULTS, RUNS)
+    faults, runs = SETS[options.backend]
     faults = [fault for fault in faults if not options.only or fault[0] in options.only]
     survivors = 0
     baseline = None

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <memory>
+
+#include "commands.hpp"
+#include "exactile/devices.hpp"
+#include "exactile/tuning.hpp"
+#include "options.hpp"
+#include "table.hpp"
+#include "terminal.hpp"
+#include "tuning/table/table.hpp"
+#include "tuning_run.hpp"
+#include "units.hpp"
+
+namespace exactile::program {
+namespace {
+
+constexpr const char* footer =
+    R"(Random candidates first, then neighbours of the best ones. Every candidate is verified before it is timed, and filed
+when it is done: an interrupted search loses nothing, and the next one goes on from there. Plans use the best row of
+their kernel, types, shape class, device and driver; `exactile explain` says which. The time is shared by all searches.
+
+Classes of shapes, by C: thin (a side of 128 or less), small (up to 640 x 640), medium (up to 1536 x 1536), large.)";
+
+struct Options {
+  std::string backend = "opencl";
+  std::string kernel;
+  std::vector<std::string> types = {"f32"};
+  std::vector<std::string> classes = {"thin", "small", "medium", "large"};
+  std::string time_limit = "10m";
+  std::string file;
+  std::int64_t device = 0;
+  std::int64_t candidates = 0;
+  std::uint64_t seed = 1;
+};
+
+/// "90s", "10m", "1h" or plain seconds.
+double parse_seconds(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  const double factor = unit.empty() || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
+  if (error != std::errc() || factor == 0 || !(value > 0) || value > 1e6)
+    fail(Exit::bad_usage, "--time-limit {}: expected a time such as 90s, 10m or 1h", text);
+  return value * factor;
+}
+
+/// The kernels that can be tuned: the one named, or the backend's first choice for large products.
+std::string kernel_for(const Options& options, GemmTypes types) {
+  if (!options.kernel.empty()) return options.kernel;
+  for (const KernelInfo& info : kernels())
+    if (info.backend == options.backend && tuning_target(info.name, types, static_cast<int>(options.device)).ok())
+      return info.name;
+  for (const DeviceInfo& device : devices())
+    if (device.backend == options.backend && !device.available)
+      fail(Exit::trouble, "backend '{}': {}", options.backend, device.reason);
+  fail(Exit::bad_usage, "backend '{}' has no kernel that can be tuned for {}", options.backend, to_string(types));
+}
+
+void check_classes(const Options& options) {
+  constexpr std::array<std::string_view, 4> known{"thin", "small", "medium", "large"};
+  for (const std::string& name : options.classes)
+    if (std::ranges::find(known, name) == known.end())
+      fail(Exit::bad_usage, "--shape-class {}: is not known; there are thin, small, medium, large", name);
+}
+
+std::vector<TuningRequest> requests_for(const Options& options, const std::string& file) {
+  std::vector<TuningRequest> requests;
+  for (const std::string& type : options.types) {
+    const GemmTypes types = parse_types(type);
+    for (const std::string& shape_class : options.classes)
+      requests.push_back({.kernel = kernel_for(options, types),
+                          .types = types,
+                          .shape_class = shape_class,
+                          .file = file,
+                          .device = static_cast<int>(options.device),
+                          .most_candidates = options.candidates,
+                          .seed = options.seed});
+  }
+  for (TuningRequest& request : requests)
+    request.seconds = parse_seconds(options.time_limit) / static_cast<double>(requests.size());
+  return requests;
+}
+
+Exit tune(const Options& options) {
+  check_classes(options);
+  const std::string file = options.file.empty() ? tuning::user_file() : options.file;
+  if (file.empty()) fail(Exit::bad_usage, "neither XDG_CACHE_HOME nor HOME is set; say --db FILE");
+  if (const int lines = tuning::read_file(file).unreadable_lines; lines > 0)
+    note("exactile: {} lines of {} are damaged or foreign and are left out", lines, file);
+  Table table({"kernel", "type", "class", "GFLOP/s", "before", "tried", "failed", "known", "parameters"});
+  bool found_all = true;
+  for (const TuningRequest& request : requests_for(options, file)) {
+    const TuningOutcome outcome = run_tuning(request);
+    found_all = found_all && outcome.rate > 0;
+    table.add({request.kernel, to_string(request.types), request.shape_class, number_text(outcome.rate * 1e-9),
+               outcome.before > 0 ? number_text(outcome.before * 1e-9) : "-", std::to_string(outcome.tried),
+               std::to_string(outcome.failed), std::to_string(outcome.known), outcome.parameters});
+  }
+  table.align_left({1, 2, 8});
+  print_result("{}\nkept in {}\n", table.text(), file);
+  return found_all ? Exit::done : Exit::check_failed;
+}
+
+}  // namespace
+
+Action add_tune(CLI::App& command) {
+  const auto options = std::make_shared<Options>();
+  command.add_option("--backend", options->backend, "Tune this backend's kernel (default opencl)")->type_name("NAME");
+  command.add_option("--kernel", options->kernel, "Tune this kernel (default: the backend's first that can be tuned)")
+      ->type_name("NAME");
+  command.add_option("--type", options->types, "Element types (default f32): " + type_names())
+      ->type_name("T")
+      ->delimiter(',');
+  command.add_option("--shape-class", options->classes, "thin, small, medium, large (default: all of them)")
+      ->type_name("NAME")
+      ->delimiter(',');
+  command.add_option("--time-limit", options->time_limit, "For everything together (default 10m)")->type_name("TIME");
+  add_integer(command, "--candidates", options->candidates, "Stop each search after so many (default: time decides)");
+  command.add_option("--db", options->file, "Where rows are kept (default $XDG_CACHE_HOME/exactile/tuning.tsv)")
+      ->type_name("FILE");
+  add_integer(command, "--device", options->device, "Which of the backend's devices (default 0)");
+  add_seed(command, options->seed);
+  command.footer(footer);
+  return [options] { return tune(*options); };
+}
+
+}  // namespace exactile::program

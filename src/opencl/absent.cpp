@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The backend of a build without OpenCL's headers: it is known, and says why it cannot be used.
+#include "opencl/backend.hpp"
+
+namespace exactile::opencl {
+namespace {
+
+constexpr const char* reason = "this build of exactile was made without OpenCL's headers";
+
+Status absent() { return {StatusCode::device_unavailable, reason}; }
+
+}  // namespace
+
+const plan::BackendEntry& backend() {
+  static const plan::BackendEntry entry{
+      .name = "opencl",
+      .kernels = [] { return std::span<const plan::KernelEntry>(); },
+      .devices = []() -> std::vector<DeviceInfo> {
+        return {{.backend = "opencl", .name = "OpenCL", .available = false, .reason = reason}};
+      },
+      .measure_peak = [](GemmTypes, int, int) -> Result<double> { return absent(); },
+      .open = [](int) -> Result<std::unique_ptr<plan::DeviceContext>> { return absent(); }};
+  return entry;
+}
+
+}  // namespace exactile::opencl

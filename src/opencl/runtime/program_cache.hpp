@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Compiled programs on disk, so that the second start of a process does not compile. A file holds its whole key, so a
+/// wrong one is recognised; files that are truncated, foreign or from another driver are as good as none.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace exactile::opencl {
+
+/// The binary stored under `key` (any text: source, options, device, driver); nothing where there is none or the file
+/// is not as it was written.
+[[nodiscard]] std::optional<std::string> load_binary(std::string_view key);
+
+/// Writes a file beside and renames it, so that a reader sees all or nothing. Where that fails there is no file.
+void store_binary(std::string_view key, std::string_view binary) noexcept;
+
+/// $XDG_CACHE_HOME/exactile/opencl or ~/.cache/exactile/opencl; empty where neither variable is set.
+[[nodiscard]] std::string binary_folder();
+
+}  // namespace exactile::opencl

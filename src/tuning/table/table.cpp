@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuning/table/table.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <sstream>
+
+#include "core/environment.hpp"
+#include "tuning/table/shipped.hpp"
+
+namespace exactile::tuning {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view heading =
+    "# exactile tuning rows: kernel, version, types, shape class, device, driver, operations/s, parameters, checksum\n";
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream stream;
+  stream << file.rdbuf();
+  return std::move(stream).str();
+}
+
+const std::vector<Row>& shipped_rows() {
+  static const std::vector<Row> rows = parse_rows(opencl_tsv).rows;
+  return rows;
+}
+
+Status file_trouble(std::string_view what, const std::string& path) {
+  return {StatusCode::invalid_argument, fmt::format("tuning file {}: {}: {}", path, what, std::strerror(errno))};
+}
+
+/// Held by the one process that writes at a time. The lock is on a file beside, because the file itself is replaced.
+class WriteLock {
+ public:
+  explicit WriteLock(const std::string& path) : descriptor_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
+    if (descriptor_ < 0) return;
+    int result = 0;
+    do result = flock(descriptor_, LOCK_EX);
+    while (result != 0 && errno == EINTR);
+    held_ = result == 0;
+  }
+  WriteLock(const WriteLock&) = delete;
+  WriteLock& operator=(const WriteLock&) = delete;
+  ~WriteLock() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  [[nodiscard]] bool held() const { return held_; }
+
+ private:
+  int descriptor_;
+  bool held_ = false;
+};
+
+bool write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+/// The best of the rows that fit, at one level of device names and classes.
+const Row* best_of(const std::vector<Row>& rows, const Query& query, const std::string& types,
+                   const std::string& device, std::string_view shape_class,
+                   const std::function<bool(const Parameters&)>& is_legal) {
+  const Row* best = nullptr;
+  for (const Row& row : rows) {
+    const Key& k = row.key;
+    const bool fits = k.kernel == query.kernel && k.version == query.version && k.types == types &&
+                      k.device == device && k.shape_class == shape_class &&
+                      (k.driver == "any" || k.driver == query.driver) && row.rate > 0;
+    if (fits && (best == nullptr || row.rate > best->rate) && is_legal(row.parameters)) best = &row;
+  }
+  return best;
+}
+
+}  // namespace
+
+std::string user_file() {
+  if (const auto path = core::environment("EXACTILE_TUNING_DB")) return std::string(*path);
+  if (const auto cache = core::environment("XDG_CACHE_HOME")) return std::string(*cache) + "/exactile/tuning.tsv";
+  if (const auto home = core::environment("HOME")) return std::string(*home) + "/.cache/exactile/tuning.tsv";
+  return {};
+}
+
+Rows read_file(const std::string& path) {
+  struct Seen {
+    ino_t inode = 0;
+    off_t size = -1;
+    timespec changed{};
+    Rows rows;
+  };
+  static std::mutex mutex;
+  static std::map<std::string, Seen> files;
+  struct stat now = {};
+  if (path.empty() || stat(path.c_str(), &now) != 0 || !S_ISREG(now.st_mode)) return {};
+  const std::lock_guard lock(mutex);
+  Seen& seen = files[path];
+  const bool same = seen.inode == now.st_ino && seen.size == now.st_size && seen.changed.tv_sec == now.st_mtim.tv_sec &&
+                    seen.changed.tv_nsec == now.st_mtim.tv_nsec;
+  if (!same) seen = {now.st_ino, now.st_size, now.st_mtim, parse_rows(content_of(path))};
+  return seen.rows;
+}
+
+std::optional<Found> find(const Query& query, const std::function<bool(const Parameters&)>& is_legal) {
+  const Rows user = read_file(user_file());
+  const std::string note = user.unreadable_lines > 0
+                               ? fmt::format("; {} unreadable lines of {} left out", user.unreadable_lines, user_file())
+                               : "";
+  for (const std::string& types : query.types) {
+    if (const Row* row = best_of(user.rows, query, types, query.devices.front(), query.shape_class, is_legal))
+      return Found{row->parameters, fmt::format("tuned here, {} {}{}", types, query.shape_class, note)};
+    for (const std::string& device : query.devices)
+      for (const std::string_view shape_class : {std::string_view(query.shape_class), std::string_view("any")})
+        if (const Row* row = best_of(shipped_rows(), query, types, device, shape_class, is_legal))
+          return Found{row->parameters, fmt::format("shipped for {}, {} {}{}", device, types, shape_class, note)};
+  }
+  return std::nullopt;
+}
+
+Status add_row(const std::string& path, const Row& row) {
+  std::error_code error;
+  if (const fs::path folder = fs::path(path).parent_path(); !folder.empty()) fs::create_directories(folder, error);
+  const WriteLock lock(path + ".lock");
+  if (!lock.held()) return file_trouble("cannot be locked", path);
+  const std::string old = content_of(path);
+  const Rows known = parse_rows(old);
+  if (!old.empty() && known.rows.empty() && !old.starts_with(heading.substr(0, heading.find(':'))))
+    return {StatusCode::invalid_argument, fmt::format("{} is no tuning file: it is left as it is", path)};
+  std::string text(heading);
+  for (const Row& kept : known.rows) text += to_line(kept);
+  text += to_line(row);
+  const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
+  const int descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (descriptor < 0) return file_trouble("cannot be written", temporary);
+  const bool written = write_all(descriptor, text) && fsync(descriptor) == 0;
+  const int failure = errno;
+  close(descriptor);
+  if (written && std::rename(temporary.c_str(), path.c_str()) == 0) return {};
+  if (!written) errno = failure;
+  Status trouble = file_trouble("cannot be written", path);
+  unlink(temporary.c_str());
+  return trouble;
+}
+
+}  // namespace exactile::tuning

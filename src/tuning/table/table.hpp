@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Which parameters a kernel should run with on a device: the user's measured rows, then the shipped ones for that
+/// device, for its vendor, for any of its kind.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "exactile/status.hpp"
+#include "tuning/table/rows.hpp"
+
+namespace exactile::tuning {
+
+/// What is looked for. `devices` are the names a row may have, best first: the device's own, "vendor:...", "any:...".
+struct Query {
+  std::string kernel;
+  int version = 1;
+  std::vector<std::string> types;  ///< best first
+  std::string shape_class;
+  std::vector<std::string> devices;
+  std::string driver;
+};
+
+struct Found {
+  Parameters parameters;
+  std::string source;  ///< "tuned on this device", "shipped for NVIDIA H200", ...
+};
+
+/// The best row whose parameters `is_legal` accepts.
+[[nodiscard]] std::optional<Found> find(const Query& query, const std::function<bool(const Parameters&)>& is_legal);
+
+/// $EXACTILE_TUNING_DB, or $XDG_CACHE_HOME/exactile/tuning.tsv, or ~/.cache/exactile/tuning.tsv; empty where none of
+/// these variables is set.
+[[nodiscard]] std::string user_file();
+
+/// The rows of a file; none where there is no file. Read again only when the file has changed.
+[[nodiscard]] Rows read_file(const std::string& path);
+
+/// Adds a row to the file, which is written anew beside it and renamed; several processes may do so at once. Unreadable
+/// lines are left out of the new file.
+[[nodiscard]] Status add_row(const std::string& path, const Row& row);
+
+}  // namespace exactile::tuning

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OpenCL as the program meets it: no loader, no driver, a wrong library; and kernels in a simulator that sees stray
+accesses and races."""
+import os
+
+import pytest
+
+SIMULATOR = "/usr/lib/oclgrind/liboclgrind-rt.so"
+KERNELS = ["opencl_tiled", "opencl_tiled_kahan", "opencl_vectors", "opencl_register_blocked", "opencl_padded",
+           "opencl_prefetch", "opencl_direct", "opencl_packed"]
+
+
+def opencl_devices(program):
+    return [d for d in program.json("devices")["devices"] if d["backend"] == "opencl"]
+
+
+@pytest.mark.parametrize("name, value, says", [
+    ("EXACTILE_OPENCL_LIBRARY", "/nowhere/libOpenCL.so.1", "no OpenCL loader"),
+    ("EXACTILE_OPENCL_LIBRARY", "libm.so.6", "has no clGetPlatformIDs"),
+    ("OCL_ICD_VENDORS", "/nowhere", "OpenCL loader")])
+def test_without_opencl_everything_else_works(program, monkeypatch, name, value, says):
+    monkeypatch.setenv(name, value)
+    devices = opencl_devices(program)
+    assert [d["available"] for d in devices] == [False]
+    assert says in devices[0]["reason"]
+    program("verify", "--m", 20, "--n", 20, "--k", 20, "--type", "f32")
+    done = program("explain", "--m", 20, "--n", 20, "--k", 20, "--backend", "opencl", code=4)
+    assert says in done.stderr
+
+
+def test_a_device_that_is_not_there(program):
+    if not any(d["available"] for d in opencl_devices(program)):
+        pytest.skip("no OpenCL device")
+    done = program("explain", "--m", 20, "--n", 20, "--k", 20, "--backend", "opencl", "--device", 99, code=4)
+    assert "no OpenCL device of that number" in done.stderr
+
+
+@pytest.mark.skipif(not os.path.exists(SIMULATOR), reason="oclgrind is not installed")
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("layout", [(), ("--layout-b", "1,9", "--layout-c", "1,7")])
+def test_the_simulator_finds_nothing(program, monkeypatch, tmp_path, kernel, layout):
+    """7 x 5 x 9: borders on every side of every tile. Two of the fills are enough for where kernels read and write."""
+    for name, value in (("EXACTILE_OPENCL_LIBRARY", SIMULATOR), ("OCLGRIND_DATA_RACES", "1"), ("OCLGRIND_CHECK_API", "1"),
+                        ("OCLGRIND_UNINITIALIZED", "1"), ("XDG_CACHE_HOME", str(tmp_path / "cache"))):
+        monkeypatch.setenv(name, value)
+    done = program("verify", "--m", 7, "--n", 5, "--k", 9, "--type", "f32", "--kernel", kernel, "--fill", "normal", *layout)
+    for trouble in ("Invalid", "race", "Uninitialized", "divergence", "Error"):
+        assert trouble not in done.stderr + done.stdout, done.stderr

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`exactile tune` on an OpenCL device: what it keeps, what survives a kill, what damaged files do."""
+import os
+import signal
+import time
+
+import pytest
+
+from conftest import Program
+
+SEARCH = ("tune", "--shape-class", "small", "--kernel", "opencl_packed")
+
+
+@pytest.fixture
+def tuner(tmp_path, monkeypatch):
+    """The program with caches of its own; skips where there is no OpenCL device."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("EXACTILE_TUNING_DB", raising=False)
+    program = Program(tmp_path)
+    devices = program.json("devices")["devices"]
+    if not any(d["backend"] == "opencl" and d["available"] for d in devices):
+        pytest.skip("no OpenCL device")
+    return program
+
+
+def rows(path):
+    return [line for line in path.read_text().splitlines() if not line.startswith("#")]
+
+
+def default_file(program):
+    return program.folder / "cache" / "exactile" / "tuning.tsv"
+
+
+def test_rows_are_kept_and_used(tuner):
+    before = tuner("explain", "--m", 512, "--n", 512, "--k", 512, "--kernel", "opencl_packed").stdout
+    assert "shipped for" in before
+    done = tuner(*SEARCH, "--candidates", 3, "--time-limit", "60s")
+    assert "opencl_packed" in done.stdout
+    assert len(rows(default_file(tuner))) == 3
+    after = tuner("explain", "--m", 512, "--n", 512, "--k", 512, "--kernel", "opencl_packed").stdout
+    assert "tuned here, f32 small" in after
+    tuner("verify", "--m", 130, "--n", 70, "--k", 50, "--kernel", "opencl_packed")
+
+
+def test_a_killed_search_goes_on(tuner):
+    running = tuner.start(*SEARCH, "--time-limit", "10m")
+    deadline = time.monotonic() + 120
+    while not default_file(tuner).exists() or len(rows(default_file(tuner))) < 2:
+        assert running.poll() is None, running.communicate()
+        assert time.monotonic() < deadline, "no two rows in two minutes"
+        time.sleep(0.05)
+    os.kill(running.pid, signal.SIGKILL)
+    running.communicate()
+    kept = rows(default_file(tuner))
+    done = tuner(*SEARCH, "--candidates", 1, "--time-limit", "60s")
+    known = [int(word) for word in done.stdout.splitlines()[1].split() if word.isdigit()]
+    assert len(kept) in known, done.stdout
+    now = rows(default_file(tuner))
+    assert now[:len(kept)] == kept and len(now) == len(kept) + 1
+    parameters = [line.split("\t")[7] for line in now]
+    assert len(set(parameters)) == len(parameters), "a candidate was tried twice"
+
+
+def test_an_interrupted_search_leaves_whole_rows(tuner):
+    running = tuner.start(*SEARCH, "--time-limit", "10m")
+    deadline = time.monotonic() + 120
+    while not default_file(tuner).exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    running.communicate(timeout=60)
+    assert running.returncode == 128 + signal.SIGINT
+    assert "damaged" not in tuner(*SEARCH, "--candidates", 1, "--time-limit", "60s").stderr
+    assert [p.name for p in default_file(tuner).parent.glob("*.tmp")] == []
+
+
+def test_two_searches_at_once(tuner):
+    both = [tuner.start(*SEARCH, "--candidates", 3, "--seed", seed) for seed in (1, 2)]
+    for running in both:
+        out, err = running.communicate(timeout=300)
+        assert running.returncode == 0, out + err
+    assert len(rows(default_file(tuner))) == 6
+
+
+def test_the_time_limit_holds(tuner):
+    begin = time.monotonic()
+    tuner(*SEARCH, "--time-limit", "3s")
+    assert time.monotonic() - begin < 60, "much longer than the limit and a candidate"
+
+
+def test_damaged_files_are_reported_and_do_no_harm(tuner):
+    file = tuner.folder / "rows.tsv"
+    tuner(*SEARCH, "--candidates", 2, "--db", file)
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-5])
+    done = tuner(*SEARCH, "--candidates", 1, "--db", file)
+    assert "1 lines" in done.stderr and "damaged" in done.stderr
+    assert len(rows(file)) == 2  # one survived, one is new
+    file.write_bytes(b"\x00\xff" * 500)
+    tuner(*SEARCH, "--candidates", 1, "--db", file, code=2)
+    assert file.read_bytes() == b"\x00\xff" * 500, "a foreign file is left as it is"
+
+
+def test_damaged_programs_are_compiled_again(tuner):
+    run = ("verify", "--m", 40, "--n", 30, "--k", 20, "--kernel", "opencl_tiled")
+    tuner(*run)
+    folder = tuner.folder / "cache" / "exactile" / "opencl"
+    programs = sorted(folder.iterdir())
+    assert programs
+    for damage in (lambda b: b[:len(b) // 2], lambda b: b"", lambda b: b[:-1] + bytes([b[-1] ^ 1]), lambda b: b"foreign"):
+        for program in programs:
+            program.write_bytes(damage(program.read_bytes()))
+        tuner(*run)
+        assert sorted(folder.iterdir()) == programs
+    whole = {p: p.read_bytes() for p in programs}
+    tuner(*run)
+    assert {p: p.read_bytes() for p in programs} == whole, "written again although nothing was wrong"
+
+
+def test_bad_usage(tuner):
+    for arguments, says in ((("--time-limit", "soon"), "90s, 10m or 1h"), (("--shape-class", "round"), "thin, small"),
+                            (("--kernel", "cpu_naive"), "nothing to tune"), (("--kernel", "no_such"), "not known"),
+                            (("--device", 99), "no OpenCL device of that number")):
+        done = tuner("tune", *arguments, "--candidates", 1, code=4 if "--device" in arguments else 2)
+        assert says in done.stderr, done.stderr
+
+
+def test_asked_for_parameters(tuner):
+    legal = "MWG=8 NWG=16 KWG=16 MDIMC=2 NDIMC=1 VWM=2 VWN=4 KWI=2 SA=0 SB=1"
+    run = ("verify", "--m", 40, "--n", 30, "--k", 20, "--kernel", "opencl_packed", "--parameters")
+    tuner(*run, legal)
+    for illegal, says in ((legal.replace("MWG=8", "MWG=7"), "MWG must be a multiple"), ("MWG", "NAME=NUMBER"),
+                          (legal.replace("KWI=2", "KWI=3"), "KWG must be a multiple"),
+                          (legal.replace("VWN=4", "VWN=5"), "1, 2, 4, 8 or 16")):
+        assert says in tuner(*run, illegal, code=2).stderr
+    assert "has no parameters" in tuner("explain", "--m", 4, "--n", 4, "--k", 4, "--kernel", "cpu_naive",
+                                        "--parameters", legal, code=2).stderr
