@@ -120,7 +120,7 @@ def test_damaged_programs_are_compiled_again(tuner):
 def test_bad_usage(tuner):
     for arguments, says in ((("--time-limit", "soon"), "90s, 10m or 1h"), (("--shape-class", "round"), "thin, small"),
                             (("--kernel", "cpu_naive"), "nothing to tune"), (("--kernel", "no_such"), "not known"),
-                            (("--device", 99), "no OpenCL device of that number")):
+                            (("--kernel", "opencl_packed", "--device", 99), "no OpenCL device of that number")):
         done = tuner("tune", *arguments, "--candidates", 1, code=4 if "--device" in arguments else 2)
         assert says in done.stderr, done.stderr
 
@@ -132,6 +132,6 @@ def test_asked_for_parameters(tuner):
     for illegal, says in ((legal.replace("MWG=8", "MWG=7"), "MWG must be a multiple"), ("MWG", "NAME=NUMBER"),
                           (legal.replace("KWI=2", "KWI=3"), "KWG must be a multiple"),
                           (legal.replace("VWN=4", "VWN=5"), "1, 2, 4, 8 or 16")):
-        assert says in tuner(*run, illegal, code=2).stderr
+        assert says in tuner("explain", *run[1:], illegal, code=2).stderr
     assert "has no parameters" in tuner("explain", "--m", 4, "--n", 4, "--k", 4, "--kernel", "cpu_naive",
                                         "--parameters", legal, code=2).stderr

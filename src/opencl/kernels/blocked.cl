@@ -39,7 +39,7 @@ inline void keep(const Sum *share, const int count, const int extent, __local Su
 }
 
 inline int is_contiguous(long k_stride, long major_stride) {
-  return (k_stride < 0 ? -k_stride : k_stride) < (major_stride < 0 ? -major_stride : major_stride);
+  return fabs((float)k_stride) < fabs((float)major_stride);
 }
 
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void blocked(

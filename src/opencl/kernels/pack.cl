@@ -55,7 +55,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void pack(const long
   x += x_offset + product * x_batch;
   panels += product * product_size;
   // Read in the direction that is contiguous in memory, written in that of the panel.
-  const int lines_are_fast = (x_row < 0 ? -x_row : x_row) < (x_column < 0 ? -x_column : x_column);
+  const int lines_are_fast = fabs((float)x_row) < fabs((float)x_column);
 #pragma unroll
   for (int i = 0; i < SIDE; i += ITEMS / SIDE) {
     const int line = lines_are_fast ? fast : slow + i;
