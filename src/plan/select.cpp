@@ -67,6 +67,9 @@ Status nobody_can(std::span<const BackendEntry* const> backends, const Problem& 
           reasons.empty() ? who : fmt::format("{}: {}", who, fmt::join(reasons, "; "))};
 }
 
+/// Nothing is multiplied: kernels are judged by what they say of themselves, and not asked about sizes of zero.
+bool is_empty(const GemmDescription& d) { return d.m == 0 || d.n == 0 || d.k == 0 || d.batch_count == 0; }
+
 }  // namespace
 
 std::string_view why_not(const KernelEntry& entry, const Problem& problem, const GemmOptions& options) {
@@ -80,7 +83,7 @@ std::string_view why_not(const KernelEntry& entry, const Problem& problem, const
     return "does not multiply these types";
   if (!options.parameters.empty() && entry.tunable == nullptr) return "has no parameters that could be set";
   if (const auto reason = entry.unavailable(problem.device); !reason.empty()) return reason;
-  return entry.refuses(problem);
+  return is_empty(problem.description) ? std::string_view() : entry.refuses(problem);
 }
 
 Result<const KernelEntry*> select(std::span<const BackendEntry* const> backends, const Problem& problem,
@@ -92,7 +95,8 @@ Result<const KernelEntry*> select(std::span<const BackendEntry* const> backends,
   for (const BackendEntry* backend : backends) {
     for (const KernelEntry& entry : backend->kernels()) {
       if (!why_not(entry, problem, options).empty()) continue;
-      const auto rank = std::pair(!entry.gives_way(problem).empty(), entry.cost(problem));
+      const auto rank =
+          std::pair(!entry.gives_way(problem).empty(), is_empty(problem.description) ? 0 : entry.cost(problem));
       if (best == nullptr || rank < best_rank) {
         best = &entry;
         best_rank = rank;

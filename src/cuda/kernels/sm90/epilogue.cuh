@@ -224,7 +224,8 @@ __device__ inline void store_tile(const Sums& sums, const Output& c, const CUten
     const int first_column = at.column + piece * Space::columns;
     if (first_column >= c.columns) break;
     if (by_tma) {
-      if (is_issuer) isa::tma_store_wait_read<1>();
+      // The tile before may have ended in either half of the staging.
+      if (is_issuer) piece == 0 ? isa::tma_store_wait_read<0>() : isa::tma_store_wait_read<1>();
       isa::named_barrier(barrier, warpgroup_threads);
     } else {
       __syncwarp();

@@ -90,7 +90,8 @@ __device__ inline void store_boxes(const typename T::Sum (&sums)[T::tile_n / 2],
     const int first_column = at.column + piece * piece_columns;
     if (first_column >= c.columns) break;
     Staging& out = staging[piece % 2];
-    if (is_issuer) isa::tma_store_wait_read<1>();
+    // The tile before may have ended in either half of the staging.
+    if (is_issuer) piece == 0 ? isa::tma_store_wait_read<0>() : isa::tma_store_wait_read<1>();
     isa::named_barrier(barrier, warpgroup_threads);
     constexpr int groups = piece_columns < T::tile_n ? piece_columns / 8 : T::tile_n / 8;
 #pragma unroll
