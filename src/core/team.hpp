@@ -23,8 +23,9 @@ struct Member {
 /// Runs `body` on up to `wanted` threads, the caller among them, and returns when all are done. Workers are kept asleep
 /// between calls. A call gets those that are idle, so calls from many threads at once share the workers instead of
 /// multiplying them, and a team may be smaller than wanted: `body` must give the same result for any count. `body` must
-/// not throw. It finds the caller's rounding mode and treatment of subnormal numbers on every thread. After fork() the child starts with no workers and makes its own.
-/// Throws std::bad_alloc where there is no memory for a job; nothing has run then.
+/// not throw. It finds the caller's rounding mode and treatment of subnormal numbers on every thread. After fork() the
+/// child starts with no workers and makes its own. Throws std::bad_alloc where there is no memory for a job; nothing
+/// has run then.
 void run_team(int wanted, const std::function<void(const Member&)>& body);
 
 }  // namespace exactile::core

@@ -15,7 +15,8 @@ class OnDevice final : public plan::Executable {
   [[nodiscard]] Status run(const GemmArguments& arguments, const Execution& execution) const override {
     const DeviceGuard guard(device_.index);
     if (!guard.status().ok()) return guard.status();
-    const Result<Workspace> workspace = Workspace::take(device_, execution, product_->workspace_bytes_for(arguments), kernel_);
+    const Result<Workspace> workspace =
+        Workspace::take(device_, execution, product_->workspace_bytes_for(arguments), kernel_);
     if (!workspace.ok()) return workspace.status();
     return product_->launch({.arguments = arguments,
                              .workspace = workspace.value().data(),
