@@ -78,7 +78,8 @@ std::string backend_of(const GemmOptions& options) {
 /// One context a backend and device for the whole process: opening one takes longer than most cases.
 Result<Context> context_of(const GemmOptions& options) {
   static std::mutex mutex;
-  static std::map<std::pair<std::string, int>, Context> contexts;
+  // Never destroyed: when static objects go, a driver's own may be gone already.
+  static auto& contexts = *new std::map<std::pair<std::string, int>, Context>;
   const std::lock_guard lock(mutex);
   const std::pair key(backend_of(options), options.device);
   if (const auto found = contexts.find(key); found != contexts.end()) return found->second;
