@@ -95,7 +95,11 @@ Exit tune(const Options& options) {
   bool found_all = true;
   for (const TuningRequest& request : requests_for(options, file)) {
     const TuningOutcome outcome = run_tuning(request);
-    found_all = found_all && outcome.rate > 0;
+    const bool had_no_time = outcome.tried == 0 && outcome.failed == 0 && outcome.known == 0;
+    if (had_no_time)
+      note("exactile: {} {} {}: the time limit came before the first candidate", request.kernel,
+           to_string(request.types), request.shape_class);
+    found_all = found_all && (outcome.rate > 0 || had_no_time);
     table.add({request.kernel, to_string(request.types), request.shape_class, number_text(outcome.rate * 1e-9),
                outcome.before > 0 ? number_text(outcome.before * 1e-9) : "-", std::to_string(outcome.tried),
                std::to_string(outcome.failed), std::to_string(outcome.known), outcome.parameters});
