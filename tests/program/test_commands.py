@@ -114,7 +114,10 @@ def test_ladder_on_a_device(program):
     rows = {row["kernel"]: row for row in program.json("ladder", 200, 300, 400)["results"]}
     assert set(there) & set(rows)
     for name in set(there) & set(rows):
-        assert rows[name]["seconds_with_copies"] > rows[name]["median_seconds"] and rows[name]["passed"]
+        assert rows[name]["seconds_with_copies"] > 0 and rows[name]["passed"]
+        # Where the device is the processor itself nothing is copied, and either time may be the longer one.
+        if rows[name]["backend"] == "cuda":
+            assert rows[name]["seconds_with_copies"] > rows[name]["median_seconds"]
     (row,) = program.json("bench", *SIZES, "--kernel", there[0], "--seconds", "0.05")["results"]
     assert row["seconds_with_copies"] > 0
     assert program.json("verify", *SIZES, "--type", "f32", "--kernel", there[0])["passed"]
@@ -126,7 +129,8 @@ def test_sweep(program):
     assert sorted({row["m"] for row in document["results"]}) == [10, 22, 46, 100]
     assert all(row["speedup"] > 0 for row in document["results"])
     lines = program("ladder", "--sweep", "--max", "1e4").stdout.splitlines()
-    assert lines[-2].startswith("1e3 ") and lines[-1].startswith("1e4 ") and max(map(len, lines)) <= 120
+    sizes = [line.split()[0] for line in lines if line.startswith("1e")]
+    assert list(dict.fromkeys(sizes)) == ["1e3", "1e4"] and max(map(len, lines)) <= 120
 
 
 def test_bench(program):
