@@ -100,7 +100,7 @@ class Comparison {
     if (!arguments_.rivals_only) enter("exactile", make_exactile(arguments_.ours));
     for (const std::string& specification : arguments_.rivals) {
       NamedRival rival = load_rival(specification, context());
-      enter(std::move(rival.name), std::move(rival.library));
+      enter(std::move(rival.name), std::move(rival.contender));
     }
   }
 
@@ -136,10 +136,10 @@ class Comparison {
     limits_.lead_in_seconds = until_the_clock_settles;
   }
 
-  void enter(std::string name, std::unique_ptr<Contender> library) {
-    library->set_threads(arguments_.threads);
-    setting_.versions.emplace_back(name, library->version());
-    entrants_.push_back({std::move(name), std::move(library)});
+  void enter(std::string name, std::unique_ptr<Contender> contender) {
+    contender->set_threads(arguments_.threads);
+    setting_.versions.emplace_back(name, contender->version());
+    entrants_.push_back({std::move(name), std::move(contender)});
   }
 
   void run_type(GemmTypes type) {
@@ -165,7 +165,7 @@ class Comparison {
     add({.group = "layouts",
          .type = type,
          .shape = shape,
-         .scores = compare_layouts(*entrants_.front().library, variants, limits_, context()),
+         .scores = compare_layouts(*entrants_.front().contender, variants, limits_, context()),
          .layouts = true});
   }
 

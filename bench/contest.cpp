@@ -70,13 +70,13 @@ std::vector<Score> hold_contest(const std::vector<Entrant>& entrants, const Prod
   std::vector<Place> places;
   for (const Entrant& entrant : entrants) {
     scores.push_back({.name = entrant.name});
-    places.push_back({entrant.library->prepare(product), &product, &sets});
+    places.push_back({entrant.contender->prepare(product), &product, &sets});
   }
   run_contest(scores, places, limits);
   return scores;
 }
 
-std::vector<Score> compare_layouts(const Contender& library, const std::vector<Variant>& variants,
+std::vector<Score> compare_layouts(const Contender& contender, const std::vector<Variant>& variants,
                                    const RoundLimits& limits, const Context* context) {
   std::vector<std::unique_ptr<OperandSets>> sets;
   std::vector<Score> scores;
@@ -84,7 +84,7 @@ std::vector<Score> compare_layouts(const Contender& library, const std::vector<V
   for (const Variant& variant : variants) {
     sets.push_back(std::make_unique<OperandSets>(variant.product, set_count(variant.product, context), context));
     scores.push_back({.name = variant.name});
-    places.push_back({library.prepare(variant.product), &variant.product, sets.back().get()});
+    places.push_back({contender.prepare(variant.product), &variant.product, sets.back().get()});
   }
   run_contest(scores, places, limits);
   return scores;

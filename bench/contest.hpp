@@ -14,7 +14,7 @@ namespace exactile::bench {
 
 struct Entrant {
   std::string name;
-  std::unique_ptr<Contender> library;
+  std::unique_ptr<Contender> contender;
 };
 
 struct Score {
@@ -40,7 +40,7 @@ struct Variant {
   std::string name;
   Product product;
 };
-[[nodiscard]] std::vector<Score> compare_layouts(const Contender& library, const std::vector<Variant>& variants,
+[[nodiscard]] std::vector<Score> compare_layouts(const Contender& contender, const std::vector<Variant>& variants,
                                                  const RoundLimits& limits, const Context* context);
 
 /// Plain, transposed, padded and strided, at one shape.

@@ -113,7 +113,7 @@ class Rival : public Contender {
 /// Throws std::runtime_error with a sentence for a person.
 struct NamedRival {
   std::string name;
-  std::unique_ptr<Contender> library;
+  std::unique_ptr<Contender> contender;
 };
 /// Rivals on a device enqueue on the context's queue; those on the processor are refused where there is a context, and
 /// the reverse.
