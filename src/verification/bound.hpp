@@ -47,6 +47,7 @@ struct DueElement {
 /// so that |z^ - z| <= gamma_depth * (|alpha| sum|a_k||b_k| + |beta||c| + |bias|) (Higham, Accuracy and Stability of
 /// Numerical Algorithms, 2nd ed., lemmas 3.1 and 3.3, and (3.5) for "any order"). A rounding that underflows adds half
 /// the smallest number instead (section 2.8); only products can, and alpha stretches those inside the sum.
+/// For the narrow floats |a_k| and |b_k| are weights, see weight() in elements.hpp.
 /// Complex components are bounded one by one, from the real products they consist of (section 3.6 without moduli).
 class ErrorBound {
  public:

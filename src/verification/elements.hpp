@@ -55,4 +55,14 @@ void store(ElementType type, void* base, std::int64_t index, std::uint64_t value
 [[nodiscard]] double largest_finite(ElementType type);     ///< of a floating type (a complex type's components)
 [[nodiscard]] double smallest_positive(ElementType type);  ///< the smallest subnormal number
 
+/// For the narrow floats, whose products tensor cores align by the exponents of the factors as stored: the smallest
+/// normal number; a smaller factor costs as much as this one would. 0 for all other types. See docs/accuracy.md.
+[[nodiscard]] double least_weight(ElementType input);
+
+/// What a factor weighs in the bound: its magnitude, at least `least` unless it is zero.
+[[nodiscard]] inline double weight(double factor, double least) {
+  const double magnitude = factor < 0 ? -factor : factor;
+  return magnitude < least && magnitude > 0 ? least : magnitude;
+}
+
 }  // namespace exactile::verification

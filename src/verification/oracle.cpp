@@ -26,6 +26,7 @@ FloatOracle::FloatOracle(const GemmDescription& description, const GemmArguments
       complex_(is_complex(description.types.input)),
       compensated_(unit_roundoff(accumulator_type(description.types.input)) < 0x1p-30),
       reads_(!arguments.alpha.is_zero()),
+      least_weight_(least_weight(description.types.input)),
       panel_columns_(std::min(columns_for(description), std::max<std::int64_t>(description.n, 1))) {
   for (auto* row : {&a_real_, &a_imaginary_}) row->resize(size(description.k));
   for (Sums* sums : {&real_, &imaginary_})
@@ -52,6 +53,10 @@ void FloatOracle::add(double a, const double* b, Sums& sums) const {
   } else {
     accumulate(columns_, a, b, sums.hi.data(), sums.magnitude.data());
   }
+  if (least_weight_ == 0) return;
+  const double a_weight = weight(a, least_weight_);
+  for (std::int64_t j = 0; j < columns_; ++j)
+    sums.magnitude[size(j)] += a_weight * weight(b[j], least_weight_) - std::fabs(a * b[j]);
 }
 
 void FloatOracle::form(std::int64_t i) {
@@ -87,7 +92,7 @@ InnerProduct FloatOracle::classify(std::int64_t column, bool imaginary) const {
   const auto term = [&](double a, double b) {
     const double product = a * b;
     if (std::isfinite(a) && std::isfinite(b)) {
-      magnitude += std::fabs(product);
+      magnitude += weight(a, least_weight_) * weight(b, least_weight_);
     } else if (std::isnan(product)) {
       nan = true;
     } else {

@@ -41,6 +41,7 @@ class FloatOracle {
   bool complex_;
   bool compensated_;
   bool reads_;
+  double least_weight_;
   std::int64_t panel_columns_;
   std::int64_t columns_ = 0;
   const void* a_base_ = nullptr;

@@ -37,15 +37,15 @@ struct WideSum {
   DoubleDouble real, imaginary;
   double magnitude = 0;
 
-  void add(double scale, std::complex<double> z) {
+  void add(double scale, std::complex<double> z, double least = 0) {
     real = real + two_product(scale, z.real());
     imaginary = imaginary + two_product(scale, z.imag());
-    magnitude += std::fabs(scale) * (std::fabs(z.real()) + std::fabs(z.imag()));
+    magnitude += std::fabs(scale) * (weight(z.real(), least) + weight(z.imag(), least));
   }
-  void add(std::complex<double> scale, const WideSum& w) {
+  void add(std::complex<double> scale, const WideSum& w, double least = 0) {
     real = real + w.real * scale.real() + w.imaginary * -scale.imag();
     imaginary = imaginary + w.imaginary * scale.real() + w.real * scale.imag();
-    magnitude += (std::fabs(scale.real()) + std::fabs(scale.imag())) * w.magnitude;
+    magnitude += (weight(scale.real(), least) + weight(scale.imag(), least)) * w.magnitude;
   }
 };
 
@@ -92,7 +92,7 @@ class FloatResidual {
     std::vector<WideSum> bx(size(reads_ab_ ? d_.k : 0));
     for (std::int64_t kk = 0; kk < static_cast<std::int64_t>(bx.size()); ++kk) {
       b_.read(p, kk);
-      for (std::int64_t j = 0; j < d_.n; ++j) bx[size(kk)].add(x[size(j)], b_[j]);
+      for (std::int64_t j = 0; j < d_.n; ++j) bx[size(kk)].add(x[size(j)], b_[j], least_weight(d_.types.input));
     }
     for (std::int64_t i = 0; i < d_.m; ++i) row(p, i, x, bx, report);
   }
@@ -104,7 +104,7 @@ class FloatResidual {
     if (reads_ab_) {
       WideSum sum;
       a_.read(p, i);
-      for (std::int64_t kk = 0; kk < d_.k; ++kk) sum.add(a_[kk], bx[size(kk)]);
+      for (std::int64_t kk = 0; kk < d_.k; ++kk) sum.add(a_[kk], bx[size(kk)], least_weight(d_.types.input));
       due.add(bound_.alpha(), sum);
     }
     if (reads_c_) {

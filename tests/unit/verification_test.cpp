@@ -80,6 +80,18 @@ TEST(Oracle, NarrowOutputsOverflowWhereRoundingDoes) {
   EXPECT_FALSE(compare(d, {.a = &a, .b = &b, .c = &c}, nullptr).passed);
 }
 
+TEST(Oracle, SubnormalNarrowFactorsWeighAsTheSmallestNormalNumber) {
+  const GemmDescription d = contiguous({ElementType::f16, ElementType::f32}, 1, 1, 2);
+  const std::vector<Float16> b{Float16(1.0F), Float16(0x1p-12F)};
+  const auto passes = [&](float first, float c) {
+    const std::vector<Float16> a{Float16(first), Float16(0x1p-12F)};
+    return compare(d, {.a = a.data(), .b = b.data(), .c = &c}, nullptr).passed;
+  };
+  EXPECT_TRUE(passes(0x1p-24F, 0x1p-23F + 0x1p-37F));
+  EXPECT_FALSE(passes(0x1p-24F, 0x1p-23F + 0x1p-34F));
+  EXPECT_FALSE(passes(0, 0x1p-24F + 0x1p-37F)) << "zero weighs nothing";
+}
+
 TEST(Oracle, IntegersWrapAndMustBeEqual) {
   std::vector<std::int32_t> a{std::numeric_limits<std::int32_t>::max(), 2};
   std::vector<std::int32_t> b{2, 5};
