@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <utility>
-
-#include "exactile/plan.hpp"
+#include "plan/transposed.hpp"
 
 namespace exactile::cpu {
 
@@ -22,11 +20,8 @@ struct Orientation {
 /// `transposed_reading` decides; see preferred_orientation().
 [[nodiscard]] inline Orientation orient(const GemmDescription& d, bool transposed_reading) {
   if (!transposed_reading) return {d.m, d.n, d.k, d.a, d.b, d.c, false};
-  const auto turned = [](OperandLayout layout) {
-    std::swap(layout.row_stride, layout.column_stride);
-    return layout;
-  };
-  return {d.n, d.m, d.k, turned(d.b), turned(d.a), turned(d.c), true};
+  const GemmDescription turned = plan::transposed(d);
+  return {turned.m, turned.n, turned.k, turned.a, turned.b, turned.c, true};
 }
 
 /// C's columns must be neighbours; where one row or one column leaves the choice, B's should be.

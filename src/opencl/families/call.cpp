@@ -2,9 +2,9 @@
 #include "opencl/families/call.hpp"
 
 #include <complex>
-#include <utility>
 
 #include "core/checked.hpp"
+#include "plan/transposed.hpp"
 
 namespace exactile::opencl {
 
@@ -18,19 +18,7 @@ std::string element_options(const GemmDescription& d, const Device& device) {
 
 GemmDescription with_contiguous_columns(const GemmDescription& d, bool* swapped) {
   *swapped = d.c.column_stride != 1 && d.c.row_stride == 1;
-  if (!*swapped) return d;
-  const auto transposed = [](OperandLayout layout) {
-    std::swap(layout.row_stride, layout.column_stride);
-    return layout;
-  };
-  GemmDescription turned = d;
-  turned.m = d.n;
-  turned.n = d.m;
-  turned.a = transposed(d.b);
-  turned.b = transposed(d.a);
-  turned.c = transposed(d.c);
-  if (d.bias != Bias::none) turned.bias = d.bias == Bias::per_row ? Bias::per_column : Bias::per_row;
-  return turned;
+  return *swapped ? plan::transposed(d) : d;
 }
 
 cl_int store_flags(const GemmDescription& d, const Scalar& beta) {

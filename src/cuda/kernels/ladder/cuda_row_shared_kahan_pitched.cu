@@ -10,6 +10,7 @@
 #include "cuda/kernels/ladder/row_shared_kahan.hpp"
 #include "cuda/kernels/ladder/tiles.hpp"
 #include "cuda/kernels/ladder/transposed_copy.hpp"
+#include "plan/transposed.hpp"
 
 namespace exactile::cuda {
 namespace {
@@ -22,7 +23,7 @@ constexpr std::array pitched_types{GemmTypes{ElementType::f32, ElementType::f32}
 TransposedCopy pitched_copy(std::int64_t rows, std::int64_t columns, const OperandLayout& from) {
   return {.rows = columns,
           .columns = rows,
-          .from = transposed(from),
+          .from = plan::transposed(from),
           .type = ElementType::f32,
           .pitch = core::round_up(columns, pitch_elements),
           .copy_rows = rows};
@@ -38,8 +39,8 @@ class RowSharedKahanPitched final : public DeviceProduct {
 
   [[nodiscard]] Status launch(const Launch& launch) const override {
     GemmDescription d = description_;
-    d.a = transposed(a_.layout());
-    d.b = transposed(b_.layout());
+    d.a = plan::transposed(a_.layout());
+    d.b = plan::transposed(b_.layout());
     char* const b_copies = static_cast<char*>(launch.workspace) + at_once_ * a_.product_bytes();
     GemmArguments arguments = launch.arguments;
     for (std::int64_t first = 0; first < description_.batch_count; first += at_once_) {

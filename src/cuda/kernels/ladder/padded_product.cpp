@@ -2,6 +2,7 @@
 #include "cuda/kernels/ladder/padded_product.hpp"
 
 #include "cuda/kernels/ladder/tiles.hpp"
+#include "plan/transposed.hpp"
 
 namespace exactile::cuda {
 
@@ -18,7 +19,7 @@ PaddedProduct::PaddedProduct(const GemmDescription& d, const TileShape& tile, bo
          .copy_rows = core::round_up(d.k, tile.depth)},
       b_{.rows = d.n,
          .columns = d.k,
-         .from = transposed(d.b),
+         .from = plan::transposed(d.b),
          .type = d.types.input,
          .pitch = core::round_up(d.n, tile.columns),
          .copy_rows = core::round_up(d.k, tile.depth)},
@@ -31,7 +32,7 @@ Status PaddedProduct::launch(const Launch& launch) const {
   void* const b_copies = static_cast<char*>(launch.workspace) + at_once_ * a_.product_bytes();
   GemmDescription d = description_;
   d.a = a_.layout();
-  if (copies_b_) d.b = transposed(b_.layout());
+  if (copies_b_) d.b = plan::transposed(b_.layout());
   GemmArguments padded = from;
   padded.a = launch.workspace;
   for (std::int64_t first = 0; first < description_.batch_count; first += at_once_) {

@@ -14,7 +14,7 @@ namespace exactile::cuda {
 
 /// The matrix's element (i, j) becomes element i of row j of the copy. Rows of the copy are filled up to the pitch with
 /// zeros, and rows of zeros follow, so that tiles at the borders need not ask where the matrix ends.
-/// A plain pitched copy of a matrix is the transposed copy of its transpose: transposed().
+/// A plain pitched copy of a matrix is the transposed copy of its transpose: plan::transposed().
 struct TransposedCopy {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -33,11 +33,5 @@ struct TransposedCopy {
   [[nodiscard]] Status launch(const void* matrices, void* copies, std::int64_t count, cudaStream_t stream,
                               std::string_view kernel) const;
 };
-
-/// The same elements as a matrix with rows and columns exchanged.
-[[nodiscard]] inline OperandLayout transposed(OperandLayout layout) {
-  std::swap(layout.row_stride, layout.column_stride);
-  return layout;
-}
 
 }  // namespace exactile::cuda

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The same product read the other way round: C^T = B^T A^T. Nothing is moved.
+#pragma once
+
+#include <utility>
+
+#include "exactile/plan.hpp"
+
+namespace exactile::plan {
+
+/// The same elements as a matrix with rows and columns exchanged.
+[[nodiscard]] inline OperandLayout transposed(OperandLayout layout) {
+  std::swap(layout.row_stride, layout.column_stride);
+  return layout;
+}
+
+/// The description of C^T = B^T A^T. The pointers to A and B must change places too.
+[[nodiscard]] inline GemmDescription transposed(const GemmDescription& description) {
+  GemmDescription d = description;
+  std::swap(d.m, d.n);
+  d.a = transposed(description.b);
+  d.b = transposed(description.a);
+  d.c = transposed(description.c);
+  if (d.bias != Bias::none) d.bias = d.bias == Bias::per_row ? Bias::per_column : Bias::per_row;
+  return d;
+}
+
+/// How many matrices an operand of a batch really is: one if all products share it.
+[[nodiscard]] inline std::int64_t distinct_matrices(const OperandLayout& layout, std::int64_t batch_count) {
+  return layout.pointer_array || layout.batch_stride != 0 ? batch_count : 1;
+}
+
+}  // namespace exactile::plan
