@@ -7,16 +7,18 @@
 
 namespace exactile::cuda {
 
-Status allow_shared_memory(const void* function, int bytes, const Device& device, std::string_view kernel) {
+Status allow_shared_memory(const void* function, int bytes, std::string_view kernel) {
+  int device = 0;
+  if (Status s = check(cudaGetDevice(&device), "cudaGetDevice", kernel); !s.ok()) return s;
   static std::mutex mutex;
   static std::set<std::pair<const void*, int>> allowed;
   const std::lock_guard lock(mutex);
-  if (allowed.contains({function, device.index})) return {};
+  if (allowed.contains({function, device})) return {};
   if (Status s = check(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
                        "cudaFuncSetAttribute", kernel);
       !s.ok())
     return s;
-  allowed.emplace(function, device.index);
+  allowed.emplace(function, device);
   return {};
 }
 

@@ -6,25 +6,16 @@
 #include <string>
 #include <utility>
 
+#include "core/checked.hpp"
 #include "cuda/kernels/dmma/reduce.cuh"
+#include "plan/transposed.hpp"
 
 namespace exactile::cuda::dmma {
 namespace {
 
 constexpr std::int64_t most_items = 0x7fffffff;
 
-std::int64_t divide_up(std::int64_t x, std::int64_t y) { return (x - 1) / y + 1; }
-
 std::int64_t magnitude(std::int64_t stride) { return stride < 0 ? -stride : stride; }
-
-/// C^T = B^T A^T.
-GemmDescription transpose(GemmDescription d) {
-  std::swap(d.m, d.n);
-  std::swap(d.a, d.b);
-  for (OperandLayout* layout : {&d.a, &d.b, &d.c}) std::swap(layout->row_stride, layout->column_stride);
-  if (d.bias != Bias::none) d.bias = d.bias == Bias::per_row ? Bias::per_column : Bias::per_row;
-  return d;
-}
 
 /// How many operands lie as a stage does: A with its rows contiguous, B with its terms.
 int fits(const GemmDescription& d) {
@@ -38,7 +29,7 @@ double estimate(const Cut& c, const Device& device, double multiply_adds_per_cyc
   const GemmDescription& d = c.description;
   const TileKind& tile = *c.tile;
   const auto items = static_cast<double>(c.tiles_m * c.tiles_n * c.pieces * d.batch_count);
-  const auto terms = static_cast<double>(std::min(d.k, divide_up(c.chunks, c.pieces) * chunk_terms));
+  const auto terms = static_cast<double>(std::min(d.k, core::ceil_divide(c.chunks, c.pieces) * chunk_terms));
   const double fill = 48;  // terms: the way of the first stages
   const double item_cycles = tile.bm * tile.bn * (terms + fill) / multiply_adds_per_cycle / tile.efficiency;
   const double computing = std::ceil(items / device.multiprocessors) * item_cycles;
@@ -60,8 +51,8 @@ double estimate(const Cut& c, const Device& device, double multiply_adds_per_cyc
 
 std::string_view why_refused(const GemmDescription& d) {
   // The smallest tile there is has 16 x 64 elements; one chunk a piece is the finest cut of K.
-  const std::int64_t tiles = divide_up(d.m, 16) * divide_up(d.n, 16);
-  if (tiles > most_items || divide_up(d.k, chunk_terms) > most_items / tiles / d.batch_count)
+  const std::int64_t tiles = core::ceil_divide(d.m, 16) * core::ceil_divide(d.n, 16);
+  if (tiles > most_items || core::ceil_divide(d.k, chunk_terms) > most_items / tiles / d.batch_count)
     return "more pieces than 32 bits count";
   return "";
 }
@@ -71,14 +62,14 @@ Cut cut(const GemmDescription& description, const Device& device, std::span<cons
   Cut best;
   for (const bool transposed : {false, true}) {
     Cut c;
-    c.description = transposed ? transpose(description) : description;
+    c.description = transposed ? plan::transposed(description) : description;
     c.transposed = transposed;
     const GemmDescription& d = c.description;
-    c.chunks = divide_up(d.k, chunk_terms);
+    c.chunks = core::ceil_divide(d.k, chunk_terms);
     for (const TileKind& tile : kinds) {
       c.tile = &tile;
-      c.tiles_m = divide_up(d.m, tile.bm);
-      c.tiles_n = divide_up(d.n, tile.bn);
+      c.tiles_m = core::ceil_divide(d.m, tile.bm);
+      c.tiles_n = core::ceil_divide(d.n, tile.bn);
       for (c.pieces = 1; c.pieces <= c.chunks;
            c.pieces = c.pieces == c.chunks ? c.chunks + 1 : std::min(2 * c.pieces, c.chunks)) {
         c.seconds = estimate(c, device, multiply_adds_per_cycle) * (1 + 0.02 * (2 - fits(d)));
@@ -86,7 +77,7 @@ Cut cut(const GemmDescription& description, const Device& device, std::span<cons
       }
     }
   }
-  best.pieces = divide_up(best.chunks, divide_up(best.chunks, best.pieces));  // no empty one
+  best.pieces = core::ceil_divide(best.chunks, core::ceil_divide(best.chunks, best.pieces));  // no empty one
   return best;
 }
 
@@ -118,7 +109,7 @@ Work DmmaProduct::work(const Launch& launch) const {
          .tiles_m = static_cast<std::uint32_t>(cut_.tiles_m),
          .tiles_n = static_cast<std::uint32_t>(cut_.tiles_n),
          .pieces = static_cast<std::uint32_t>(cut_.pieces),
-         .chunks_per_piece = static_cast<std::uint32_t>(divide_up(cut_.chunks, cut_.pieces)),
+         .chunks_per_piece = static_cast<std::uint32_t>(core::ceil_divide(cut_.chunks, cut_.pieces)),
          .chunks = static_cast<std::uint32_t>(cut_.chunks),
          .items = static_cast<std::uint32_t>(cut_.tiles_m * cut_.tiles_n * cut_.pieces * d.batch_count),
          .epilogue = Epilogue<double, double>(d, arguments)};
@@ -127,9 +118,8 @@ Work DmmaProduct::work(const Launch& launch) const {
 
 Status DmmaProduct::launch(const Launch& launch) const {
   const Work w = work(launch);
-  const cudaError_t error = cut_.tile->launch(w, device_, launch.stream);
-  if (error != cudaSuccess || w.partials == nullptr) return check(error, "launch", kernel_);
-  const dim3 grid(static_cast<unsigned>(divide_up(w.m * w.n, reduce_threads)),
+  if (Status s = cut_.tile->launch(w, device_, kernel_, launch.stream); !s.ok() || w.partials == nullptr) return s;
+  const dim3 grid(static_cast<unsigned>(core::ceil_divide(w.m * w.n, reduce_threads)),
                   static_cast<unsigned>(std::min<std::int64_t>(cut_.description.batch_count, 65535)));
   return check(launch_early(device_.compute_capability >= 90, reduce_kernel, grid, reduce_threads, 0, launch.stream, w),
                "launch", kernel_);

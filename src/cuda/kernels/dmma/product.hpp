@@ -16,7 +16,7 @@ struct TileKind {
   int bn;
   int stages;
   double efficiency;  ///< share of the tensor cores' peak that it reaches
-  cudaError_t (*launch)(const Work&, const Device&, cudaStream_t);
+  Status (*launch)(const Work&, const Device&, std::string_view kernel, cudaStream_t);
 };
 
 /// A product cut to pieces.

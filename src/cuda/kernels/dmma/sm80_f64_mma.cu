@@ -7,8 +7,8 @@
 
 #include "cuda/kernels/dmma/dmma_kernels.hpp"
 #include "cuda/kernels/dmma/product.hpp"
-#include "cuda/kernels/dmma/shared_limit.cuh"
 #include "cuda/kernels/dmma/store.cuh"
+#include "cuda/runtime/shared_memory.hpp"
 
 namespace exactile::cuda {
 namespace {
@@ -102,11 +102,10 @@ using Large = Tile<128, 128, 64, 32, 4>;
 using Medium = Tile<64, 64, 32, 16, 4>;
 
 template <class T>
-cudaError_t launch_tile(const Work& work, const Device& device, cudaStream_t stream) {
-  static SharedLimit limit;
-  if (const cudaError_t error = limit.raise(kernel<T>, T::shared_bytes, device); error != cudaSuccess) return error;
+Status launch_tile(const Work& work, const Device& device, std::string_view name, cudaStream_t stream) {
+  if (Status s = allow_shared_memory(kernel<T>, T::shared_bytes, name); !s.ok()) return s;
   kernel<T><<<work.items, T::threads, T::shared_bytes, stream>>>(work);
-  return cudaGetLastError();
+  return check_launch(name);
 }
 
 template <class T>

@@ -13,9 +13,9 @@
 #include "cuda/isa/warpgroup.cuh"
 #include "cuda/kernels/dmma/dmma_kernels.hpp"
 #include "cuda/kernels/dmma/product.hpp"
-#include "cuda/kernels/dmma/shared_limit.cuh"
 #include "cuda/kernels/dmma/store.cuh"
 #include "cuda/kernels/sm90/tensor_map.hpp"
+#include "cuda/runtime/shared_memory.hpp"
 #include "cuda/tile/early_launch.cuh"
 
 namespace exactile::cuda {
@@ -275,11 +275,11 @@ using Tall = Tile<64, 16, 16, 16, 16, 2, 5, 2>;
 using Wide = Tile<16, 64, 16, 16, 16, 2, 5, 2>;
 
 template <class T>
-cudaError_t launch_tile(const Work& work, const Device& device, cudaStream_t stream) {
-  static SharedLimit limit;
-  if (const cudaError_t error = limit.raise(kernel<T>, T::shared_bytes, device); error != cudaSuccess) return error;
+Status launch_tile(const Work& work, const Device& device, std::string_view name, cudaStream_t stream) {
+  if (Status s = allow_shared_memory(kernel<T>, T::shared_bytes, name); !s.ok()) return s;
   const auto blocks = std::min<std::uint32_t>(work.items, device.multiprocessors * T::blocks);
-  return launch_early(true, kernel<T>, blocks, T::threads, T::shared_bytes, stream, work, boxes_of(work, T::bn));
+  return check(launch_early(true, kernel<T>, blocks, T::threads, T::shared_bytes, stream, work, boxes_of(work, T::bn)),
+               "launch", name);
 }
 
 template <class T>

@@ -8,6 +8,7 @@
 
 #include "core/checked.hpp"
 #include "cuda/tile/summation_order.hpp"
+#include "plan/transposed.hpp"
 
 namespace exactile::cuda::simt {
 namespace {
@@ -76,20 +77,7 @@ bool is_transposed(const GemmDescription& d, const TileCost& cost) {
   return d.c.row_stride == 1 && (d.c.column_stride != 1 || d.n == 1);
 }
 
-GemmDescription oriented(const GemmDescription& d, bool transposed) {
-  if (!transposed) return d;
-  const auto turned = [](OperandLayout layout) {
-    std::swap(layout.row_stride, layout.column_stride);
-    return layout;
-  };
-  GemmDescription t = d;
-  std::swap(t.m, t.n);
-  t.a = turned(d.b);
-  t.b = turned(d.a);
-  t.c = turned(d.c);
-  if (d.bias != Bias::none) t.bias = d.bias == Bias::per_row ? Bias::per_column : Bias::per_row;
-  return t;
-}
+GemmDescription oriented(const GemmDescription& d, bool transposed) { return transposed ? plan::transposed(d) : d; }
 
 double estimate(const plan::Problem& problem, const Device& device, const TileCost& cost) {
   const GemmDescription& d = problem.description;

@@ -12,6 +12,7 @@
 #include "cuda/kernel.hpp"
 #include "cuda/kernels/simt/pack.cuh"
 #include "cuda/kernels/simt/tile_kernel.cuh"
+#include "cuda/runtime/shared_memory.hpp"
 
 namespace exactile::cuda::simt {
 
@@ -105,11 +106,7 @@ class Product final : public DeviceProduct {
     const auto [kernel, shared_bytes] = instance_for<S>(packs_a_ ? Walk::vectors : walk_a(d, arguments.a),
                                                         packs_b_ ? Walk::vectors : walk_b(d, arguments.b));
     if (constexpr int always_allowed = 48 << 10; shared_bytes > always_allowed)
-      if (const Status status =
-              check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
-                    "cudaFuncSetAttribute", name_);
-          !status.ok())
-        return status;
+      if (Status status = allow_shared_memory(kernel, shared_bytes, name_); !status.ok()) return status;
     kernel<<<static_cast<unsigned>(blocks), S::threads, shared_bytes, launch.stream>>>(work);
     if (const Status status = check_launch(name_); !status.ok() || division_.splits == 1) return status;
     constexpr std::int64_t most_blocks = 1 << 20;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/kernels/sm90/combine.hpp"
 
-#include "cuda/kernels/sm90/dependent_launch.hpp"
+#include "cuda/tile/early_launch.cuh"
 
 namespace exactile::cuda::sm90 {
 namespace {
@@ -57,7 +57,7 @@ Status enqueue_combine(const GemmParameters& p, const Partials& partials, cudaSt
   const std::int64_t warps =
       (p.out.columns + warp_columns - 1) / warp_columns * (std::int64_t{p.out.rows} * p.order.batches);
   const std::int64_t ctas = (warps * 32 + threads - 1) / threads;
-  return check(enqueue_dependent(combine<Fp16x3>, static_cast<unsigned>(ctas), threads, 0, stream, p, partials),
+  return check(launch_early(true, combine<Fp16x3>, static_cast<unsigned>(ctas), threads, 0, stream, p, partials),
                "launch", "combine");
 }
 

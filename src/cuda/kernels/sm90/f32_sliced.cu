@@ -4,22 +4,13 @@
 #include <cmath>
 #include <utility>
 
+#include "core/checked.hpp"
+#include "plan/transposed.hpp"
+
 namespace exactile::cuda::sm90 {
 namespace {
 
 constexpr std::int64_t alignment = 1024;
-
-[[nodiscard]] std::int64_t rounded_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
-
-/// How many matrices there really are.
-[[nodiscard]] std::int64_t distinct(const OperandLayout& layout, std::int64_t batch_count) {
-  return layout.pointer_array || layout.batch_stride != 0 ? batch_count : 1;
-}
-
-[[nodiscard]] OperandLayout transposed(OperandLayout layout) {
-  std::swap(layout.row_stride, layout.column_stride);
-  return layout;
-}
 
 /// In how many parts K is best taken. Depends on the shape alone, so that bits do not depend on the device.
 [[nodiscard]] int parts_of(std::int64_t tiles, int k) {
@@ -40,27 +31,21 @@ constexpr std::int64_t alignment = 1024;
 
 GemmDescription with_contiguous_rows(const GemmDescription& description) {
   if (description.c.column_stride == 1 || description.c.row_stride != 1) return description;
-  GemmDescription d = description;
-  std::swap(d.m, d.n);
-  d.a = transposed(description.b);
-  d.b = transposed(description.a);
-  d.c = transposed(description.c);
-  if (d.bias != Bias::none) d.bias = d.bias == Bias::per_row ? Bias::per_column : Bias::per_row;
-  return d;
+  return plan::transposed(description);
 }
 
 SlicedLayout::SlicedLayout(const GemmDescription& d, int bytes_per_block, bool may_divide)
-    : a_batches(distinct(d.a, d.batch_count)),
-      b_batches(distinct(d.b, d.batch_count)),
-      a_pitch(rounded_up(d.m, cluster * tile_m)),
-      b_pitch(rounded_up(d.n, tile_n)),
+    : a_batches(plan::distinct_matrices(d.a, d.batch_count)),
+      b_batches(plan::distinct_matrices(d.b, d.batch_count)),
+      a_pitch(core::round_up(d.m, cluster * tile_m)),
+      b_pitch(core::round_up(d.n, tile_n)),
       order{static_cast<int>(a_pitch / (cluster * tile_m)), static_cast<int>(b_pitch / tile_n),
             static_cast<int>(d.batch_count)},
       parts(may_divide ? parts_of(order.count(), static_cast<int>(d.k)) : 1) {
   const std::int64_t tiles = order.count() * cluster;
   const std::int64_t blocks = blocks_of<Fp16x3>(static_cast<int>(d.k));  // no slices need more
   std::int64_t end = 0;
-  const auto take = [&end](std::int64_t size) { return std::exchange(end, rounded_up(end + size, alignment)); };
+  const auto take = [&end](std::int64_t size) { return std::exchange(end, core::round_up(end + size, alignment)); };
   const std::int64_t lines = (a_batches * a_pitch + b_batches * b_pitch) * 4;
   max_bits = take(lines);
   tiny = take(lines);
@@ -97,7 +82,7 @@ GemmParameters sliced_parameters(const GemmDescription& d, const GemmArguments& 
                              .facts = {max_bits, tiny},
                              .facts_pitch = static_cast<int>(layout.a_pitch)},
                        .b = {.data = static_cast<const float*>(arguments.b),
-                             .layout = transposed(d.b),
+                             .layout = plan::transposed(d.b),
                              .rows = static_cast<int>(d.n),
                              .k = static_cast<int>(d.k),
                              .batches = static_cast<int>(layout.b_batches),

@@ -7,9 +7,10 @@
 
 #include "cuda/kernel.hpp"
 #include "cuda/kernels/sm90/combine.hpp"
-#include "cuda/kernels/sm90/dependent_launch.hpp"
 #include "cuda/kernels/sm90/gemm.cuh"
 #include "cuda/kernels/sm90/tensor_map.hpp"
+#include "cuda/runtime/shared_memory.hpp"
+#include "cuda/tile/early_launch.cuh"
 
 namespace exactile::cuda::sm90 {
 
@@ -96,15 +97,12 @@ template <class Slices, Turn turn>
 [[nodiscard]] Status enqueue_multiply(GemmParameters& p, const Device& device, std::string_view kernel,
                                       cudaStream_t stream) {
   constexpr int shared_bytes = sizeof(Shared<Slices, turn>);
-  if (Status s = check(allow_shared_bytes<multiply<Slices, turn>>(shared_bytes), "cudaFuncSetAttribute", kernel);
-      !s.ok())
-    return s;
+  if (Status s = allow_shared_memory(multiply<Slices, turn>, shared_bytes, kernel); !s.ok()) return s;
   p.blocks = blocks_of<Slices>(p.operands.a.k);
   p.tiny_scale = tiny_scale<Slices>(p.operands.a.k);
   const int ctas = std::min(p.order.count() * p.parts, device.multiprocessors / cluster) * cluster;
-  return check(
-      enqueue_dependent(multiply<Slices, turn>, static_cast<unsigned>(ctas), cta_threads, shared_bytes, stream, p),
-      "launch", kernel);
+  return check(launch_early(true, multiply<Slices, turn>, ctas, cta_threads, shared_bytes, stream, p), "launch",
+               kernel);
 }
 
 }  // namespace exactile::cuda::sm90

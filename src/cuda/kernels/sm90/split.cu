@@ -6,7 +6,8 @@
 #include <cstdlib>
 
 #include "cuda/isa/warpgroup.cuh"
-#include "cuda/kernels/sm90/dependent_launch.hpp"
+#include "cuda/runtime/shared_memory.hpp"
+#include "cuda/tile/early_launch.cuh"
 #include "cuda/tile/epilogue.cuh"
 
 namespace exactile::cuda::sm90 {
@@ -405,8 +406,9 @@ __global__ void __launch_bounds__(threads) split_whole(const __grid_constant__ W
 template <class Slices>
 Status enqueue_slices(const SplitPair& operands, const unsigned* gate, cudaStream_t stream) {
   const std::int64_t ctas = count(operands.a, tile) + count(operands.b, tile);
-  return check(enqueue_dependent(write_slices<Slices>, static_cast<unsigned>(ctas), threads, 0, stream, operands, gate),
-               "launch", "write_slices");
+  return check(
+      launch_early(true, write_slices<Slices>, static_cast<unsigned>(ctas), threads, 0, stream, operands, gate),
+      "launch", "write_slices");
 }
 template Status enqueue_slices<Bf16x6>(const SplitPair&, const unsigned*, cudaStream_t);
 
@@ -444,10 +446,7 @@ Status enqueue_split(const SplitPair& operands, unsigned* zero, std::int64_t zer
       operands,  whole_shape(operands.a, cluster_size), whole_shape(operands.b, cluster_size), cluster_size, zero,
       zero_words};
   if (pair.a.rows == 0 || pair.b.rows == 0) return enqueue_passes<Slices>(operands, zero, zero_words, stream);
-  if (Status s =
-          check(allow_shared_bytes<split_whole<Slices>>(whole_shared_bytes), "cudaFuncSetAttribute", "split_whole");
-      !s.ok())
-    return s;
+  if (Status s = allow_shared_memory(split_whole<Slices>, whole_shared_bytes, "split_whole"); !s.ok()) return s;
   const auto bytes_of = [](const WholeShape& shape) {
     return 4 * shape.pitch * (shape.along_k ? shape.rows : shape.k_share);
   };

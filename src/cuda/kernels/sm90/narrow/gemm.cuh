@@ -82,8 +82,7 @@ template <class T>
                                   cudaStream_t stream) {
   constexpr int shared_bytes = sizeof(Shared<T>) + 1024;
   const auto function = multiply<T>;
-  if (Status s = allow_shared_memory(reinterpret_cast<const void*>(function), shared_bytes, device, kernel); !s.ok())
-    return s;
+  if (Status s = allow_shared_memory(function, shared_bytes, kernel); !s.ok()) return s;
   const int ctas = std::min(p.order.count(), device.multiprocessors / T::cluster) * T::cluster;
   function<<<static_cast<unsigned>(ctas), T::cta_threads, shared_bytes, stream>>>(p);
   return check_launch(kernel);

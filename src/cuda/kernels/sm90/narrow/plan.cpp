@@ -3,21 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
+
+#include "plan/transposed.hpp"
 
 namespace exactile::cuda::sm90::narrow {
 namespace {
-
-/// C^T = B^T A^T
-GemmDescription other_way_round(const GemmDescription& description) {
-  GemmDescription d = description;
-  std::swap(d.m, d.n);
-  d.a = transposed(description.b);
-  d.b = transposed(description.a);
-  d.c = transposed(description.c);
-  if (d.bias != Bias::none) d.bias = d.bias == Bias::per_row ? Bias::per_column : Bias::per_row;
-  return d;
-}
 
 double bytes_of(ElementType type) { return static_cast<double>(size_in_bytes(type)); }
 
@@ -27,8 +17,8 @@ double copy_seconds(const OperandLayout& layout, std::int64_t lines, bool is_a, 
   const bool is_converted = multiplied_type(d.types.input) != d.types.input;
   const Reach reach = reach_of(layout, d.types.input, is_converted);
   if (reach == Reach::along_k || (reach == Reach::along_lines && takes_along_lines(is_a, tile_n))) return 0;
-  const double elements =
-      static_cast<double>(lines) * static_cast<double>(d.k) * static_cast<double>(distinct(layout, d.batch_count));
+  const double elements = static_cast<double>(lines) * static_cast<double>(d.k) *
+                          static_cast<double>(plan::distinct_matrices(layout, d.batch_count));
   const double bytes = elements * (bytes_of(d.types.input) + bytes_of(multiplied_type(d.types.input)));
   // Rows that stay rows move in wide words.
   const bool stays =
@@ -53,13 +43,14 @@ Layout lay_out(const GemmDescription& d, bool is_transposed, int tile_n, const D
   constexpr double sustained = 0.85;  // of the clock, under load
   const double arithmetic = waves * tile_cycles / (sustained * device.clock_hertz);
   const double read = element * static_cast<double>(d.k) *
-                      static_cast<double>(d.m * distinct(d.a, d.batch_count) + d.n * distinct(d.b, d.batch_count));
+                      static_cast<double>(d.m * plan::distinct_matrices(d.a, d.batch_count) +
+                                          d.n * plan::distinct_matrices(d.b, d.batch_count));
   const double written = bytes_of(d.types.output) * static_cast<double>(d.m * d.n * d.batch_count);
   const double memory = (read + written) / (0.85 * device.memory_bytes_per_second);
   // They overlap, but not wholly.
   layout.seconds = 4e-6 + std::max(arithmetic, memory) + 0.15 * std::min(arithmetic, memory);
   layout.seconds += copy_seconds(d.a, d.m, true, tile_n, d, device);
-  layout.seconds += copy_seconds(transposed(d.b), d.n, false, tile_n, d, device);
+  layout.seconds += copy_seconds(plan::transposed(d.b), d.n, false, tile_n, d, device);
   // Elements that no TMA stores: some 20 cycles for 32 of them, after the tile's products.
   const bool stores_by_tma = d.c.column_stride == 1 && d.c.row_stride * size_in_bytes(d.types.output) % 16 == 0 &&
                              tile_n * size_in_bytes(d.types.output) >= 128 && d.bias == Bias::none &&
@@ -72,15 +63,6 @@ Layout lay_out(const GemmDescription& d, bool is_transposed, int tile_n, const D
 }
 
 }  // namespace
-
-OperandLayout transposed(OperandLayout layout) {
-  std::swap(layout.row_stride, layout.column_stride);
-  return layout;
-}
-
-std::int64_t distinct(const OperandLayout& layout, std::int64_t batch_count) {
-  return layout.pointer_array || layout.batch_stride != 0 ? batch_count : 1;
-}
 
 ElementType multiplied_type(ElementType type) {
   return type == ElementType::f8e4m3 || type == ElementType::f8e5m2 ? ElementType::f16 : type;
@@ -101,7 +83,7 @@ Reach reach_of(const OperandLayout& layout, ElementType element, bool is_convert
 
 Layout choose_layout(const GemmDescription& description, int tile_n, const Device& device) {
   const Layout straight = lay_out(description, false, tile_n, device);
-  const Layout turned = lay_out(other_way_round(description), true, tile_n, device);
+  const Layout turned = lay_out(plan::transposed(description), true, tile_n, device);
   return turned.seconds < straight.seconds ? turned : straight;
 }
 

@@ -41,9 +41,6 @@ enum class Reach { along_k, along_lines, none };
 /// The cheaper way round, with tiles of that width.
 [[nodiscard]] Layout choose_layout(const GemmDescription& description, int tile_n, const Device& device);
 
-[[nodiscard]] OperandLayout transposed(OperandLayout layout);
-/// How many matrices an operand really has.
-[[nodiscard]] std::int64_t distinct(const OperandLayout& layout, std::int64_t batch_count);
 /// The type the tensor cores multiply: f16 for the 8-bit floats.
 [[nodiscard]] ElementType multiplied_type(ElementType type);
 

@@ -5,16 +5,16 @@
 #include <string>
 #include <utility>
 
+#include "core/checked.hpp"
 #include "cuda/kernels/sm90/narrow/reduce.hpp"
 #include "cuda/kernels/sm90/narrow/relayout.hpp"
 #include "cuda/kernels/sm90/tensor_map.hpp"
+#include "plan/transposed.hpp"
 
 namespace exactile::cuda::sm90::narrow {
 namespace {
 
 constexpr std::int64_t alignment = 1024;
-
-[[nodiscard]] std::int64_t rounded_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
 
 [[nodiscard]] CUtensorMapDataType map_type(ElementType type) {
   switch (type) {
@@ -56,12 +56,12 @@ class Product final : public DeviceProduct {
     const auto copy = [&](std::int64_t lines, const OperandLayout& operand) {
       constexpr std::int64_t size = sizeof(In);
       const std::int64_t matrix = std::max(lines * relayout_pitch(d.k, size), d.k * relayout_pitch(lines, size)) * size;
-      return rounded_up(distinct(operand, d.batch_count) * matrix, alignment);
+      return core::round_up(plan::distinct_matrices(operand, d.batch_count) * matrix, alignment);
     };
     a_bytes_ = copy(d.m, d.a);
     b_bytes_ = copy(d.n, d.b);
     if (layout_.chunks > 1)
-      partial_bytes_ = rounded_up(d.batch_count * layout_.chunks * d.m * partial_pitch() * 4, alignment);
+      partial_bytes_ = core::round_up(d.batch_count * layout_.chunks * d.m * partial_pitch() * 4, alignment);
   }
 
   [[nodiscard]] Status launch(const Launch& launch) const override {
@@ -71,14 +71,16 @@ class Product final : public DeviceProduct {
     auto* const workspace = static_cast<std::byte*>(launch.workspace);
     const Copies copies = copies_for(arguments);
     const Source a = source(arguments.a, d.a, d.m, true, copies.a, workspace, launch.stream);
-    const Source b = source(arguments.b, transposed(d.b), d.n, false, copies.b, workspace + (copies.a ? a_bytes_ : 0),
-                            launch.stream);
+    const Source b = source(arguments.b, plan::transposed(d.b), d.n, false, copies.b,
+                            workspace + (copies.a ? a_bytes_ : 0), launch.stream);
     auto* const partial = workspace + (copies.a ? a_bytes_ : 0) + (copies.b ? b_bytes_ : 0);
 
     const Output<Sum> out = output(arguments);
     Parameters<Sum> p = parameters(layout_.chunks > 1 ? partial_output(partial) : out);
-    if (Status s = map_operand(p.a, a, d.m, distinct(d.a, d.batch_count), tile_rows); !s.ok()) return s;
-    if (Status s = map_operand(p.b, b, d.n, distinct(d.b, d.batch_count), layout_.tile_n / layout_.cluster()); !s.ok())
+    if (Status s = map_operand(p.a, a, d.m, plan::distinct_matrices(d.a, d.batch_count), tile_rows); !s.ok()) return s;
+    if (Status s =
+            map_operand(p.b, b, d.n, plan::distinct_matrices(d.b, d.batch_count), layout_.tile_n / layout_.cluster());
+        !s.ok())
       return s;
     if (Status s = map_output(p); !s.ok()) return s;
     if (Status s = enqueue_tiles<In>(p, layout_.tile_n, a.major, b.major, device_, kernel_, launch.stream); !s.ok())
@@ -127,7 +129,7 @@ class Product final : public DeviceProduct {
       return !is_aligned(data) ||
              !(reach == Reach::along_k || (reach == Reach::along_lines && takes_along_lines(is_a, layout_.tile_n)));
     };
-    return {needs_copy(arguments.a, d.a, true), needs_copy(arguments.b, transposed(d.b), false)};
+    return {needs_copy(arguments.a, d.a, true), needs_copy(arguments.b, plan::transposed(d.b), false)};
   }
 
   [[nodiscard]] Source source(const void* data, const OperandLayout& lines, std::int64_t count, bool is_a,
@@ -141,10 +143,13 @@ class Product final : public DeviceProduct {
     const bool along_lines = sizeof(In) == 2 && multiplied_type(d.types.input) == d.types.input &&
                              lines.row_stride == 1 && lines.column_stride != 1 &&
                              takes_along_lines(is_a, layout_.tile_n);
-    enqueue_relayout(
-        d.types.input,
-        {.data = data, .layout = lines, .lines = count, .k = d.k, .batches = distinct(lines, d.batch_count)},
-        along_lines, to, stream);
+    enqueue_relayout(d.types.input,
+                     {.data = data,
+                      .layout = lines,
+                      .lines = count,
+                      .k = d.k,
+                      .batches = plan::distinct_matrices(lines, d.batch_count)},
+                     along_lines, to, stream);
     const std::int64_t pitch = relayout_pitch(along_lines ? count : d.k, sizeof(In));
     return {to, along_lines ? Major::mn : Major::k, pitch, (along_lines ? d.k : count) * pitch};
   }
@@ -214,7 +219,7 @@ class Product final : public DeviceProduct {
             .activation = Activation::none,
             .bias = nullptr};
   }
-  [[nodiscard]] std::int64_t partial_pitch() const { return rounded_up(layout_.d.n, 4); }
+  [[nodiscard]] std::int64_t partial_pitch() const { return core::round_up(layout_.d.n, 4); }
 
   [[nodiscard]] Parameters<Sum> parameters(const Output<Sum>& out) const {
     const GemmDescription& d = layout_.d;
@@ -229,8 +234,8 @@ class Product final : public DeviceProduct {
             .chunks = static_cast<int>(layout_.chunks),
             .chunk_blocks = layout_.chunks > 1 ? static_cast<int>(chunk_k / block_k) : blocks,
             .blocks = blocks,
-            .a_is_shared = distinct(d.a, d.batch_count) == 1,
-            .b_is_shared = distinct(d.b, d.batch_count) == 1,
+            .a_is_shared = plan::distinct_matrices(d.a, d.batch_count) == 1,
+            .b_is_shared = plan::distinct_matrices(d.b, d.batch_count) == 1,
             .out = out};
   }
 
