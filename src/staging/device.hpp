@@ -28,6 +28,15 @@ struct Copy {
   std::int64_t host_pitch = 0;
   std::int64_t line_bytes = 0;
   std::int64_t lines = 1;
+
+  /// A single piece.
+  [[nodiscard]] static Copy contiguous(void* memory, std::int64_t offset, std::int64_t bytes) {
+    return {.device_memory = memory,
+            .device_offset = offset,
+            .device_pitch = bytes,
+            .host_pitch = bytes,
+            .line_bytes = bytes};
+  }
 };
 
 /// A point in a queue's work.

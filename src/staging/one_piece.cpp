@@ -31,15 +31,6 @@ void gather_whole(const HostOperand& operand, const void* data, const Region& re
   operand.gather(data, region, {.lines = image.lines(), .line_bytes = image.line_bytes, .bytes = image.bytes()}, to);
 }
 
-Copy piece(void* memory, std::int64_t offset, std::int64_t bytes) {
-  return {.device_memory = memory,
-          .device_offset = offset,
-          .device_pitch = bytes,
-          .host_pitch = bytes,
-          .line_bytes = bytes,
-          .lines = 1};
-}
-
 Status ensure_pinned(Lane& lane, Stager& stager, std::int64_t bytes) {
   if (lane.small.bytes() >= bytes) return {};
   auto pinned = stager.pinned(bytes);
@@ -92,9 +83,9 @@ Status run_in_one_piece(const HostProduct& product, const Tiling& tiling, const 
       .queue = queue.handle(), .workspace = workspace.data(), .workspace_bytes = workspace.bytes()};
   const std::int64_t c_bytes = product.c.image(regions.c).bytes();
   const Status status = [&]() -> Status {
-    if (Status s = queue.upload(piece(device, 0, reads_c ? at.end : at.c), host); !s.ok()) return s;
+    if (Status s = queue.upload(Copy::contiguous(device, 0, reads_c ? at.end : at.c), host); !s.ok()) return s;
     if (Status s = kernel.run(moved, execution); !s.ok()) return s;
-    return queue.download(piece(device, at.c, c_bytes), host + at.c);
+    return queue.download(Copy::contiguous(device, at.c, c_bytes), host + at.c);
   }();
   // A failed call must not leave a copy behind that is still under way.
   Status end = queue.finish();

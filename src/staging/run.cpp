@@ -39,15 +39,6 @@ Status for_each_product(const HostOperand& operand, const void* data, const Regi
   return {};
 }
 
-Copy one_piece(void* memory, std::int64_t offset, std::int64_t bytes) {
-  return {.device_memory = memory,
-          .device_offset = offset,
-          .device_pitch = bytes,
-          .host_pitch = bytes,
-          .line_bytes = bytes,
-          .lines = 1};
-}
-
 }  // namespace
 
 std::size_t Run::event_count(const RunSetup& setup) {
@@ -160,7 +151,7 @@ Status Run::upload_through_ring(const Task& task) {
   if (Status s = open_load(task); !s.ok()) return s;
   const Place place = place_of(task.step, task.side);
   Queue& queue = *setup_.lane->upload;
-  if (Status s = queue.upload(one_piece(place.memory, place.offset + chunk.offset, chunk.bytes), piece); !s.ok())
+  if (Status s = queue.upload(Copy::contiguous(place.memory, place.offset + chunk.offset, chunk.bytes), piece); !s.ok())
     return s;
   if (Status s = queue.record(*up_event_[index(slot)]); !s.ok()) return s;
   tell(up_ring_, [&] { up_ticket_[index(slot)] = task.ticket; });
@@ -273,7 +264,8 @@ Status Run::download_through_ring(const Task& task) {
   Queue& queue = *setup_.lane->download;
   if (Status s = queue.wait(*computed_event_[index(task.step)]); !s.ok()) return s;
   const Place place = place_of(task.step, Side::c);
-  if (Status s = queue.download(one_piece(place.memory, place.offset + chunk.offset, chunk.bytes), piece); !s.ok())
+  if (Status s = queue.download(Copy::contiguous(place.memory, place.offset + chunk.offset, chunk.bytes), piece);
+      !s.ok())
     return s;
   if (Status s = queue.record(*down_event_[index(slot)]); !s.ok()) return s;
   tell(down_ring_, [&] { down_ticket_[index(slot)] = task.ticket; });
