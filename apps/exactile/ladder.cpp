@@ -64,14 +64,14 @@ Exit run_ladder(const LadderOptions& options) {
   Operands operands(description, parse_fill(options.fill), options.seed);
   PeakMeter peaks(static_cast<int>(options.choice.threads));
   Progress progress;
-  for (const MeasurementRequest& request : requests) {
-    progress.show(fmt::format("{} ({} of {})", request.options.kernel, report.rows.size() + report.skipped.size() + 1,
-                              requests.size()));
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const MeasurementRequest& request = requests[i];
+    progress.show(fmt::format("{} ({} of {})", request.options.kernel, i + 1, requests.size()));
     Result<Measurement> measured = measure_kernel(request, operands, peaks);
     if (measured.ok())
       report.rows.push_back(std::move(measured).value());
     else
-      report.skipped.push_back({request.options.kernel, std::string(measured.status().message())});
+      report.skipped.push_back({request.options.kernel, refusal(measured.status(), request.options)});
   }
   progress.clear();
   if (report.rows.empty()) fail(Exit::bad_usage, "no kernel can run this product");

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ladder_report.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <utility>
 
 #include "ladder.hpp"
 #include "table.hpp"
@@ -71,6 +74,23 @@ double speedup(const Measurement& measurement, const std::vector<Measurement>& r
   return 0;
 }
 
+std::string refusal(const Status& status, const GemmOptions& options) {
+  const std::string who = fmt::format("kernel '{}' cannot do this product: ", options.kernel);
+  std::string_view message = status.message();
+  if (message.starts_with(who)) message.remove_prefix(who.size());
+  return std::string(message);
+}
+
+void note_skipped(const std::vector<SkippedKernel>& skipped) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;  // in the order of their first kernel
+  for (const SkippedKernel& s : skipped) {
+    auto known = std::find_if(reasons.begin(), reasons.end(), [&](const auto& r) { return r.first == s.reason; });
+    if (known == reasons.end()) known = reasons.insert(reasons.end(), {s.reason, {}});
+    known->second.push_back(s.kernel);
+  }
+  for (const auto& [reason, names] : reasons) note("not run ({}): {}", reason, fmt::join(names, ", "));
+}
+
 void print_ladder_text(const LadderReport& report) {
   if (report.rows.empty()) return;
   const GemmDescription& d = report.rows.front().description;
@@ -88,7 +108,7 @@ void print_ladder_text(const LadderReport& report) {
                    row.description.m);
     if (!row.error.passed) print_result("{} FAILED: {}\n", row.summary.kernel, row.error.failure);
   }
-  for (const SkippedKernel& skipped : report.skipped) note("not run: {}: {}", skipped.kernel, skipped.reason);
+  note_skipped(report.skipped);
 }
 
 void print_ladder_json(const LadderReport& report) {

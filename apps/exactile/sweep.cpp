@@ -116,8 +116,7 @@ void run_edge(const LadderOptions& options, std::int64_t edge, const std::vector
     progress.clear();
     if (!measured.ok()) {
       const std::string who = wanted[i].kernel.empty() ? wanted[i].backend : wanted[i].kernel;
-      report.skipped.push_back(
-          {fmt::format("{}, m = k = n = {}", who, edge), std::string(measured.status().message())});
+      report.skipped.push_back({fmt::format("{}, m = k = n = {}", who, edge), refusal(measured.status(), wanted[i])});
       continue;
     }
     if (i == 0)
@@ -151,7 +150,7 @@ Exit run_sweep(const LadderOptions& options) {
   } else {
     if (any([](const Measurement& row) { return row.partial(); }))
       print_result("* timed on part of its rows, and multiplied\n");
-    for (const SkippedKernel& skipped : report.skipped) note("not run: {}: {}", skipped.kernel, skipped.reason);
+    note_skipped(report.skipped);
   }
   return any([](const Measurement& row) { return !row.error.passed; }) ? Exit::check_failed : Exit::done;
 }
