@@ -7,7 +7,10 @@
 ///     plan.value().run({&a, &b, &c}, exactile::interop::on(queue));
 ///
 /// The buffers and the (in-order) queue belong to one context, which may be of any device, sub-devices included. A run
-/// enqueues kernels and returns; the first run of a plan on a context may compile them.
+/// enqueues kernels and returns; the first run of a plan on a context may compile them. Events come and go with run():
+///
+///     cl_event done = nullptr;
+///     exactile::interop::run(plan.value(), {&a, &b, &c}, queue, std::array{upload_of_a, upload_of_b}, &done);
 #pragma once
 
 #ifndef CL_TARGET_OPENCL_VERSION
@@ -16,6 +19,8 @@
 #include <CL/cl.h>
 
 #include <cstdint>
+#include <span>
+#include <string>
 
 #include "exactile/plan.hpp"
 
@@ -35,5 +40,21 @@ namespace exactile::interop {
 
 /// Runs on `queue`.
 [[nodiscard]] inline Execution on(cl_command_queue queue) { return {.queue = queue}; }
+
+/// Runs on `queue` once all of `after` are complete. `done`, unless null, becomes an event that completes with the run;
+/// the caller releases it. The one call here that needs the program to be linked with OpenCL's loader.
+[[nodiscard]] inline Status run(const Plan& plan, const GemmArguments& arguments, cl_command_queue queue,
+                                std::span<const cl_event> after, cl_event* done = nullptr) {
+  const auto failed = [](const char* call, cl_int error) {
+    return Status(StatusCode::device_failure, std::string(call) + ": error " + std::to_string(error));
+  };
+  if (!after.empty()) {
+    const cl_int error = clEnqueueBarrierWithWaitList(queue, static_cast<cl_uint>(after.size()), after.data(), nullptr);
+    if (error != CL_SUCCESS) return failed("clEnqueueBarrierWithWaitList", error);
+  }
+  if (Status s = plan.run(arguments, on(queue)); !s.ok() || done == nullptr) return s;
+  const cl_int error = clEnqueueMarkerWithWaitList(queue, 0, nullptr, done);
+  return error == CL_SUCCESS ? Status() : failed("clEnqueueMarkerWithWaitList", error);
+}
 
 }  // namespace exactile::interop
