@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <memory>
 
 #include "commands.hpp"
@@ -22,6 +23,8 @@ constexpr const char* footer =
     R"(Random candidates first, then neighbours of the best ones. Every candidate is verified before it is timed, and filed
 when it is done: an interrupted search loses nothing, and the next one goes on from there. Plans use the best row of
 their kernel, types, shape class, device and driver; `exactile explain` says which. The time is shared by all searches.
+Kernels without parameters, such as CUDA's, are measured against each other: plans for operands in the device's memory
+take the fastest. On the CPU the cache blocks MC, KC and NC are tuned, for the number of threads in use.
 
 Classes of shapes, by C: thin (a side of 128 or less), small (up to 640 x 640), medium (up to 1536 x 1536), large.)";
 
@@ -48,12 +51,20 @@ double parse_seconds(const std::string& text) {
   return value * factor;
 }
 
-/// The kernels that can be tuned: the one named, or the backend's first choice for large products.
-std::string kernel_for(const Options& options, GemmTypes types) {
-  if (!options.kernel.empty()) return options.kernel;
-  for (const KernelInfo& info : kernels())
-    if (info.backend == options.backend && tuning_target(info.name, types, static_cast<int>(options.device)).ok())
-      return info.name;
+/// The one named; or all the backend's that can only be measured, and of those with parameters its first choice for
+/// large products.
+std::vector<std::string> kernels_for(const Options& options, GemmTypes types) {
+  if (!options.kernel.empty()) return {options.kernel};
+  std::vector<std::string> names;
+  bool has_parameters = false;
+  for (const KernelInfo& info : kernels()) {
+    if (info.backend != options.backend) continue;
+    const Result<TuningTarget> target = tuning_target(info.name, types, static_cast<int>(options.device));
+    if (!target.ok() || (has_parameters && !target.value().space.empty())) continue;
+    has_parameters = has_parameters || !target.value().space.empty();
+    names.push_back(info.name);
+  }
+  if (!names.empty()) return names;
   for (const DeviceInfo& device : devices())
     if (device.backend == options.backend && !device.available)
       fail(Exit::trouble, "backend '{}': {}", options.backend, device.reason);
@@ -71,17 +82,17 @@ std::vector<TuningRequest> requests_for(const Options& options, const std::strin
   std::vector<TuningRequest> requests;
   for (const std::string& type : options.types) {
     const GemmTypes types = parse_types(type);
+    const std::vector<std::string> names = kernels_for(options, types);
     for (const std::string& shape_class : options.classes)
-      requests.push_back({.kernel = kernel_for(options, types),
-                          .types = types,
-                          .shape_class = shape_class,
-                          .file = file,
-                          .device = static_cast<int>(options.device),
-                          .most_candidates = options.candidates,
-                          .seed = options.seed});
+      for (const std::string& name : names)
+        requests.push_back({.kernel = name,
+                            .types = types,
+                            .shape_class = shape_class,
+                            .file = file,
+                            .device = static_cast<int>(options.device),
+                            .most_candidates = options.candidates,
+                            .seed = options.seed});
   }
-  for (TuningRequest& request : requests)
-    request.seconds = parse_seconds(options.time_limit) / static_cast<double>(requests.size());
   return requests;
 }
 
@@ -93,7 +104,14 @@ Exit tune(const Options& options) {
     note("exactile: {} lines of {} are damaged or foreign and are left out", lines, file);
   Table table({"kernel", "type", "class", "GFLOP/s", "before", "tried", "failed", "known", "parameters"});
   bool found_all = true;
-  for (const TuningRequest& request : requests_for(options, file)) {
+  std::vector<TuningRequest> requests = requests_for(options, file);
+  const double limit = parse_seconds(options.time_limit);
+  const auto begin = std::chrono::steady_clock::now();
+  auto left = static_cast<double>(requests.size());
+  for (TuningRequest& request : requests) {
+    // What a short search leaves over is for those behind it.
+    const double used = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    request.seconds = (limit - used) / left--;
     const TuningOutcome outcome = run_tuning(request);
     const bool had_no_time = outcome.tried == 0 && outcome.failed == 0 && outcome.known == 0;
     if (had_no_time)
@@ -114,7 +132,9 @@ Exit tune(const Options& options) {
 Action add_tune(CLI::App& command) {
   const auto options = std::make_shared<Options>();
   command.add_option("--backend", options->backend, "Tune this backend's kernel (default opencl)")->type_name("NAME");
-  command.add_option("--kernel", options->kernel, "Tune this kernel (default: the backend's first that can be tuned)")
+  command
+      .add_option("--kernel", options->kernel,
+                  "Tune this kernel (default: the backend's first that has parameters, and all that have none)")
       ->type_name("NAME");
   command.add_option("--type", options->types, "Element types (default f32): " + type_names())
       ->type_name("T")

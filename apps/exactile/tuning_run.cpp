@@ -30,12 +30,16 @@ std::string backend_of(const std::string& kernel) {
   return {};
 }
 
-/// Operands of the class's typical product in the device's memory, filled once for the whole search.
+/// Operands of the class's typical product where the kernel takes them, filled once for the whole search.
 class Bench {
  public:
-  Bench(const TuningRequest& request, bool is_cpu)
-      : context_(require(Context::make(backend_of(request.kernel), request.device))) {
-    const tuning::Shape shape = tuning::typical_shape(request.shape_class, is_cpu);
+  Bench(const TuningRequest& request, const TuningTarget& target) {
+    const Result<Context> context = Context::make(backend_of(request.kernel), request.device);
+    if (context.ok())
+      context_ = context.value();
+    else if (context.status().code() != StatusCode::unsupported)
+      require(context.status());
+    const tuning::Shape shape = tuning::typical_shape(request.shape_class, target.is_cpu);
     description_ = {.types = request.types,
                     .m = shape.m,
                     .n = shape.n,
@@ -43,28 +47,32 @@ class Bench {
                     .a = {shape.k, 1},
                     .b = {shape.n, 1},
                     .c = {shape.n, 1}};
-    a_.emplace(filled(shape.m, shape.k, verification::Part::a));
-    b_.emplace(filled(shape.k, shape.n, verification::Part::b));
-    c_.emplace(require(context_.allocate(shape.m * shape.n * size_in_bytes(request.types.output))));
+    a_ = filled(shape.m, shape.k, verification::Part::a);
+    b_ = filled(shape.k, shape.n, verification::Part::b);
+    c_.host.resize(static_cast<std::size_t>(shape.m * shape.n * size_in_bytes(request.types.output)));
+    to_device(c_);
   }
 
   [[nodiscard]] const GemmDescription& description() const { return description_; }
+  [[nodiscard]] GemmOptions options(const TuningRequest& request, const std::string& parameters) const {
+    return {.kernel = request.kernel,
+            .memory = context_ ? Memory::device : Memory::host,
+            .device = request.device,
+            .parameters = parameters};
+  }
 
   /// Operations per second; 0 where a run fails. Runs that are hopelessly behind `best` are not repeated.
   [[nodiscard]] double rate(const GemmOptions& options, double best) {
     const Result<Plan> plan = Plan::make(description_, options);
     if (!plan.ok()) return 0;
     const double operations = operation_count(description_.types, description_.m, description_.n, description_.k);
-    const auto enqueue = [&] {
-      return plan.value().run({.a = a_->at(), .b = b_->at(), .c = c_->at()}, context_.execution());
-    };
-    if (!context_.time(enqueue).ok()) return 0;  // compiles
+    if (!time(plan.value()).ok()) return 0;  // compiles
     std::vector<double> times;
     const auto begin = Clock::now();
     constexpr double enough_seconds = 0.15;
     constexpr std::size_t enough_runs = 200;
     while (times.empty() || (seconds_since(begin) < enough_seconds && times.size() < enough_runs)) {
-      const Result<double> once = context_.time(enqueue);
+      const Result<double> once = time(plan.value());
       if (!once.ok() || !(once.value() > 0)) return 0;
       times.push_back(once.value());
       if (operations / once.value() < best / 2) break;
@@ -74,33 +82,48 @@ class Bench {
   }
 
  private:
-  [[nodiscard]] DeviceMemory filled(std::int64_t rows, std::int64_t columns, verification::Part part) {
+  struct Matrix {
+    std::vector<std::byte> host;  ///< empty where it lies on the device
+    std::optional<DeviceMemory> device;
+    [[nodiscard]] void* first() { return device ? device->at() : host.data(); }
+  };
+
+  [[nodiscard]] Result<double> time(const Plan& plan) {
+    const GemmArguments arguments{.a = a_.first(), .b = b_.first(), .c = c_.first()};
+    if (context_) return context_->time([&] { return plan.run(arguments, context_->execution()); });
+    const auto begin = Clock::now();
+    if (Status s = plan.run(arguments); !s.ok()) return s;
+    return seconds_since(begin);
+  }
+  [[nodiscard]] Matrix filled(std::int64_t rows, std::int64_t columns, verification::Part part) {
     const ElementType type = description_.types.input;
-    std::vector<std::byte> elements(static_cast<std::size_t>(rows * columns * size_in_bytes(type)));
-    verification::fill(verification::Fill::normal, 1, type, rows, columns, {columns, 1}, 1, elements.data(), part);
-    DeviceMemory memory = require(context_.allocate(std::ssize(elements)));
-    require(memory.upload(elements.data(), std::ssize(elements)));
-    return memory;
+    Matrix matrix;
+    matrix.host.resize(static_cast<std::size_t>(rows * columns * size_in_bytes(type)));
+    verification::fill(verification::Fill::normal, 1, type, rows, columns, {columns, 1}, 1, matrix.host.data(), part);
+    to_device(matrix);
+    return matrix;
+  }
+  void to_device(Matrix& matrix) {
+    if (!context_) return;
+    matrix.device = require(context_->allocate(std::ssize(matrix.host)));
+    require(matrix.device->upload(matrix.host.data(), std::ssize(matrix.host)));
+    matrix.host = {};
   }
 
-  Context context_;
+  std::optional<Context> context_;  ///< none where the backend computes in host memory
   GemmDescription description_;
-  std::optional<DeviceMemory> a_, b_, c_;
+  Matrix a_, b_, c_;
 };
-
-GemmOptions options_for(const TuningRequest& request, const std::string& parameters) {
-  return {.kernel = request.kernel, .memory = Memory::device, .device = request.device, .parameters = parameters};
-}
 
 /// A product that leaves remainders on every side, checked by all oracles. Small, because a candidate must not take
 /// longer to check than to time; large enough for several tiles and K steps.
-bool is_right(const TuningRequest& request, const std::string& parameters) {
+bool is_right(const TuningRequest& request, const GemmOptions& options) {
   constexpr std::int64_t m = 301;
   constexpr std::int64_t n = 277;
   constexpr std::int64_t k = 149;
   const verification::Case test{
       .description = {.types = request.types, .m = m, .n = n, .k = k, .a = {k, 1}, .b = {n, 1}, .c = {n, 1}},
-      .options = options_for(request, parameters)};
+      .options = options};
   const Result<verification::ErrorReport> report = verification::run_case(test);
   return report.ok() && report.value().passed;
 }
@@ -113,7 +136,7 @@ tuning::Space space_of(const TuningTarget& target) {
 
 /// What stands in front of " (where it comes from)" in a plan's blocking.
 std::string parameters_in_use(const Bench& bench, const TuningRequest& request) {
-  const Result<Plan> plan = Plan::make(bench.description(), options_for(request, ""));
+  const Result<Plan> plan = Plan::make(bench.description(), bench.options(request, ""));
   if (!plan.ok()) return {};
   const std::string blocking = plan.value().summary().blocking;
   return blocking.substr(0, blocking.find(" ("));
@@ -129,9 +152,9 @@ void file_row(const TuningRequest& request, const tuning::Row& row) {
 TuningOutcome run_tuning(const TuningRequest& request) {
   const auto begin = Clock::now();
   const TuningTarget target = require(tuning_target(request.kernel, request.types, request.device));
-  Bench bench(request, target.is_cpu);
+  Bench bench(request, target);
   const auto is_legal = [&](const tuning::Parameters& p) {
-    return Plan::make(bench.description(), options_for(request, p.to_string())).ok();
+    return Plan::make(bench.description(), bench.options(request, p.to_string())).ok();
   };
   tuning::Search search(space_of(target), is_legal, request.seed);
   const tuning::Key key{request.kernel,      target.version, to_string(request.types),
@@ -143,9 +166,9 @@ TuningOutcome run_tuning(const TuningRequest& request) {
       search.report(row.parameters, row.rate);
       ++outcome.known;
     }
-  outcome.parameters_before = parameters_in_use(bench, request);
+  if (!target.space.empty()) outcome.parameters_before = parameters_in_use(bench, request);
   if (const auto parsed = tuning::Parameters::parse(outcome.parameters_before); parsed && !parsed->empty()) {
-    outcome.before = bench.rate(options_for(request, ""), 0);
+    outcome.before = bench.rate(bench.options(request, ""), 0);
     search.suggest(*parsed);
   }
 
@@ -157,7 +180,8 @@ TuningOutcome run_tuning(const TuningRequest& request) {
     const std::string text = candidate->to_string();
     progress.show(fmt::format("{} {} {}: best {} GFLOP/s, candidate {}", request.kernel, to_string(request.types),
                               request.shape_class, number_text(search.best_rate() * 1e-9), search.reported() + 1));
-    const double rate = is_right(request, text) ? bench.rate(options_for(request, text), search.best_rate()) : 0;
+    const GemmOptions options = bench.options(request, text);
+    const double rate = is_right(request, options) ? bench.rate(options, search.best_rate()) : 0;
     ++outcome.tried;
     if (!(rate > 0)) ++outcome.failed;
     search.report(*candidate, rate);

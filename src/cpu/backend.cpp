@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/backend.hpp"
 
-#include <algorithm>
-#include <fstream>
-
 #include "core/thread_count.hpp"
 #include "cpu/caches.hpp"
 #include "cpu/isa.hpp"
@@ -14,14 +11,6 @@ namespace exactile::cpu {
 namespace {
 
 std::string kibibytes(std::int64_t bytes) { return std::to_string(bytes / 1024) + " KiB"; }
-
-/// The processor's own name, as the operating system tells it.
-std::string processor_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with("model name")) return line.substr(std::min(line.find(": ") + 2, line.size()));
-  return "processor";
-}
 
 std::vector<DeviceInfo> devices() {
   return {{.backend = "cpu",

@@ -3,6 +3,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <fstream>
+
 namespace exactile::cpu {
 
 const Caches& caches() {
@@ -17,6 +20,16 @@ const Caches& caches() {
     return result;
   }();
   return found;
+}
+
+const std::string& processor_name() {
+  static const std::string name = [] {
+    std::ifstream file("/proc/cpuinfo");
+    for (std::string line; std::getline(file, line);)
+      if (line.starts_with("model name")) return line.substr(std::min(line.find(": ") + 2, line.size()));
+    return std::string("processor");
+  }();
+  return name;
 }
 
 }  // namespace exactile::cpu

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace exactile::cpu {
 
@@ -13,5 +14,8 @@ struct Caches {
 
 /// As the operating system reports them; the values above where it does not. Read once.
 [[nodiscard]] const Caches& caches();
+
+/// The processor's own name, as the operating system tells it. Read once.
+[[nodiscard]] const std::string& processor_name();
 
 }  // namespace exactile::cpu

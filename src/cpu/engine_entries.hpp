@@ -4,10 +4,12 @@
 /// such as avx512_f32), because an entry is plain function pointers.
 #pragma once
 
+#include <algorithm>
 #include <array>
 
 #include "cpu/isa.hpp"
 #include "cpu/loops/packed.hpp"
+#include "cpu/loops/tuned_blocking.hpp"
 #include "cpu/micro/tile.hpp"
 #include "cpu/small/deep.hpp"
 #include "cpu/small/direct.hpp"
@@ -24,17 +26,28 @@ std::string_view unavailable(int) {
   return why_unavailable(isa);
 }
 
-template <Isa isa, class T, auto Micro>
-plan::KernelEntry packed_entry(std::string_view name) {
-  return {.name = name,
-          .backend = "cpu",
-          .role = "engine",
-          .summary = "cache-blocked loops over packed panels; any strides, any number of threads",
-          .types = types_of<T>,
-          .unavailable = unavailable<isa>,
-          .refuses = [](const plan::Problem&) { return std::string_view(); },
-          .cost = [](const plan::Problem& p) { return packed_cost(p, Micro()); },
-          .prepare = [](const plan::Problem& p) { return make_packed(p, Micro()); }};
+/// A name as a template argument: an entry's functions must know under which one measurements are filed.
+template <std::size_t size>
+struct Name {
+  char text[size];
+  consteval Name(const char (&name)[size]) { std::copy_n(name, size, text); }  // NOLINT(*-explicit-*)
+  [[nodiscard]] constexpr std::string_view view() const { return {text, size - 1}; }
+};
+
+template <Isa isa, class T, auto Micro, Name name>
+plan::KernelEntry packed_entry() {
+  return {
+      .name = name.view(),
+      .backend = "cpu",
+      .role = "engine",
+      .summary = "cache-blocked loops over packed panels; any strides, any number of threads",
+      .types = types_of<T>,
+      .unavailable = unavailable<isa>,
+      .refuses = why_illegal_blocking,
+      .cost = [](const plan::Problem& p) { return packed_cost(p, Micro()); },
+      .prepare = [](const plan::Problem& p) { return make_packed(p, Micro(), name.view()); },
+      .tunable = [](GemmTypes,
+                    int) { return blocking_target(Micro().rows, Micro().vectors * Micro().lanes, chunk_terms<T>); }};
 }
 
 template <Isa isa, class T, auto Micro>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "plan/measured.hpp"
 #include "plan/select.hpp"
 
 namespace exactile::plan {
@@ -11,6 +12,23 @@ std::string seconds(double value) {
   if (value < 1e-3) return fmt::format("{:.3g} us", value * 1e6);
   if (value < 1) return fmt::format("{:.3g} ms", value * 1e3);
   return fmt::format("{:.3g} s", value);
+}
+
+/// Why the chosen kernel was.
+std::string why_chosen(const KernelEntry& chosen, const Problem& problem, const GemmOptions& options) {
+  if (!options.kernel.empty()) return "asked for by name";
+  if (const auto rate = measured_rate(chosen, problem))
+    return fmt::format("measured here: {:.3g} GFLOP/s, the fastest that was", *rate * 1e-9);
+  return fmt::format("cheapest: estimated {}", seconds(chosen.cost(problem)));
+}
+
+std::string why_lost(const KernelEntry& entry, const Problem& problem, const KernelEntry& chosen) {
+  if (const auto why = entry.gives_way(problem); !why.empty()) return fmt::format("gives way: {}", why);
+  const auto best = measured_rate(chosen, problem);
+  if (const auto rate = measured_rate(entry, problem); best && rate)
+    return fmt::format("lost: measured here: {:.3g} GFLOP/s against {:.3g}", *rate * 1e-9, *best * 1e-9);
+  return fmt::format("lost: estimated {} against {}{}", seconds(entry.cost(problem)), seconds(chosen.cost(problem)),
+                     best ? ", not measured here" : "");
 }
 
 Candidate judge(const KernelEntry& entry, const Problem& problem, const GemmOptions& options,
@@ -24,14 +42,7 @@ Candidate judge(const KernelEntry& entry, const Problem& problem, const GemmOpti
   }
   candidate.cost_seconds = entry.cost(problem);
   candidate.chosen = &entry == &chosen;
-  if (candidate.chosen)
-    candidate.reason = options.kernel.empty() ? fmt::format("cheapest: estimated {}", seconds(candidate.cost_seconds))
-                                              : std::string("asked for by name");
-  else if (const auto why = entry.gives_way(problem); !why.empty())
-    candidate.reason = fmt::format("gives way: {}", why);
-  else
-    candidate.reason =
-        fmt::format("lost: estimated {} against {}", seconds(candidate.cost_seconds), seconds(chosen.cost(problem)));
+  candidate.reason = candidate.chosen ? why_chosen(entry, problem, options) : why_lost(entry, problem, chosen);
   return candidate;
 }
 

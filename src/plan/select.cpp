@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <set>
 #include <utility>
+
+#include "plan/measured.hpp"
 
 namespace exactile::plan {
 namespace {
@@ -67,6 +70,24 @@ Status nobody_can(std::span<const BackendEntry* const> backends, const Problem& 
           reasons.empty() ? who : fmt::format("{}: {}", who, fmt::join(reasons, "; "))};
 }
 
+/// The fastest of the kernels that were measured here, if the one that seemed cheapest was too: estimates are not
+/// weighed against measurements.
+const KernelEntry* fastest_measured(std::span<const BackendEntry* const> backends, const Problem& problem,
+                                    const GemmOptions& options, const KernelEntry* cheapest) {
+  std::optional<double> best_rate = measured_rate(*cheapest, problem);
+  if (!best_rate) return cheapest;
+  const KernelEntry* best = cheapest;
+  for (const BackendEntry* backend : backends)
+    for (const KernelEntry& entry : backend->kernels()) {
+      if (!why_not(entry, problem, options).empty() || !entry.gives_way(problem).empty()) continue;
+      if (const auto rate = measured_rate(entry, problem); rate > best_rate) {
+        best = &entry;
+        best_rate = rate;
+      }
+    }
+  return best;
+}
+
 /// Nothing is multiplied: kernels are judged by what they say of themselves, and not asked about sizes of zero.
 bool is_empty(const GemmDescription& d) { return d.m == 0 || d.n == 0 || d.k == 0 || d.batch_count == 0; }
 
@@ -83,6 +104,8 @@ std::string_view why_not(const KernelEntry& entry, const Problem& problem, const
     return "does not multiply these types";
   if (!options.parameters.empty() && entry.tunable == nullptr) return "has no parameters that could be set";
   if (const auto reason = entry.unavailable(problem.device); !reason.empty()) return reason;
+  if (!options.parameters.empty() && entry.tunable(problem.description.types, problem.device).space.empty())
+    return "has no parameters that could be set";
   return is_empty(problem.description) ? std::string_view() : entry.refuses(problem);
 }
 
@@ -104,7 +127,7 @@ Result<const KernelEntry*> select(std::span<const BackendEntry* const> backends,
     }
   }
   if (best == nullptr) return nobody_can(backends, problem, options);
-  return best;
+  return fastest_measured(backends, problem, options, best);
 }
 
 }  // namespace exactile::plan

@@ -7,8 +7,8 @@
 
 namespace exactile::plan {
 
-/// Asks every kernel of every backend for its verdict and takes the cheapest; `options` may narrow the choice to one
-/// backend or one kernel.
+/// Asks every kernel of every backend for its verdict and takes the cheapest, or where that one was measured on this
+/// device (`exactile tune`) the fastest that was; `options` may narrow the choice to one backend or one kernel.
 [[nodiscard]] Result<const KernelEntry*> select(std::span<const BackendEntry* const> backends, const Problem& problem,
                                                 const GemmOptions& options);
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`exactile tune` on an OpenCL device: what it keeps, what survives a kill, what damaged files do."""
+"""`exactile tune` on an OpenCL device and on the CPU: what it keeps, what survives a kill, what damaged files do."""
 import os
 import signal
 import time
 
+import numpy as np
 import pytest
 
 from conftest import Program
@@ -125,8 +126,31 @@ def test_bad_usage(tuner):
         assert says in done.stderr, done.stderr
 
 
+def test_cache_blocks_of_the_cpu(program, monkeypatch):
+    """Searched like any other kernel's sizes, used by plans of the same number of threads, and never seen in the bits."""
+    monkeypatch.setenv("EXACTILE_TUNING_DB", str(program.folder / "rows.tsv"))
+    target = next((k["name"] for k in program.json("kernels")["kernels"]
+                   if k["backend"] == "cpu" and "_f32_fma_" in k["name"] and k["name"][-1].isdigit() and k["available"]), None)
+    if target is None:
+        pytest.skip("no kernel with cache blocks runs here")
+    generator = np.random.default_rng(1)
+    a, b = (generator.standard_normal(shape).astype(np.float32) for shape in ((310, 1500), (1500, 290)))
+    before = program.multiply(a, b, "--kernel", target)
+    program("tune", "--backend", "cpu", "--shape-class", "small", "--candidates", 4, "--time-limit", "60s")
+    explain = ("explain", "--m", 310, "--n", 290, "--k", 1500, "--kernel", target)
+    assert "tuned here, f32 small" in program(*explain).stdout
+    assert "tuned here" not in program(*explain, "--threads", 99).stdout
+    assert "tuned here" not in program("explain", "--m", 31, "--n", 29, "--k", 150, "--kernel", target).stdout
+    assert np.array_equal(before, program.multiply(a, b, "--kernel", target))
+    for blocks in ("MC=1 KC=1 NC=1", "MC=24 KC=1024 NC=96", "KC=4096"):
+        assert "as asked for" in program(*explain, "--parameters", blocks).stdout
+        assert np.array_equal(before, program.multiply(a, b, "--kernel", target, "--parameters", blocks))
+        assert np.array_equal(before, program.multiply(np.asfortranarray(a), b, "--kernel", target, "--parameters", blocks))
+    assert "must be positive" in program(*explain, "--parameters", "KC=0", code=2).stderr
+
+
 def test_asked_for_parameters(tuner):
-    legal = "MWG=8 NWG=16 KWG=16 MDIMC=2 NDIMC=1 VWM=2 VWN=4 KWI=2 SA=0 SB=1"
+    legal = "MWG=8 NWG=16 KWG=16 MDIMC=1 NDIMC=1 VWM=2 VWN=4 KWI=2 SA=0 SB=0"
     run = ("verify", "--m", 40, "--n", 30, "--k", 20, "--kernel", "opencl_packed", "--parameters")
     tuner(*run, legal)
     for illegal, says in ((legal.replace("MWG=8", "MWG=7"), "MWG must be a multiple"), ("MWG", "NAME=NUMBER"),

@@ -10,7 +10,10 @@
 
 namespace exactile::cpu {
 
-std::string Blocking::text() const { return fmt::format("MR={} NR={} MC={} KC={} NC={}", mr, nr, mc, kc, nc); }
+std::string Blocking::text() const {
+  return fmt::format("MR={} NR={} MC={} KC={} NC={}{}", mr, nr, mc, kc, nc,
+                     source.empty() ? "" : fmt::format(" ({})", source));
+}
 
 Blocking blocking_for(int rows, int columns, std::int64_t element_size, std::int64_t chunk, std::int64_t m,
                       std::int64_t n, std::int64_t k, bool a_is_packed) {

@@ -15,6 +15,7 @@ struct Blocking {
   std::int64_t mc;
   std::int64_t kc;
   std::int64_t nc;
+  std::string source = {};  ///< where they come from if not from the model
 
   [[nodiscard]] std::string text() const;
 };

@@ -9,6 +9,7 @@
 #include "cpu/loops/partition.hpp"
 #include "cpu/loops/product.hpp"
 #include "cpu/loops/rates.hpp"
+#include "cpu/loops/tuned_blocking.hpp"
 #include "cpu/threads/scratch.hpp"
 #include "cpu/threads/team.hpp"
 
@@ -20,7 +21,7 @@ constexpr std::int64_t largest_tile = 1024;  ///< elements; MR x NR of every ins
 template <class T>
 class Packed final : public Product<T> {
  public:
-  Packed(const plan::Problem& problem, const MicroKernels<T>& kernels);
+  Packed(const plan::Problem& problem, const MicroKernels<T>& kernels, std::string_view name);
 
   [[nodiscard]] Status run(const GemmArguments& arguments, const Execution& execution) const override;
   [[nodiscard]] int threads() const override { return threads_; }
@@ -80,9 +81,9 @@ Blocking blocking_of(const Orientation& o, const MicroKernels<T>& kernels) {
 }
 
 template <class T>
-Packed<T>::Packed(const plan::Problem& problem, const MicroKernels<T>& kernels)
+Packed<T>::Packed(const plan::Problem& problem, const MicroKernels<T>& kernels, std::string_view name)
     : Base(problem, kernels, preferred_orientation(problem.description)),
-      blocking_sizes_(blocking_of(o_, kernels)),
+      blocking_sizes_(tuned_blocking(name, problem, blocking_of(o_, kernels), chunk_terms<T>)),
       a_is_packed_(a_must_be_packed(o_)),
       a_elements_(a_is_packed_ ? core::round_up(blocking_sizes_.mc * blocking_sizes_.kc, 1024) : 0),
       b_elements_(core::round_up(blocking_sizes_.nc * blocking_sizes_.kc, 1024)) {
@@ -271,8 +272,9 @@ void Packed<T>::run_tile(const Tile<T>& tile, Kernel kernel, int rows, std::int6
 }  // namespace
 
 template <class T>
-std::unique_ptr<plan::Executable> make_packed(const plan::Problem& problem, const MicroKernels<T>& kernels) {
-  return std::make_unique<Packed<T>>(problem, kernels);
+std::unique_ptr<plan::Executable> make_packed(const plan::Problem& problem, const MicroKernels<T>& kernels,
+                                              std::string_view name) {
+  return std::make_unique<Packed<T>>(problem, kernels, name);
 }
 
 template <class T>
@@ -292,8 +294,10 @@ double packed_cost(const plan::Problem& problem, const MicroKernels<T>& kernels)
   return ((arithmetic + packing + memory) / threads + 300e-9) * static_cast<double>(problem.description.batch_count);
 }
 
-template std::unique_ptr<plan::Executable> make_packed(const plan::Problem&, const MicroKernels<float>&);
-template std::unique_ptr<plan::Executable> make_packed(const plan::Problem&, const MicroKernels<double>&);
+template std::unique_ptr<plan::Executable> make_packed(const plan::Problem&, const MicroKernels<float>&,
+                                                       std::string_view);
+template std::unique_ptr<plan::Executable> make_packed(const plan::Problem&, const MicroKernels<double>&,
+                                                       std::string_view);
 
 template double packed_cost(const plan::Problem&, const MicroKernels<float>&);
 template double packed_cost(const plan::Problem&, const MicroKernels<double>&);

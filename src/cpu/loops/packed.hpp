@@ -19,10 +19,10 @@ namespace exactile::cpu {
 ///
 /// After BLIS (Van Zee and van de Geijn, BLIS: A Framework for Rapidly Instantiating BLAS Functionality, 2015).
 /// Traffic model: A once per NC columns (once in all where it is packed), B once per MC rows, C read and written once
-/// per KC terms.
+/// per KC terms. `name` is what measured block sizes are filed under.
 template <class T>
 [[nodiscard]] std::unique_ptr<plan::Executable> make_packed(const plan::Problem& problem,
-                                                            const MicroKernels<T>& kernels);
+                                                            const MicroKernels<T>& kernels, std::string_view name);
 
 template <class T>
 [[nodiscard]] double packed_cost(const plan::Problem& problem, const MicroKernels<T>& kernels);

@@ -24,4 +24,14 @@ std::string_view why_unavailable(int least_capability, int most_capability, int 
   return text;
 }
 
+TuningTarget tuning_target(int device) {
+  constexpr int kernels_version = 1;  // rises whenever measured speeds mean nothing any more
+  const DeviceInfo info = device_infos()[static_cast<std::size_t>(device)];
+  std::string driver;
+  for (const auto& [name, value] : info.properties)
+    if (name.find("CUDA") != std::string::npos)
+      driver += fmt::format("{}{} {}", driver.empty() ? "" : ", ", name, value);
+  return {.version = kernels_version, .device = info.name, .driver = driver};
+}
+
 }  // namespace exactile::cuda

@@ -13,6 +13,10 @@ namespace exactile::cuda {
 /// Why the device cannot run a kernel of those capabilities; empty if it can. The text lives as long as the program.
 [[nodiscard]] std::string_view why_unavailable(int least_capability, int most_capability, int device);
 
+/// What measurements of kernels on that device are filed under. There are no parameters to set: tiles are kernels of
+/// their own, and what a search measures is which of them is fastest.
+[[nodiscard]] TuningTarget tuning_target(int device);
+
 /// What becomes of one kernel when the planner asks: a problem in host memory is judged, and computed, as the one that
 /// staging makes of it in device memory.
 template <const Kernel& kernel>
@@ -44,16 +48,18 @@ struct Adapter {
 template <const Kernel& kernel>
 [[nodiscard]] plan::KernelEntry entry() {
   using Adapted = Adapter<kernel>;
-  return {.name = kernel.name,
-          .backend = "cuda",
-          .role = kernel.role,
-          .summary = kernel.summary,
-          .types = kernel.types,
-          .unavailable = Adapted::unavailable,
-          .refuses = Adapted::refuses,
-          .cost = Adapted::cost,
-          .prepare = Adapted::prepare,
-          .on_device = true};
+  plan::KernelEntry made{.name = kernel.name,
+                         .backend = "cuda",
+                         .role = kernel.role,
+                         .summary = kernel.summary,
+                         .types = kernel.types,
+                         .unavailable = Adapted::unavailable,
+                         .refuses = Adapted::refuses,
+                         .cost = Adapted::cost,
+                         .prepare = Adapted::prepare,
+                         .on_device = true};
+  if (kernel.role == "engine") made.tunable = [](GemmTypes, int device) { return tuning_target(device); };
+  return made;
 }
 
 }  // namespace exactile::cuda

@@ -50,9 +50,8 @@ std::optional<Row> parse_line(std::string_view line) {
   if (fields.back() != "-" && fields.back() != fmt::format("{:08x}", checksum(covered))) return std::nullopt;
   const auto version = number<int>(fields[1]);
   const auto rate = number<double>(fields[6]);
-  const auto parameters = Parameters::parse(fields[7]);
-  if (!version || !rate || !(*rate >= 0) || !std::isfinite(*rate) || !parameters || parameters->empty())
-    return std::nullopt;
+  const auto parameters = fields[7] == "-" ? Parameters() : Parameters::parse(fields[7]);
+  if (!version || !rate || !(*rate >= 0) || !std::isfinite(*rate) || !parameters) return std::nullopt;
   const auto text = [&](std::size_t i) { return std::string(fields[i]); };
   return Row{{text(0), *version, text(2), text(3), text(4), text(5)}, *parameters, *rate};
 }
@@ -63,7 +62,7 @@ std::string to_line(const Row& row) {
   const Key& k = row.key;
   const std::string line =
       fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{:.6g}\t{}\t", field(k.kernel), k.version, field(k.types),
-                  field(k.shape_class), field(k.device), field(k.driver), row.rate, row.parameters.to_string());
+                  field(k.shape_class), field(k.device), field(k.driver), row.rate, field(row.parameters.to_string()));
   return fmt::format("{}{:08x}\n", line, checksum(line));
 }
 

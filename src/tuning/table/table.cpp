@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <sstream>
 
@@ -90,6 +91,26 @@ const Row* best_of(const std::vector<Row>& rows, const Query& query, const std::
   return best;
 }
 
+/// The file's rows, parsed again only when it has changed; never null.
+std::shared_ptr<const Rows> rows_of(const std::string& path) {
+  struct Seen {
+    ino_t inode = 0;
+    off_t size = -1;
+    timespec changed{};
+    std::shared_ptr<const Rows> rows;
+  };
+  static std::mutex mutex;
+  static std::map<std::string, Seen> files;
+  struct stat now = {};
+  if (path.empty() || stat(path.c_str(), &now) != 0 || !S_ISREG(now.st_mode)) return std::make_shared<const Rows>();
+  const std::lock_guard lock(mutex);
+  Seen& seen = files[path];
+  const bool same = seen.inode == now.st_ino && seen.size == now.st_size && seen.changed.tv_sec == now.st_mtim.tv_sec &&
+                    seen.changed.tv_nsec == now.st_mtim.tv_nsec;
+  if (!same) seen = {now.st_ino, now.st_size, now.st_mtim, std::make_shared<const Rows>(parse_rows(content_of(path)))};
+  return seen.rows;
+}
+
 }  // namespace
 
 std::string user_file() {
@@ -99,32 +120,24 @@ std::string user_file() {
   return {};
 }
 
-Rows read_file(const std::string& path) {
-  struct Seen {
-    ino_t inode = 0;
-    off_t size = -1;
-    timespec changed{};
-    Rows rows;
-  };
-  static std::mutex mutex;
-  static std::map<std::string, Seen> files;
-  struct stat now = {};
-  if (path.empty() || stat(path.c_str(), &now) != 0 || !S_ISREG(now.st_mode)) return {};
-  const std::lock_guard lock(mutex);
-  Seen& seen = files[path];
-  const bool same = seen.inode == now.st_ino && seen.size == now.st_size && seen.changed.tv_sec == now.st_mtim.tv_sec &&
-                    seen.changed.tv_nsec == now.st_mtim.tv_nsec;
-  if (!same) seen = {now.st_ino, now.st_size, now.st_mtim, parse_rows(content_of(path))};
-  return seen.rows;
+Rows read_file(const std::string& path) { return *rows_of(path); }
+
+bool has_user_rows() { return !rows_of(user_file())->rows.empty(); }
+
+std::optional<double> measured_rate(const Query& query) {
+  const auto user = rows_of(user_file());
+  const Row* best = best_of(user->rows, query, query.types.front(), query.devices.front(), query.shape_class,
+                            [](const Parameters&) { return true; });
+  return best == nullptr ? std::nullopt : std::optional(best->rate);
 }
 
 std::optional<Found> find(const Query& query, const std::function<bool(const Parameters&)>& is_legal) {
-  const Rows user = read_file(user_file());
-  const std::string note = user.unreadable_lines > 0
-                               ? fmt::format("; {} unreadable lines of {} left out", user.unreadable_lines, user_file())
-                               : "";
+  const auto user = rows_of(user_file());
+  const std::string note = user->unreadable_lines > 0 ? fmt::format("; {} unreadable lines of {} left out",
+                                                                    user->unreadable_lines, user_file())
+                                                      : "";
   for (const std::string& types : query.types) {
-    if (const Row* row = best_of(user.rows, query, types, query.devices.front(), query.shape_class, is_legal))
+    if (const Row* row = best_of(user->rows, query, types, query.devices.front(), query.shape_class, is_legal))
       return Found{row->parameters, fmt::format("tuned here, {} {}{}", types, query.shape_class, note)};
     for (const std::string& device : query.devices)
       for (const std::string_view shape_class : {std::string_view(query.shape_class), std::string_view("any")})

@@ -30,6 +30,13 @@ struct Found {
 /// The best row whose parameters `is_legal` accepts.
 [[nodiscard]] std::optional<Found> find(const Query& query, const std::function<bool(const Parameters&)>& is_legal);
 
+/// The best rate of the user's rows that fit, in operations per second; nothing where there is no such row. What ships
+/// has no rates to compare kernels by.
+[[nodiscard]] std::optional<double> measured_rate(const Query& query);
+
+/// Whether the user has measured anything at all; costs less than a query.
+[[nodiscard]] bool has_user_rows();
+
 /// $EXACTILE_TUNING_DB, or $XDG_CACHE_HOME/exactile/tuning.tsv, or ~/.cache/exactile/tuning.tsv; empty where none of
 /// these variables is set.
 [[nodiscard]] std::string user_file();

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "plan/kernel_entry.hpp"
+
+namespace exactile::plan {
+
+/// Operations per second that `exactile tune` has measured of the kernel, on this device and driver, for products like
+/// this one. Nothing where it has not, and where the product is unlike any that it measures: operands in host memory, a
+/// batch, too small or too shallow, or another accuracy.
+[[nodiscard]] std::optional<double> measured_rate(const KernelEntry& entry, const Problem& problem);
+
+}  // namespace exactile::plan

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels measured against each other: what the planner makes of the user's rows. The backend is made up here.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "plan/measured.hpp"
+#include "plan/select.hpp"
+#include "tuning/table/table.hpp"
+
+namespace exactile::plan {
+namespace {
+
+constexpr std::array f32_only{GemmTypes{ElementType::f32, ElementType::f32}};
+
+template <int seconds>
+KernelEntry kernel(std::string_view name) {
+  return {
+      .name = name,
+      .backend = "made_up",
+      .role = "engine",
+      .summary = "",
+      .types = f32_only,
+      .unavailable = [](int) { return std::string_view(); },
+      .refuses = [](const Problem& p) { return std::string_view(p.description.m == 999 ? "dislikes 999 rows" : ""); },
+      .cost = [](const Problem&) { return double{seconds}; },
+      .prepare = nullptr,
+      .on_device = true,
+      .tunable = [](GemmTypes, int) { return TuningTarget{.version = 3, .device = "Chip", .driver = "7"}; }};
+}
+
+std::span<const KernelEntry> made_up_kernels() {
+  static const std::array list{kernel<1>("cheap"), kernel<2>("middling"), kernel<3>("dear")};
+  return list;
+}
+
+const BackendEntry made_up{.name = "made_up", .kernels = made_up_kernels, .devices = nullptr, .measure_peak = nullptr};
+constexpr std::array<const BackendEntry*, 1> backends{&made_up};
+
+class Measured : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = std::filesystem::temp_directory_path() / "exactile-measured-XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    setenv("EXACTILE_TUNING_DB", file().c_str(), 1);
+  }
+  void TearDown() override {
+    unsetenv("EXACTILE_TUNING_DB");
+    std::filesystem::remove_all(folder_);
+  }
+  [[nodiscard]] std::string file() const { return folder_ / "rows.tsv"; }
+  void measure(const std::string& name, double rate, const std::string& driver = "7", int version = 3) const {
+    ASSERT_TRUE(tuning::add_row(file(), {{name, version, "f32", "medium", "Chip", driver}, {}, rate}).ok());
+  }
+  [[nodiscard]] static Problem problem(std::int64_t size = 1000) {
+    Problem made{.memory = Memory::device};
+    made.description.types = f32_only[0];
+    made.description.m = made.description.n = made.description.k = size;
+    return made;
+  }
+  [[nodiscard]] static std::string chosen(const Problem& problem, const GemmOptions& options = {.backend = "made_up"}) {
+    const auto entry = select(backends, problem, options);
+    return entry.ok() ? std::string(entry.value()->name) : std::string(entry.status().message());
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(Measured, EstimatesDecideWhereNothingWasMeasured) { EXPECT_EQ(chosen(problem()), "cheap"); }
+
+TEST_F(Measured, TheFastestMeasuredIsTaken) {
+  measure("cheap", 1e12);
+  measure("dear", 2e12);
+  EXPECT_EQ(chosen(problem()), "dear");
+  measure("cheap", 3e12);  // the best of a kernel's rows counts
+  EXPECT_EQ(chosen(problem()), "cheap");
+}
+
+TEST_F(Measured, EstimatesAreNotWeighedAgainstMeasurements) {
+  measure("dear", 9e12);
+  EXPECT_EQ(chosen(problem()), "cheap") << "was never measured itself";
+}
+
+TEST_F(Measured, OtherDriversVersionsAndFailuresDoNotCount) {
+  measure("cheap", 1e12);
+  measure("middling", 9e12, "8");
+  measure("middling", 9e12, "7", 2);
+  measure("dear", 0);
+  EXPECT_EQ(chosen(problem()), "cheap");
+}
+
+TEST_F(Measured, OnlyForProductsLikeTheMeasuredOnes) {
+  measure("cheap", 1e12);
+  measure("dear", 2e12);
+  ASSERT_EQ(chosen(problem()), "dear");
+  Problem other = problem(100);
+  EXPECT_EQ(chosen(other), "cheap") << "small";
+  other = problem();
+  other.description.k = 64;
+  EXPECT_EQ(chosen(other), "cheap") << "shallow";
+  other = problem();
+  other.description.batch_count = 2;
+  EXPECT_EQ(chosen(other), "cheap") << "a batch";
+  other = problem();
+  other.memory = Memory::host;
+  EXPECT_EQ(chosen(other), "cheap") << "operands elsewhere";
+  other = problem(2000);
+  EXPECT_EQ(chosen(other), "cheap") << "another class of shapes";
+}
+
+TEST_F(Measured, RefusalsAndNamesStand) {
+  measure("cheap", 1e12);
+  measure("dear", 2e12);
+  EXPECT_EQ(chosen(problem(), {.kernel = "middling"}), "middling");
+  EXPECT_NE(chosen(problem(999)), "dear");
+  EXPECT_NE(chosen(problem(), {.kernel = "dear", .parameters = "X=1"}).find("no parameters"), std::string::npos);
+}
+
+TEST_F(Measured, ExplainSaysSo) {
+  measure("cheap", 1e12);
+  measure("dear", 2e12);
+  const GemmOptions options{.backend = "made_up"};
+  const KernelEntry* entry = select(backends, problem(), options).value();
+  const auto candidates = explain_candidates(backends, problem(), options, *entry);
+  ASSERT_EQ(candidates.size(), 3U);
+  EXPECT_EQ(candidates[0].reason, "lost: measured here: 1e+03 GFLOP/s against 2e+03");
+  EXPECT_EQ(candidates[1].reason, "lost: estimated 2 s against 3 s, not measured here");
+  EXPECT_EQ(candidates[2].reason, "measured here: 2e+03 GFLOP/s, the fastest that was");
+}
+
+}  // namespace
+}  // namespace exactile::plan
