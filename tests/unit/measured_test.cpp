@@ -57,7 +57,8 @@ class Measured : public testing::Test {
     ASSERT_TRUE(tuning::add_row(file(), {{name, version, "f32", "medium", "Chip", driver}, {}, rate}).ok());
   }
   [[nodiscard]] static Problem problem(std::int64_t size = 1000) {
-    Problem made{.memory = Memory::device};
+    Problem made;
+    made.memory = Memory::device;
     made.description.types = f32_only[0];
     made.description.m = made.description.n = made.description.k = size;
     return made;
