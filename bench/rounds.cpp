@@ -125,6 +125,7 @@ double quantile(const std::vector<double>& sorted, double f) {
 
 void time_rounds(std::vector<Lane>& lanes, const RoundLimits& limits) {
   std::vector<Runner> runners;
+  runners.reserve(lanes.size());
   for (Lane& lane : lanes) runners.emplace_back(lane, limits.lead_in_seconds);
   for (Runner& runner : runners) runner.warm_up();
   const double enough = limits.seconds * static_cast<double>(lanes.size());

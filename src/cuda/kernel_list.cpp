@@ -41,6 +41,8 @@ std::span<const plan::KernelEntry> kernel_list() {
       entry<cuda_tiled_32>(),
       entry<cuda_register_blocked>(),
       entry<cuda_vectorized>(),
+      entry<cuda_pipelined>(),
+      entry<cuda_warp_tiled>(),
       entry<simt_f32_128x128>(),
       entry<simt_f32_64x128>(),
       entry<simt_f32_64x64>(),

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The FP64 tensor cores: D <- A * B + D for one warp. Lane l is member t = l % 4 of group g = l / 4.
+/// The FP64 tensor cores: D <- A * B + D for one warp. Older devices than each needs get code that is never run.
+/// Lane l is member t = l % 4 of group g = l / 4.
 #pragma once
 
 namespace exactile::cuda::isa {
 
 /// 8 x 8 x 4, from sm_80 on. A: (g, t). B: (t, g). D: (g, 2t), (g, 2t + 1).
 __device__ inline void mma_m8n8k4(double& d0, double& d1, double a, double b) {
+#if __CUDA_ARCH__ >= 800
   asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
       : "+d"(d0), "+d"(d1)
       : "d"(a), "d"(b));
+#endif
 }
 
 /// 16 x 8 x 8, from sm_90 on. A: a[2j] is (g, t + 4j), a[2j + 1] is (g + 8, t + 4j). B: b[j] is (t + 4j, g).

@@ -17,5 +17,7 @@ extern const Kernel cuda_tiled_8;
 extern const Kernel cuda_tiled_32;
 extern const Kernel cuda_register_blocked;
 extern const Kernel cuda_vectorized;
+extern const Kernel cuda_pipelined;
+extern const Kernel cuda_warp_tiled;
 
 }  // namespace exactile::cuda

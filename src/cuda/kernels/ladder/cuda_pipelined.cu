@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// `cuda_pipelined`: `cuda_vectorized` with copies that pass no register (cp.async) into a ring of three stages: two
+// steps are on their way while one is computed, and a step has one barrier.
+// Traffic model: as cuda_vectorized. Limit: the arithmetic, and shared memory's second look at B: a warp's 32 threads
+// read 16 different vectors of B for 2 of A. See docs/ladder/cuda_pipelined.md.
+#include "cuda/kernels/ladder/ladder_kernels.hpp"
+#include "cuda/kernels/ladder/ring_kernel.cuh"
+
+namespace exactile::cuda {
+namespace {
+
+using namespace vector_tile;
+
+constexpr std::string_view name = "cuda_pipelined";
+
+/// Threads row by row: a warp has 2 x 16 squares.
+struct RowByRow {
+  static __device__ int y() { return static_cast<int>(threadIdx.x) / 16; }
+  static __device__ int x() { return static_cast<int>(threadIdx.x) % 16; }
+};
+
+}  // namespace
+
+const Kernel cuda_pipelined{
+    .name = name,
+    .role = "ladder",
+    .summary = "cuda_vectorized with asynchronous copies, three stages",
+    .types = types,
+    .refuses = refuses,
+    .cost = [](const plan::Problem& p, const Device& device) { return seconds_at(p.description, device, 98); },
+    .prepare =
+        [](const plan::Problem& p, const Device&) {
+          return prepare(p, ring_kernel<RowByRow, float>, ring_kernel<RowByRow, std::int32_t>, name);
+        }};
+
+}  // namespace exactile::cuda
