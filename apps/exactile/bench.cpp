@@ -32,6 +32,7 @@ struct Options {
   ChoiceOptions choice;
   std::string fill = "normal";
   std::string rotate = "auto";
+  std::string prepared;
   std::uint64_t seed = 1;
   double seconds = 1;
   std::int64_t runs = 5;
@@ -55,6 +56,12 @@ std::int64_t copies_for(const Options& options, const GemmDescription& d, Memory
   if (!rotate) return 1;
   const std::int64_t bytes = operand_bytes(d);
   return std::clamp<std::int64_t>(beyond_the_caches(memory) / bytes + 1, 2, most_copies);
+}
+
+PreparedInputs prepared_inputs(const std::string& which) {
+  if (which.find_first_not_of("ab") != std::string::npos || which.size() > 2 || which == "aa" || which == "bb")
+    fail(Exit::bad_usage, "--prepared {}: expected a, b or ab", which);
+  return {which.find('a') != std::string::npos, which.find('b') != std::string::npos};
 }
 
 bool all_kernels(const Options& options) { return options.kernels == std::vector<std::string>{"all"}; }
@@ -83,6 +90,7 @@ std::vector<MeasurementRequest> requests_for(const Options& options) {
       ChoiceOptions choice = options.choice;
       choice.kernel = kernel;
       request.options = measured_options(choice);
+      request.prepared = prepared_inputs(options.prepared);
       request.limits = {.warm_up_seconds = std::min(0.05, options.seconds),
                         .total_seconds = options.seconds,
                         .least_runs = static_cast<int>(options.runs),
@@ -109,6 +117,13 @@ void print_text(const std::vector<Measurement>& rows) {
                row.error.passed ? number_text(row.error.error_over_bound) : "FAILED"});
   table.align_left({1});
   print_result("{}", table.text());
+  for (const Measurement& row : rows) {
+    std::string counts;
+    for (std::size_t i = 0; i < row.path_counts.size(); ++i)
+      counts += fmt::format("{} {} {} by {}", i == 0 ? ":" : ",", row.path_counts[i], row.summary.paths[i].counts,
+                            row.summary.paths[i].name);
+    if (!counts.empty()) print_result("{}{}\n", row.summary.kernel, counts);
+  }
   for (const Measurement& row : rows)
     if (!row.error.passed) print_result("{} FAILED: {}\n", row.summary.kernel, row.error.failure);
 }
@@ -175,6 +190,9 @@ Action add_bench(CLI::App& command) {
   add_integer(command, "--runs", options->runs, "At least this many timed calls (default 5)");
   command.add_option("--rotate", options->rotate, "Copies of the operands beyond the caches: auto, on, off")
       ->type_name("WHEN");
+  command
+      .add_option("--prepared", options->prepared, "Operands that are prepared once, before the clock runs: a, b or ab")
+      ->type_name("WHICH");
   command.add_flag("--json", options->json, "As JSON (exactile.bench/1)");
   command.footer(footer);
   return [options] { return bench(*options); };

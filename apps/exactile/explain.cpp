@@ -35,6 +35,9 @@ void print_plan_json(const Plan& plan, Accuracy accuracy) {
                {"operations", summary.operations},
                {"model_bytes", summary.model_bytes},
                {"minimum_bytes", summary.minimum_bytes}});
+  json["paths"] = Json::array();
+  for (const Path& path : summary.paths)
+    json["paths"].push_back({{"name", path.name}, {"counts", path.counts}, {"when", path.when}});
   json["candidates"] = Json::array();
   for (const Candidate& candidate : summary.candidates)
     json["candidates"].push_back({{"kernel", candidate.kernel},

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "exactile/devices.hpp"
-#include "place.hpp"
 #include "units.hpp"
 
 namespace exactile::program {
@@ -62,14 +61,19 @@ void scale(measure::Timing& timing, double factor) {
 
 Status take_times(const Plan& plan, Place& place, const measure::TimingLimits& limits, Measurement& result) {
   if (Status s = place.poison_output(); !s.ok()) return s;
+  if (Status s = place.prepare(plan, result.prepared); !s.ok()) return s;
   const Result<measure::Timing> timing = place.time(plan, limits);
   if (!timing.ok()) return timing.status();
   result.timing = timing.value();
+  Result<std::vector<std::uint64_t>> counts = place.path_counts(plan);
+  if (!counts.ok()) return counts.status();
+  result.path_counts = std::move(counts).value();
   // Copies cannot be scaled: those of B take as long for a few rows as for all.
   if (result.partial()) {
     scale(result.timing, static_cast<double>(result.description.m) / static_cast<double>(result.timed_rows));
     return {};
   }
+  if (result.prepared.a || result.prepared.b) return {};  // what is prepared need not be moved
   const Result<std::optional<double>> with_copies = place.seconds_with_copies(plan);
   if (!with_copies.ok()) return with_copies.status();
   result.seconds_with_copies = with_copies.value();
@@ -100,6 +104,7 @@ Result<Measurement> measure_kernel(const MeasurementRequest& request, Operands& 
   result.accuracy = request.options.accuracy;
   result.summary = plan.value().summary();
   result.device = request.options.device;
+  result.prepared = request.prepared;
   // Kept by name from here on: the planner might choose another kernel for fewer rows.
   MeasurementRequest named = request;
   named.options.kernel = result.summary.kernel;
@@ -144,6 +149,7 @@ Json row_json(const Measurement& m) {
               {"k", d.k},
               {"batch", d.batch_count},
               {"threads", m.summary.threads},
+              {"prepared", fmt::format("{}{}", m.prepared.a ? "a" : "", m.prepared.b ? "b" : "")},
               {"median_seconds", m.timing.median_seconds},
               {"min_seconds", m.timing.min_seconds},
               {"first_call_seconds", m.timing.first_call_seconds},
@@ -152,6 +158,8 @@ Json row_json(const Measurement& m) {
               {"gflops", m.operations_per_second * 1e-9}};
   row["fraction_of_peak"] = m.fraction_of_peak ? Json(*m.fraction_of_peak) : Json(nullptr);
   row["seconds_with_copies"] = m.seconds_with_copies ? Json(*m.seconds_with_copies) : Json(nullptr);
+  row["path_counts"] = Json::object();
+  for (std::size_t i = 0; i < m.path_counts.size(); ++i) row["path_counts"][m.summary.paths[i].name] = m.path_counts[i];
   row["max_relative_error"] = m.error.max_relative_error;
   row["error_over_bound"] = m.error.error_over_bound;
   row["passed"] = m.error.passed;

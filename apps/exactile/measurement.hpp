@@ -12,6 +12,7 @@
 #include "json.hpp"
 #include "measure/stopwatch.hpp"
 #include "operands.hpp"
+#include "place.hpp"
 #include "verification/verification.hpp"
 
 namespace exactile::program {
@@ -34,6 +35,7 @@ struct MeasurementRequest {
   measure::TimingLimits limits;
   /// A call that would take longer is timed on part of its rows and its time multiplied; 0 never does so.
   double longest_call_seconds = 0;
+  PreparedInputs prepared = {};
 };
 
 struct Measurement {
@@ -45,6 +47,8 @@ struct Measurement {
   /// Moving the operands to the device, one run, and moving C back; nothing where they are where they are needed.
   std::optional<double> seconds_with_copies;
   std::int64_t timed_rows = 0;
+  PreparedInputs prepared;
+  std::vector<std::uint64_t> path_counts;  ///< of one run, as PlanSummary::paths; empty where not counted
   double operations_per_second = 0;
   std::optional<double> fraction_of_peak;
   verification::ErrorReport error;

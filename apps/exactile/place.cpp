@@ -28,14 +28,20 @@ class HostPlace final : public Place {
     return {};
   }
   [[nodiscard]] Result<double> run_once(const Plan& plan) override {
-    return stopwatch([&] { return plan.run(operands_.arguments(0)); });
+    return stopwatch([&] { return plan.run(arguments(0)); });
   }
   [[nodiscard]] Result<measure::Timing> time(const Plan& plan, const measure::TimingLimits& limits) override {
     Status status;
     const measure::Timing timing =
-        measure::time_calls([&](std::int64_t i) { return (status = plan.run(operands_.arguments(i))).ok(); }, limits);
+        measure::time_calls([&](std::int64_t i) { return (status = plan.run(arguments(i))).ok(); }, limits);
     if (!status.ok()) return status;
     return timing;
+  }
+  [[nodiscard]] Status prepare(const Plan& plan, PreparedInputs inputs) override {
+    return prepared_.make(plan, inputs, operands_.copies(), {}, [&](auto i) { return operands_.arguments(i); });
+  }
+  [[nodiscard]] Result<std::vector<std::uint64_t>> path_counts(const Plan&) override {
+    return std::vector<std::uint64_t>();
   }
   [[nodiscard]] Result<std::optional<double>> seconds_with_copies(const Plan&) override {
     return std::optional<double>();
@@ -43,7 +49,12 @@ class HostPlace final : public Place {
   [[nodiscard]] Status fetch_output() override { return {}; }
 
  private:
+  [[nodiscard]] GemmArguments arguments(std::int64_t index) const {
+    return prepared_.in(operands_.arguments(index), index);
+  }
+
   Operands& operands_;
+  PreparedCopies prepared_;
 };
 
 class DevicePlace final : public Place {
@@ -73,7 +84,7 @@ class DevicePlace final : public Place {
         [&](std::int64_t first, std::int64_t count) -> std::optional<double> {
           const Result<double> seconds = context_.time([&] {
             for (std::int64_t i = first; i < first + count; ++i)
-              if (Status s = plan.run(arguments(i), context_.execution()); !s.ok()) return s;
+              if (Status s = plan.run(prepared_.in(arguments(i), i), context_.execution()); !s.ok()) return s;
             return Status();
           });
           if (seconds.ok()) return seconds.value();
@@ -83,6 +94,22 @@ class DevicePlace final : public Place {
         grouped);
     if (!status.ok()) return status;
     return timing;
+  }
+  [[nodiscard]] Status prepare(const Plan& plan, PreparedInputs inputs) override {
+    return prepared_.make(plan, inputs, operands_.copies(), context_.execution(), [&](auto i) { return arguments(i); });
+  }
+  [[nodiscard]] Result<std::vector<std::uint64_t>> path_counts(const Plan& plan) override {
+    std::vector<std::uint64_t> counts(plan.summary().paths.size());
+    if (counts.empty()) return counts;
+    const auto bytes = static_cast<std::int64_t>(counts.size() * sizeof(std::uint64_t));
+    Result<DeviceMemory> memory = context_.allocate(bytes);
+    if (!memory.ok()) return memory.status();
+    if (Status s = memory.value().fill_bytes(0); !s.ok()) return s;
+    Execution execution = context_.execution();
+    execution.path_counts = memory.value().at();
+    if (Status s = plan.run(prepared_.in(arguments(0), 0), execution); !s.ok()) return s;
+    if (Status s = memory.value().download(counts.data(), bytes); !s.ok()) return s;
+    return counts;
   }
   [[nodiscard]] Result<std::optional<double>> seconds_with_copies(const Plan& plan) override {
     constexpr std::size_t attempts = 3;
@@ -120,16 +147,42 @@ class DevicePlace final : public Place {
     return memories_[1].upload(operands_.b().data(), b_bytes);
   }
   [[nodiscard]] Status run_and_wait(const Plan& plan) {
-    if (Status s = plan.run(arguments(0), context_.execution()); !s.ok()) return s;
+    if (Status s = plan.run(prepared_.in(arguments(0), 0), context_.execution()); !s.ok()) return s;
     return context_.synchronize();
   }
 
   Context context_;
   Operands& operands_;
   std::vector<DeviceMemory> memories_;
+  PreparedCopies prepared_;
 };
 
 }  // namespace
+
+Status PreparedCopies::make(const Plan& plan, PreparedInputs inputs, std::int64_t copies, const Execution& execution,
+                            const std::function<GemmArguments(std::int64_t)>& arguments) {
+  for (std::int64_t i = 0; i < copies; ++i)
+    for (const Operand operand : {Operand::a, Operand::b}) {
+      const bool is_a = operand == Operand::a;
+      if (!(is_a ? inputs.a : inputs.b)) continue;
+      Result<PreparedOperand> made = plan.prepare(operand, is_a ? arguments(i).a : arguments(i).b, execution);
+      if (!made.ok()) return made.status();
+      (is_a ? a_ : b_).push_back(std::move(made).value());
+    }
+  return {};
+}
+
+GemmArguments PreparedCopies::in(GemmArguments arguments, std::int64_t index) const {
+  if (!a_.empty()) {
+    arguments.a = nullptr;
+    arguments.prepared_a = &a_[static_cast<std::size_t>(index) % a_.size()];
+  }
+  if (!b_.empty()) {
+    arguments.b = nullptr;
+    arguments.prepared_b = &b_[static_cast<std::size_t>(index) % b_.size()];
+  }
+  return arguments;
+}
 
 Result<std::unique_ptr<Place>> make_place(const GemmOptions& options, Operands& operands) {
   if (options.memory == Memory::host) return std::unique_ptr<Place>(std::make_unique<HostPlace>(operands));

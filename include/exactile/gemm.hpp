@@ -40,17 +40,17 @@ concept Multipliable = std::is_same_v<std::remove_const_t<A>, std::remove_const_
 [[nodiscard]] Status check_batch_counts(std::int64_t a, std::int64_t b, std::int64_t c);
 
 template <class T>
-struct Operand {
+struct TypedOperand {
   MatrixView<T> shape;
   std::int64_t count = 1;
   std::int64_t batch_stride = 0;
   T* const* pointers = nullptr;
   bool batched = false;
 
-  Operand(const MatrixView<T>& view) : shape(view) {}  // NOLINT(*-explicit-*)
-  Operand(const BatchView<T>& view)                    // NOLINT(*-explicit-*)
+  TypedOperand(const MatrixView<T>& view) : shape(view) {}  // NOLINT(*-explicit-*)
+  TypedOperand(const BatchView<T>& view)                    // NOLINT(*-explicit-*)
       : shape(view.first), count(view.count), batch_stride(view.stride), batched(true) {}
-  Operand(const PointerBatchView<T>& view)  // NOLINT(*-explicit-*)
+  TypedOperand(const PointerBatchView<T>& view)  // NOLINT(*-explicit-*)
       : shape(view.shape), count(view.count), pointers(view.pointers), batched(true), by_pointer_(true) {}
 
   [[nodiscard]] OperandLayout layout() const {
@@ -67,8 +67,8 @@ struct Operand {
 };
 
 template <class In, class Out>
-[[nodiscard]] Status gemm_operands(const Operand<const In>& a, const Operand<const In>& b, const Operand<Out>& c,
-                                   const GemmCall<In, Out>& call) {
+[[nodiscard]] Status gemm_operands(const TypedOperand<const In>& a, const TypedOperand<const In>& b,
+                                   const TypedOperand<Out>& c, const GemmCall<In, Out>& call) {
   const std::int64_t count = c.count;
   if (Status s =
           check_shapes(a.shape.rows, a.shape.columns, b.shape.rows, b.shape.columns, c.shape.rows, c.shape.columns);

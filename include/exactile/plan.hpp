@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -105,6 +106,13 @@ class Scalar {
   bool is_integer_ = false;
 };
 
+/// One of the two matrices that are multiplied.
+enum class Operand : std::uint8_t { a, b };
+
+[[nodiscard]] std::string_view to_string(Operand operand) noexcept;
+
+class PreparedOperand;
+
 /// The data of one run. For an operand whose layout says `pointer_array`, the pointer given here is the array:
 /// a const void* const* for A and B, a void* const* for C, passed as it is.
 struct GemmArguments {
@@ -114,6 +122,9 @@ struct GemmArguments {
   Scalar alpha = 1;
   Scalar beta = 0;
   const void* bias = nullptr;  ///< elements of C's type; needed where the description has a bias
+  /// In place of `a` and `b`, which are then null: what Plan::prepare() made of them.
+  const PreparedOperand* prepared_a = nullptr;
+  const PreparedOperand* prepared_b = nullptr;
 };
 
 /// On which of the device's queues a run is enqueued, and with whose scratch memory. Means nothing to the CPU.
@@ -123,6 +134,9 @@ struct Execution {
   void* queue = nullptr;      ///< null: the device's default queue
   void* workspace = nullptr;  ///< device memory, aligned to 256 bytes, not used by another run at the same time
   std::int64_t workspace_bytes = 0;
+  /// Device memory of PlanSummary::paths.size() numbers, std::uint64_t each: the run adds to each what it computed by
+  /// that path. Enqueued with the run, so it can be captured, and shared by runs at the same time. Null: not counted.
+  void* path_counts = nullptr;
 };
 
 /// What the planner thought of one kernel.
@@ -133,6 +147,13 @@ struct Candidate {
   bool supported = false;
   std::string reason = {};  ///< why it was chosen, why it refused, or why it lost
   double cost_seconds = 0;  ///< the planner's estimate; 0 where it refused
+};
+
+/// One of the ways in which a kernel may compute parts of C, depending on the data.
+struct Path {
+  std::string name = {};    ///< "f16x3"
+  std::string counts = {};  ///< what Execution::path_counts counts: "tiles", "elements"
+  std::string when = {};    ///< which parts of C, and why
 };
 
 struct PlanSummary {
@@ -146,11 +167,33 @@ struct PlanSummary {
   double model_bytes = 0;            ///< what the kernel's traffic model says it moves through the level it blocks for
   double minimum_bytes = 0;          ///< each input read once, the output written once (and read, if beta != 0)
   std::vector<Candidate> candidates = {};  ///< in the planner's order; the chosen one among them
+  std::vector<Path> paths = {};            ///< those that the data decide on; none where there is only one
 };
 
 namespace detail {
 class PlanState;
-}
+struct PreparedState;
+}  // namespace detail
+
+/// An input of a product in the form that a kernel reads, so that many runs need not bring it there each time: weights
+/// that meet many inputs. Plan::prepare() makes it. Cheap to copy; safe to share between threads and queues.
+///
+/// It also refers to the elements it was made of, and a run may read those too: they stay where they are and as they
+/// are as long as it is used. What a run computes after they have changed is a mixture of old and new; prepare again.
+/// What is in device memory is freed with the last copy, after the work enqueued on the device; a captured graph needs
+/// it for as long as it is launched.
+class PreparedOperand {
+ public:
+  [[nodiscard]] Operand operand() const noexcept;
+  /// Memory that it holds; 0 where the kernel has nothing to prepare and reads the elements themselves.
+  [[nodiscard]] std::int64_t bytes() const noexcept;
+
+ private:
+  friend class Plan;
+  friend class detail::PlanState;
+  explicit PreparedOperand(std::shared_ptr<const detail::PreparedState> state) : state_(std::move(state)) {}
+  std::shared_ptr<const detail::PreparedState> state_;
+};
 
 /// A product whose kernel, blocking and threads are settled. Cheap to copy; run() is const and may be called from many
 /// threads at once as long as their C operands do not overlap.
@@ -167,6 +210,18 @@ class Plan {
   /// returns; pointers (a pointer array and what it points to, and the bias) are device memory, the caller promises
   /// that it lives until the work is done, and an error of the device itself may surface in a later call.
   [[nodiscard]] Status run(const GemmArguments& arguments, const Execution& execution = {}) const;
+
+  /// Brings A or B once into the form that this plan's kernel reads. `elements` is what GemmArguments would take.
+  /// A run that is given the answer in place of the pointer leaves the same bits, sooner. Every kernel takes it: one
+  /// that has nothing to prepare keeps the pointer.
+  ///
+  /// Another plan takes it too, if kernel, device, and this operand's sizes, layout and batch are the same, whatever
+  /// the other operand is; one that does not says what is different (invalid_argument).
+  ///
+  /// Returns when the work is done, behind all that was enqueued on `execution.queue`, so any queue may use it at
+  /// once; hence not to be called while that queue is captured. Fails with out_of_memory where the form does not fit.
+  [[nodiscard]] Result<PreparedOperand> prepare(Operand operand, const void* elements,
+                                                const Execution& execution = {}) const;
 
   [[nodiscard]] const GemmDescription& description() const noexcept;
   [[nodiscard]] PlanSummary summary() const;

@@ -36,6 +36,14 @@ Status Plan::run(const GemmArguments& arguments, const Execution& execution) con
   }
 }
 
+Result<PreparedOperand> Plan::prepare(Operand operand, const void* elements, const Execution& execution) const {
+  try {
+    return state_->prepare(operand, elements, execution);
+  } catch (const std::bad_alloc&) {
+    return no_host_memory();
+  }
+}
+
 const GemmDescription& Plan::description() const noexcept { return state_->problem().description; }
 
 PlanSummary Plan::summary() const { return state_->summary(); }

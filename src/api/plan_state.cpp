@@ -136,6 +136,12 @@ Status PlanState::scale(const GemmArguments& arguments, const Execution& executi
 }
 
 Status PlanState::run(const GemmArguments& arguments, const Execution& execution) const {
+  if (arguments.prepared_a != nullptr || arguments.prepared_b != nullptr) return run_prepared(arguments, execution);
+  return run(arguments, {}, execution);
+}
+
+Status PlanState::run(const GemmArguments& arguments, const plan::PreparedForms& forms,
+                      const Execution& execution) const {
   if (is_empty_) return {};
   if (arguments.c == nullptr || problem_.description.bias != Bias::none)
     if (Status s = check_pointers(arguments); !s.ok()) return s;
@@ -152,6 +158,7 @@ Status PlanState::run(const GemmArguments& arguments, const Execution& execution
                        plan::disjoint(arguments.c, c_print_.hull, arguments.b, b_print_.hull));
   if (!plainly_apart)
     if (Status s = check_overlap(arguments); !s.ok()) return s;
+  if (forms.a != nullptr || forms.b != nullptr) return executable_->run_prepared(arguments, forms, execution);
   return executable_->run(arguments, execution);
 }
 
@@ -167,6 +174,7 @@ PlanSummary PlanState::summary() const {
   summary.threads = executable_->threads();
   summary.workspace_bytes = executable_->workspace_bytes();
   summary.model_bytes = executable_->model_bytes();
+  summary.paths = executable_->paths();
   summary.candidates = plan::explain_candidates(api::backends(), problem_, options_, *kernel_);
   return summary;
 }

@@ -8,12 +8,35 @@
 
 namespace exactile::detail {
 
+/// What is the same where two plans' operands are one and the same.
+struct OperandShape {
+  ElementType type;
+  std::int64_t rows;
+  std::int64_t columns;
+  std::int64_t count;  ///< of matrices
+  OperandLayout layout;
+  friend bool operator==(const OperandShape&, const OperandShape&) = default;
+};
+
+/// What a PreparedOperand holds: for which product's operand it was made, of which elements, and the kernel's form.
+struct PreparedState {
+  Operand operand;
+  const plan::KernelEntry* kernel;  ///< null where there was nothing to compute
+  Memory memory;
+  int device;
+  OperandShape shape;
+  const void* elements;
+  std::shared_ptr<const plan::PreparedForm> form;
+};
+
 /// What a Plan holds: the settled problem, the kernel, and what run() must check of the pointers.
 class PlanState {
  public:
   [[nodiscard]] static Result<std::shared_ptr<const PlanState>> make(const GemmDescription& description,
                                                                      const GemmOptions& options);
   [[nodiscard]] Status run(const GemmArguments& arguments, const Execution& execution) const;
+  [[nodiscard]] Result<PreparedOperand> prepare(Operand operand, const void* elements,
+                                                const Execution& execution) const;
   [[nodiscard]] PlanSummary summary() const;
   [[nodiscard]] const plan::Problem& problem() const noexcept { return problem_; }
 
@@ -23,6 +46,11 @@ class PlanState {
   [[nodiscard]] Status check_scalars(const GemmArguments& arguments) const;
   [[nodiscard]] Status check_c_entries(const GemmArguments& arguments) const;
   [[nodiscard]] Status check_overlap(const GemmArguments& arguments) const;
+  [[nodiscard]] Status use_prepared(Operand operand, const PreparedOperand* prepared, const void*& elements,
+                                    const plan::PreparedForm*& form) const;
+  [[nodiscard]] Status run_prepared(const GemmArguments& arguments, const Execution& execution) const;
+  [[nodiscard]] Status run(const GemmArguments& arguments, const plan::PreparedForms& forms,
+                           const Execution& execution) const;
   [[nodiscard]] Status scale(const GemmArguments& arguments, const Execution& execution) const;
   [[nodiscard]] Status check_pointer_array_overlap(const GemmArguments& arguments) const;
 

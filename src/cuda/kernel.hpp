@@ -34,6 +34,10 @@ struct Launch {
   const GemmArguments& arguments;
   void* workspace = nullptr;
   cudaStream_t stream = nullptr;
+  /// What DeviceProduct::prepare() made of A and B, or null. `arguments` have the elements in any case.
+  const void* prepared_a = nullptr;
+  const void* prepared_b = nullptr;
+  std::uint64_t* path_counts = nullptr;  ///< one for each of DeviceProduct::paths(), to be added to; or null
 };
 
 /// A product made ready: tile, grid and everything else that does not depend on pointers is settled.
@@ -48,6 +52,15 @@ class DeviceProduct {
   /// What a run with these operands needs of it, which may be less: some copies are only needed at odd addresses.
   [[nodiscard]] virtual std::int64_t workspace_bytes_for(const GemmArguments&) const { return workspace_bytes(); }
   [[nodiscard]] virtual double model_bytes() const = 0;  ///< device-memory traffic by the kernel's model
+
+  /// For kernels that read an operand in a form of their own: the form's bytes (0: there is none), and what enqueues
+  /// its making. It may depend on the operand's own sizes, layout and batch, and on nothing else of the problem.
+  [[nodiscard]] virtual std::int64_t prepared_bytes(Operand) const { return 0; }
+  [[nodiscard]] virtual Status prepare(Operand, const void* /*elements*/, void* /*form*/, cudaStream_t) const {
+    return {};
+  }
+  /// The ways it may compute parts of C, where the data decide.
+  [[nodiscard]] virtual std::vector<Path> paths() const { return {}; }
 };
 
 /// One kernel. `name` is the stem of its file or of its family's file.

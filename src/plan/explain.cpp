@@ -79,6 +79,9 @@ std::string to_text(const GemmDescription& d, const PlanSummary& summary, Accura
                       summary.accumulator, to_string(accuracy), summary.threads, summary.workspace_bytes);
   text += fmt::format("\n  operations   {:.4g}\n  bytes        {:.4g} by the kernel's model, {:.4g} at least",
                       summary.operations, summary.model_bytes, summary.minimum_bytes);
+  for (const Path& path : summary.paths)
+    text += fmt::format("\n  {:<12} {} ({}): {}", &path == summary.paths.data() ? "paths" : "", path.name, path.counts,
+                        path.when);
   text += "\n  candidates";
   for (const Candidate& candidate : summary.candidates)
     text += fmt::format("\n    {} {:<28} {}", candidate.chosen ? "*" : (candidate.supported ? "-" : "x"),

@@ -17,6 +17,19 @@
 
 namespace exactile::plan {
 
+/// What a kernel keeps of an operand that was prepared; whose it is, only the kernel knows.
+class PreparedForm {
+ public:
+  virtual ~PreparedForm() = default;
+  [[nodiscard]] virtual std::int64_t bytes() const = 0;
+};
+
+/// Forms in place of operands; null where an operand is read as it is. `arguments` have the elements in any case.
+struct PreparedForms {
+  const PreparedForm* a = nullptr;
+  const PreparedForm* b = nullptr;
+};
+
 /// A product made ready to run: kernel, blocking and threads are settled. run() is const and safe to call from many
 /// threads at once; it is never called with k = 0, alpha = 0 or an empty C (but see BackendEntry::prepare_scaling).
 /// With operands in host memory it returns when C is written; with operands in device memory it only enqueues.
@@ -25,10 +38,24 @@ class Executable {
   virtual ~Executable() = default;
   [[nodiscard]] virtual Status run(const GemmArguments& arguments, const Execution& execution) const = 0;
 
+  /// For kernels that read an operand in a form of their own: makes it, and returns when it is there. It may depend on
+  /// the operand's own sizes, layout and batch and on the device, and on nothing else of the problem. Null: nothing to
+  /// prepare.
+  [[nodiscard]] virtual Result<std::shared_ptr<const PreparedForm>> prepare(Operand, const void* /*elements*/,
+                                                                            const Execution&) const {
+    return std::shared_ptr<const PreparedForm>();
+  }
+  /// run() with forms that prepare() made, here or for another product of the same kernel.
+  [[nodiscard]] virtual Status run_prepared(const GemmArguments& arguments, const PreparedForms&,
+                                            const Execution& execution) const {
+    return run(arguments, execution);
+  }
+
   [[nodiscard]] virtual std::string blocking() const = 0;  ///< "MR=12 NR=32 ..."; "" where there is none
   [[nodiscard]] virtual int threads() const { return 1; }
   [[nodiscard]] virtual std::int64_t workspace_bytes() const { return 0; }
-  [[nodiscard]] virtual double model_bytes() const = 0;  ///< see PlanSummary::model_bytes
+  [[nodiscard]] virtual double model_bytes() const = 0;                 ///< see PlanSummary::model_bytes
+  [[nodiscard]] virtual std::vector<Path> paths() const { return {}; }  ///< see PlanSummary::paths
 };
 
 /// One kernel. `name` is also the stem of its file or of its family's file.

@@ -141,6 +141,12 @@ def test_bench(program):
     assert 0 < row["min_seconds"] <= row["median_seconds"] and row["first_call_seconds"] > 0
 
 
+def test_bench_of_prepared_operands(program):
+    for which in ("", "a", "ab"):
+        (row,) = program.json("bench", *SIZES, "--seconds", "0.01", *(["--prepared", which] if which else []))["results"]
+        assert row["passed"] and row["prepared"] == which and row["path_counts"] == {}
+
+
 def test_bench_of_several(program):
     document = program.json("bench", *SIZES, "--kernel", "all", "--type", "f32,f64", "--batch", "3", "--transpose-a",
                             "--threads", "1", "--seconds", "0.01", code=0)

@@ -44,6 +44,7 @@ def test_version(program):
     (["ladder", "--sweep", "--max", "nan"], "--max nan"),
     (["ladder", "3", "0", "5"], "k = 0: there is nothing to time"), (["bench", *SIZES, "--batch", "0"], "batch = 0"),
     (["bench", *SIZES, "--rotate", "maybe"], "--rotate maybe"), (["bench", *SIZES, "--runs", "0"], "--runs 0"),
+    (["bench", *SIZES, "--prepared", "c"], "--prepared c"), (["bench", *SIZES, "--prepared", "aa"], "--prepared aa"),
     (["bench", *SIZES, "--seconds", "-1"], "--seconds -1"), (["bench", *SIZES, "--kernel", "none"], "--kernel none"),
     (["bench", "--m", "3037000500", "--n", "3037000500", "--k", "3037000500", "--batch", "100"], "64 bits"),
     (["verify", "--m", "3"], "--m"), (["verify", *SIZES, "--seed", "-1"], "--seed -1"),

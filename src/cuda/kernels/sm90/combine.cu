@@ -41,8 +41,9 @@ __global__ void __launch_bounds__(threads) combine(const __grid_constant__ GemmP
     const Line column =
         is_inside ? line_of<Slices>(column_facts.max_bits[j], column_facts.tiny[j], p.tiny_scale) : exact_error;
     float sum = scaled_back(sums[e], row, column);
-    for (unsigned doubtful = __ballot_sync(~0u, is_inside && is_doubtful(sums[e], row, column)); doubtful != 0;
-         doubtful &= doubtful - 1) {
+    unsigned doubtful = __ballot_sync(~0u, is_inside && is_doubtful(sums[e], row, column));
+    if (doubtful != 0 && threadIdx.x % 32 == 0) count_summed(c, doubtful);
+    for (; doubtful != 0; doubtful &= doubtful - 1) {
       const int lane = __ffs(static_cast<int>(doubtful)) - 1;
       const float summed = warp_sum(p.operands, batch, i, __shfl_sync(~0u, j, lane));
       if (static_cast<int>(threadIdx.x) % 32 == lane) sum = summed;

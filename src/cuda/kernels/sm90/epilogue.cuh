@@ -43,7 +43,14 @@ struct Output {
   int columns;
   bool by_tma;  ///< TMA can address C, and the sums are the result
   Epilogue<float, float> epilogue;
+  std::uint64_t* summed = nullptr;  ///< counts the elements summed from A and B, where somebody asks
 };
+
+/// By one thread.
+__device__ inline void count_summed(const Output& c, unsigned elements) {
+  if (c.summed != nullptr)
+    atomicAdd(reinterpret_cast<unsigned long long*>(c.summed), static_cast<unsigned long long>(__popc(elements)));
+}
 
 /// What the epilogue knows of a row of A or a column of B, in one word.
 /// Upper half: its share of the largest error, a bfloat16 rounded up. Lower half: the exponent that scales back.
@@ -169,8 +176,9 @@ __device__ inline void store_rows(const Output& c, Staging<columns>& staging, co
       auto* const staged = reinterpret_cast<float*>(staging.at(first + r * rows_at_once, at.lane % columns));
       float sum = *staged;
       if constexpr (turn != Turn::first) {
-        for (unsigned unsummed = __ballot_sync(~0u, r < rows && __float_as_uint(sum) == unsummed_bits); unsummed != 0;
-             unsummed &= unsummed - 1) {
+        unsigned unsummed = __ballot_sync(~0u, r < rows && __float_as_uint(sum) == unsummed_bits);
+        if (unsummed != 0 && at.lane == 0) count_summed(c, unsummed);
+        for (; unsummed != 0; unsummed &= unsummed - 1) {
           const int lane = __ffs(static_cast<int>(unsummed)) - 1;
           const float summed = warp_sum(operands, at.batch, __shfl_sync(~0u, i, lane), __shfl_sync(~0u, j, lane));
           if (at.lane == lane) sum = summed;

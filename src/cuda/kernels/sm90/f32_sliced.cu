@@ -60,12 +60,31 @@ SlicedLayout::SlicedLayout(const GemmDescription& d, int bytes_per_block, bool m
   bytes = end;
 }
 
+SplitOperand split_operand(const GemmDescription& d, const SlicedLayout& layout, Operand operand) {
+  const bool is_a = operand == Operand::a;
+  return {.data = nullptr,
+          .layout = is_a ? d.a : plan::transposed(d.b),
+          .rows = static_cast<int>(is_a ? d.m : d.n),
+          .k = static_cast<int>(d.k),
+          .batches = static_cast<int>(is_a ? layout.a_batches : layout.b_batches),
+          .slices = nullptr,
+          .facts = {},
+          .facts_pitch = static_cast<int>(is_a ? layout.a_pitch : layout.b_pitch)};
+}
+
 GemmParameters sliced_parameters(const GemmDescription& d, const GemmArguments& arguments, const SlicedLayout& layout,
                                  void* workspace) {
   auto* base = static_cast<std::byte*>(workspace);
   auto* max_bits = reinterpret_cast<unsigned*>(base + layout.max_bits);
   auto* tiny = reinterpret_cast<unsigned*>(base + layout.tiny);
   const std::int64_t b_first = layout.a_batches * layout.a_pitch;
+  const auto operand = [&](Operand which, const void* data, std::int64_t slices, std::int64_t first) {
+    SplitOperand o = split_operand(d, layout, which);
+    o.data = static_cast<const float*>(data);
+    o.slices = base + slices;
+    o.facts = {max_bits + first, tiny + first};
+    return o;
+  };
   const Epilogue<float, float> epilogue(d, arguments);
   return {.a = {},
           .b = {},
@@ -73,22 +92,8 @@ GemmParameters sliced_parameters(const GemmDescription& d, const GemmArguments& 
           .order = layout.order,
           .parts = 1,
           .blocks = 0,
-          .operands = {.a = {.data = static_cast<const float*>(arguments.a),
-                             .layout = d.a,
-                             .rows = static_cast<int>(d.m),
-                             .k = static_cast<int>(d.k),
-                             .batches = static_cast<int>(layout.a_batches),
-                             .slices = base + layout.a_slices,
-                             .facts = {max_bits, tiny},
-                             .facts_pitch = static_cast<int>(layout.a_pitch)},
-                       .b = {.data = static_cast<const float*>(arguments.b),
-                             .layout = plan::transposed(d.b),
-                             .rows = static_cast<int>(d.n),
-                             .k = static_cast<int>(d.k),
-                             .batches = static_cast<int>(layout.b_batches),
-                             .slices = base + layout.b_slices,
-                             .facts = {max_bits + b_first, tiny + b_first},
-                             .facts_pitch = static_cast<int>(layout.b_pitch)}},
+          .operands = {.a = operand(Operand::a, arguments.a, layout.a_slices, 0),
+                       .b = operand(Operand::b, arguments.b, layout.b_slices, b_first)},
           .tiny_scale = 0,
           .out = {.data = static_cast<float*>(arguments.c),
                   .layout = d.c,
@@ -99,6 +104,49 @@ GemmParameters sliced_parameters(const GemmDescription& d, const GemmArguments& 
           .left = {.any = reinterpret_cast<unsigned*>(base + layout.left_any),
                    .warps = reinterpret_cast<unsigned*>(base + layout.left_warps),
                    .marks = reinterpret_cast<uint4*>(base + layout.left_marks)}};
+}
+
+PreparedLayout::PreparedLayout(const SplitOperand& operand, std::int64_t row_bytes) {
+  const std::int64_t lines = std::int64_t{operand.batches} * operand.facts_pitch * 4;
+  tiny = core::round_up(lines, alignment);
+  slices = 2 * tiny;
+  bytes = slices + std::int64_t{operand.batches} * operand.rows * row_bytes;
+}
+
+void PreparedLayout::place(SplitOperand& operand, void* form) const {
+  auto* base = static_cast<std::byte*>(form);
+  operand.facts = {reinterpret_cast<unsigned*>(base), reinterpret_cast<unsigned*>(base + tiny)};
+  operand.slices = base + slices;
+}
+
+Status enqueue_zero(const SlicedLayout& layout, const Launch& launch) {
+  return check(cudaMemsetAsync(static_cast<std::byte*>(launch.workspace) + layout.tiny_again, 0,
+                               static_cast<std::size_t>(layout.zeroed - layout.tiny_again), launch.stream),
+               "cudaMemsetAsync");
+}
+
+Path summed_path() {
+  return {"plain", "elements", "what is too small for those slices too: summed from A and B in f32"};
+}
+
+namespace {
+
+constexpr int count_threads = 256;
+
+__global__ void __launch_bounds__(count_threads) count_tiles(const unsigned* left, int tiles, std::uint64_t* counts) {
+  isa::wait_for_kernel_before();
+  auto* const to = reinterpret_cast<unsigned long long*>(counts);
+  if (threadIdx.x == 0) atomicAdd(to, static_cast<unsigned long long>(tiles));
+  if (left == nullptr) return;
+  for (int tile = static_cast<int>(threadIdx.x); tile < tiles; tile += count_threads)
+    if ((left[tile * cluster] | left[tile * cluster + 1]) != 0) atomicAdd(to + 1, 1ull);
+}
+
+}  // namespace
+
+Status enqueue_count(const TileOrder& order, const unsigned* left, std::uint64_t* counts, cudaStream_t stream) {
+  return check(launch_early(true, count_tiles, 1, count_threads, 0, stream, left, order.count(), counts), "launch",
+               "count_tiles");
 }
 
 std::string_view sliced_refuses(const plan::Problem& problem, const Device& device) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
 #include "cuda/kernel.hpp"
 #include "cuda/kernels/sm90/combine.hpp"
@@ -44,9 +45,27 @@ struct SlicedLayout {
   [[nodiscard]] std::int64_t partial_pitch() const { return b_pitch; }
 };
 
+/// A's rows or B's columns, as the split reads them; `data`, slices and facts are not there yet.
+[[nodiscard]] SplitOperand split_operand(const GemmDescription& description, const SlicedLayout& layout,
+                                         Operand operand);
+
 /// Everything but the tensor maps, for slices held in that workspace.
 [[nodiscard]] GemmParameters sliced_parameters(const GemmDescription& description, const GemmArguments& arguments,
                                                const SlicedLayout& layout, void* workspace);
+
+/// An operand prepared once, by itself: facts, then slices.
+struct PreparedLayout {
+  std::int64_t tiny;
+  std::int64_t slices;
+  std::int64_t bytes;
+
+  PreparedLayout(const SplitOperand& operand, std::int64_t row_bytes);
+  /// Lets the operand's facts and slices be those that lie at `form`.
+  void place(SplitOperand& operand, void* form) const;
+};
+
+/// Enqueues the zeroing of what must be zero in the workspace, where no split does it on the way.
+[[nodiscard]] Status enqueue_zero(const SlicedLayout& layout, const Launch& launch);
 
 /// Why products of slices cannot do this problem, whatever the slices; empty if they can.
 [[nodiscard]] std::string_view sliced_refuses(const plan::Problem& problem, const Device& device);
@@ -66,18 +85,24 @@ inline constexpr GemmTypes f32_types[] = {{ElementType::f32, ElementType::f32}};
 /// The tensor map of the partial sums.
 [[nodiscard]] Status make_partials_map(GemmParameters& parameters, const Partials& partials);
 
-/// The split, with all zeroed that must be.
+/// Counts whole tiles, and those of which `left` has some, into counts[0] and counts[1]; the latter where it is given.
+[[nodiscard]] Status enqueue_count(const TileOrder& order, const unsigned* left, std::uint64_t* counts,
+                                   cudaStream_t stream);
+
+/// The path of elements that no slices hold, whichever they are.
+[[nodiscard]] Path summed_path();
+
+/// Bytes of a row's slices.
 template <class Slices>
-[[nodiscard]] Status enqueue_sliced_split(const SplitPair& operands, const SlicedLayout& layout, const Launch& launch) {
-  auto* zero = reinterpret_cast<unsigned*>(static_cast<std::byte*>(launch.workspace) + layout.tiny_again);
-  return enqueue_split<Slices>(operands, zero, (layout.zeroed - layout.tiny_again) / 4, launch.stream);
+[[nodiscard]] std::int64_t slices_row_bytes(int k) {
+  return std::int64_t{blocks_of<Slices>(k)} * block_bytes<Slices>;
 }
 
 /// The tensor maps of A's and B's slices.
 template <class Slices>
 [[nodiscard]] Status make_slice_maps(GemmParameters& p) {
   const auto map = [](CUtensorMap& to, const SplitOperand& operand, int box_rows) {
-    const std::int64_t row_bytes = std::int64_t{blocks_of<Slices>(operand.k)} * block_bytes<Slices>;
+    const std::int64_t row_bytes = slices_row_bytes<Slices>(operand.k);
     constexpr bool is_half = std::is_same_v<typename Slices::Element, __half>;
     return make_tensor_map(to, {.type = is_half ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
                                 .data = operand.slices,
@@ -104,5 +129,73 @@ template <class Slices, Turn turn>
   return check(launch_early(true, multiply<Slices, turn>, ctas, cta_threads, shared_bytes, stream, p), "launch",
                kernel);
 }
+
+/// What products of both kinds of slices share: operands are split unless they were prepared.
+template <class Slices>
+class SlicedProduct : public DeviceProduct {
+ public:
+  [[nodiscard]] std::int64_t workspace_bytes() const override { return layout_.bytes; }
+  [[nodiscard]] std::int64_t prepared_bytes(Operand operand) const override {
+    return prepared_layout(split_operand(description_, layout_, placed(operand))).bytes;
+  }
+  [[nodiscard]] Status prepare(Operand operand, const void* elements, void* form, cudaStream_t stream) const override {
+    SplitPair pair{split_operand(description_, layout_, placed(operand)), {}};
+    pair.a.data = static_cast<const float*>(elements);
+    prepared_layout(pair.a).place(pair.a, form);
+    pair.b = pair.a;
+    pair.b.batches = 0;
+    return enqueue_split<Slices>(pair, nullptr, 0, stream);
+  }
+
+ protected:
+  /// `bytes_per_block`: of the largest slices that will lie in the workspace.
+  SlicedProduct(const GemmDescription& description, const Device& device, int bytes_per_block, bool may_divide)
+      : description_(with_contiguous_rows(description)),
+        is_transposed_(!(description_ == description)),
+        layout_(description_, bytes_per_block, may_divide),
+        device_(device) {}
+
+  /// Enqueues the split of what is not prepared, and zeroes what must be zero. Afterwards the parameters lack only the
+  /// tensor map of C.
+  [[nodiscard]] Status start(GemmParameters& p, const Launch& launch) const {
+    SplitPair rest = p.operands;
+    const bool a_is_ready = take_prepared(p.operands.a, rest.a, is_transposed_ ? launch.prepared_b : launch.prepared_a);
+    const bool b_is_ready = take_prepared(p.operands.b, rest.b, is_transposed_ ? launch.prepared_a : launch.prepared_b);
+    if (a_is_ready && b_is_ready) {
+      if (Status s = enqueue_zero(layout_, launch); !s.ok()) return s;
+    } else {
+      auto* zero = reinterpret_cast<unsigned*>(static_cast<std::byte*>(launch.workspace) + layout_.tiny_again);
+      if (Status s = enqueue_split<Slices>(rest, zero, (layout_.zeroed - layout_.tiny_again) / 4, launch.stream);
+          !s.ok())
+        return s;
+    }
+    return make_slice_maps<Slices>(p);
+  }
+  [[nodiscard]] GemmParameters parameters(const Launch& launch) const {
+    GemmArguments arguments = launch.arguments;
+    if (is_transposed_) std::swap(arguments.a, arguments.b);
+    return sliced_parameters(description_, arguments, layout_, launch.workspace);
+  }
+
+  GemmDescription description_;
+  bool is_transposed_;
+  SlicedLayout layout_;
+  const Device& device_;
+
+ private:
+  /// The caller's operand as it is named in description_.
+  [[nodiscard]] Operand placed(Operand operand) const {
+    return (operand == Operand::a) != is_transposed_ ? Operand::a : Operand::b;
+  }
+  [[nodiscard]] static PreparedLayout prepared_layout(const SplitOperand& operand) {
+    return {operand, slices_row_bytes<Slices>(operand.k)};
+  }
+  [[nodiscard]] static bool take_prepared(SplitOperand& operand, SplitOperand& rest, const void* form) {
+    if (form == nullptr) return false;
+    prepared_layout(operand).place(operand, const_cast<void*>(form));  // only read from now on
+    rest.batches = 0;
+    return true;
+  }
+};
 
 }  // namespace exactile::cuda::sm90

@@ -26,31 +26,24 @@ Status enqueue_leftovers(GemmParameters p, unsigned* a_tiny, unsigned* b_tiny, c
 
 namespace {
 
-class Bf16x6Product final : public DeviceProduct {
+class Bf16x6Product final : public SlicedProduct<Bf16x6> {
  public:
   Bf16x6Product(const GemmDescription& description, const Device& device)
-      : description_(with_contiguous_rows(description)),
-        is_transposed_(!(description_ == description)),
-        layout_(description_, block_bytes<Bf16x6>, false),
-        device_(device) {}
+      : SlicedProduct(description, device, block_bytes<Bf16x6>, false) {}
 
   [[nodiscard]] Status launch(const Launch& launch) const override {
-    GemmArguments arguments = launch.arguments;
-    if (is_transposed_) std::swap(arguments.a, arguments.b);
-    GemmParameters p = sliced_parameters(description_, arguments, layout_, launch.workspace);
-    if (Status s = enqueue_sliced_split<Bf16x6>(p.operands, layout_, launch); !s.ok()) return s;
-    if (Status s = make_slice_maps<Bf16x6>(p); !s.ok()) return s;
-    return enqueue_multiply<Bf16x6, Turn::all>(p, device_, bf16x6_name, launch.stream);
+    GemmParameters p = parameters(launch);
+    if (Status s = start(p, launch); !s.ok()) return s;
+    if (launch.path_counts != nullptr) p.out.summed = launch.path_counts + 1;
+    if (Status s = enqueue_multiply<Bf16x6, Turn::all>(p, device_, bf16x6_name, launch.stream); !s.ok()) return s;
+    return launch.path_counts == nullptr ? Status()
+                                         : enqueue_count(p.order, nullptr, launch.path_counts, launch.stream);
   }
   [[nodiscard]] std::string blocking() const override { return "BM=128 BN=256 BK=32 KC=32 stages=3 cluster=2"; }
-  [[nodiscard]] std::int64_t workspace_bytes() const override { return layout_.bytes; }
   [[nodiscard]] double model_bytes() const override { return sliced_model_bytes(description_, 4 + 2 * 6); }
-
- private:
-  GemmDescription description_;
-  bool is_transposed_;
-  SlicedLayout layout_;
-  const Device& device_;
+  [[nodiscard]] std::vector<Path> paths() const override {
+    return {{"bf16x6", "tiles", "all of C, in tiles of 256 x 256"}, summed_path()};
+  }
 };
 
 }  // namespace

@@ -16,34 +16,45 @@ namespace {
 constexpr std::string_view fp16x3_name = "sm90_f32_fp16x3_wgmma";
 constexpr double fp16x3_rate = 225e12;
 
-class Fp16x3Product final : public DeviceProduct {
+class Fp16x3Product final : public SlicedProduct<Fp16x3> {
  public:
   Fp16x3Product(const GemmDescription& description, const Device& device)
-      : description_(with_contiguous_rows(description)),
-        is_transposed_(!(description_ == description)),
-        layout_(description_, block_bytes<Bf16x6>, true),  // the leftovers' slices are larger
-        device_(device) {}
+      : SlicedProduct(description, device, block_bytes<Bf16x6>, true) {}  // the leftovers' slices are larger
 
   [[nodiscard]] Status launch(const Launch& launch) const override {
-    GemmArguments arguments = launch.arguments;
-    if (is_transposed_) std::swap(arguments.a, arguments.b);
-    GemmParameters p = sliced_parameters(description_, arguments, layout_, launch.workspace);
-    if (Status s = enqueue_sliced_split<Fp16x3>(p.operands, layout_, launch); !s.ok()) return s;
-    if (Status s = make_slice_maps<Fp16x3>(p); !s.ok()) return s;
-    if (layout_.parts > 1) return launch_parts(p, launch);
-    if (Status s = make_output_map(p, description_); !s.ok()) return s;
-    if (Status s = enqueue_multiply<Fp16x3, Turn::first>(p, device_, fp16x3_name, launch.stream); !s.ok()) return s;
-
-    auto* tiny = reinterpret_cast<unsigned*>(static_cast<std::byte*>(launch.workspace) + layout_.tiny_again);
-    return enqueue_leftovers(p, tiny, tiny + layout_.a_batches * layout_.a_pitch, device_, launch.stream);
+    GemmParameters p = parameters(launch);
+    const SplitPair in_workspace = p.operands;
+    if (Status s = start(p, launch); !s.ok()) return s;
+    if (launch.path_counts != nullptr) p.out.summed = launch.path_counts + 2;
+    if (Status s = layout_.parts > 1 ? launch_parts(p, launch) : launch_tiles(p, in_workspace, launch); !s.ok())
+      return s;
+    return launch.path_counts == nullptr ? Status()
+                                         : enqueue_count(p.order, p.left.warps, launch.path_counts, launch.stream);
   }
   [[nodiscard]] std::string blocking() const override {
     return "BM=128 BN=256 BK=32 KC=64 stages=4 cluster=2 split-K=" + std::to_string(layout_.parts);
   }
-  [[nodiscard]] std::int64_t workspace_bytes() const override { return layout_.bytes; }
   [[nodiscard]] double model_bytes() const override { return sliced_model_bytes(description_, 4 + 2 * 4); }
+  [[nodiscard]] std::vector<Path> paths() const override {
+    return {{"f16x3", "tiles", "all of C, in tiles of 256 x 256, but for the elements below"},
+            {"bf16x6", "tiles",
+             layout_.parts > 1 ? "none: K is taken in parts"
+                               : "tiles with elements that may be too small for the error of their row's and column's "
+                                 "tiny elements (less than 2^-17 of the largest), which f16 slices do not hold"},
+            summed_path()};
+  }
 
  private:
+  [[nodiscard]] Status launch_tiles(GemmParameters& p, const SplitPair& in_workspace, const Launch& launch) const {
+    if (Status s = make_output_map(p, description_); !s.ok()) return s;
+    if (Status s = enqueue_multiply<Fp16x3, Turn::first>(p, device_, fp16x3_name, launch.stream); !s.ok()) return s;
+
+    GemmParameters again = p;
+    again.operands.a.slices = in_workspace.a.slices;  // prepared ones stay as they are
+    again.operands.b.slices = in_workspace.b.slices;
+    auto* tiny = reinterpret_cast<unsigned*>(static_cast<std::byte*>(launch.workspace) + layout_.tiny_again);
+    return enqueue_leftovers(again, tiny, tiny + layout_.a_batches * layout_.a_pitch, device_, launch.stream);
+  }
   [[nodiscard]] Status launch_parts(GemmParameters& p, const Launch& launch) const {
     const Partials partials{reinterpret_cast<float*>(static_cast<std::byte*>(launch.workspace) + layout_.partials),
                             layout_.parts, layout_.partial_pitch()};
@@ -52,11 +63,6 @@ class Fp16x3Product final : public DeviceProduct {
     if (Status s = enqueue_multiply<Fp16x3, Turn::part>(p, device_, fp16x3_name, launch.stream); !s.ok()) return s;
     return enqueue_combine(p, partials, launch.stream);
   }
-
-  GemmDescription description_;
-  bool is_transposed_;
-  SlicedLayout layout_;
-  const Device& device_;
 };
 
 }  // namespace

@@ -31,8 +31,7 @@ struct Place {
   return (operand.k + k_tile - 1) / k_tile * ((operand.rows + tile - 1) / tile) * std::int64_t{operand.batches};
 }
 
-[[nodiscard]] __device__ Place place(const SplitPair& pair, int k_tile) {
-  std::int64_t index = blockIdx.x;
+[[nodiscard]] __device__ Place place(const SplitPair& pair, int k_tile, std::int64_t index) {
   const std::int64_t in_a = count(pair.a, k_tile);
   const SplitOperand& operand = index < in_a ? pair.a : pair.b;
   if (index >= in_a) index -= in_a;
@@ -76,7 +75,7 @@ __device__ void load(float (&x)[per_thread], const Share& share, const Place& at
 
 /// First pass.
 __global__ void __launch_bounds__(threads) find_maxima(const __grid_constant__ SplitPair pair) {
-  const Place at = place(pair, max_tiles * tile);
+  const Place at = place(pair, max_tiles * tile, blockIdx.x);
   const Share share(at.operand.layout);
   unsigned most[per_thread] = {};
   for (int t = 0; t < max_tiles && at.k + t * tile < at.operand.k; ++t) {
@@ -146,13 +145,9 @@ template <class Slices>
   return tiny;
 }
 
-/// Second pass.
+/// One tile, by way of `transposed`.
 template <class Slices>
-__global__ void __launch_bounds__(threads) write_slices(const __grid_constant__ SplitPair pair, const unsigned* gate) {
-  isa::wait_for_kernel_before();
-  if (gate != nullptr && *gate == 0) return;
-  __shared__ float transposed[tile][tile + 1];
-  const Place at = place(pair, tile);
+__device__ void write_tile(const Place& at, float (&transposed)[tile][tile + 1]) {
   const Share share(at.operand.layout);
   float x[per_thread];
   load(x, share, at, at.k);
@@ -175,6 +170,19 @@ __global__ void __launch_bounds__(threads) write_slices(const __grid_constant__ 
         write_group<Slices>(at.operand, static_cast<std::int64_t>(at.batch) * at.operand.rows + at.row + row, at.k + k,
                             part, power_of_two(scale_exponent<Slices>(at.operand.facts.max_bits[line])));
     if (tiny != 0) atomicAdd(at.operand.facts.tiny + line, tiny);
+  }
+}
+
+/// Second pass.
+template <class Slices>
+__global__ void __launch_bounds__(threads) write_slices(const __grid_constant__ SplitPair pair, const unsigned* gate) {
+  isa::wait_for_kernel_before();
+  if (gate != nullptr && *gate == 0) return;
+  __shared__ float transposed[tile][tile + 1];
+  const std::int64_t tiles = count(pair.a, tile) + count(pair.b, tile);
+  for (std::int64_t index = blockIdx.x; index < tiles; index += gridDim.x) {
+    write_tile<Slices>(place(pair, tile, index), transposed);
+    __syncthreads();
   }
 }
 
@@ -405,7 +413,10 @@ __global__ void __launch_bounds__(threads) split_whole(const __grid_constant__ W
 
 template <class Slices>
 Status enqueue_slices(const SplitPair& operands, const unsigned* gate, cudaStream_t stream) {
-  const std::int64_t ctas = count(operands.a, tile) + count(operands.b, tile);
+  const std::int64_t tiles = count(operands.a, tile) + count(operands.b, tile);
+  // So few that it takes no time to see that the gate is shut.
+  constexpr std::int64_t gated_ctas = 1024;
+  const std::int64_t ctas = gate == nullptr ? tiles : std::min(tiles, gated_ctas);
   return check(
       launch_early(true, write_slices<Slices>, static_cast<unsigned>(ctas), threads, 0, stream, operands, gate),
       "launch", "write_slices");

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operands prepared once on the GPU: the bits of the plain run, whatever the layout, in a graph and on several streams.
+// Kernels that compute parts of C by other paths count what each did.
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <thread>
+
+#include "exactile/interop/cuda.hpp"
+#include "gpu/device_product.hpp"
+
+namespace exactile::test {
+namespace {
+
+constexpr GemmTypes f32_types{ElementType::f32, ElementType::f32};
+
+/// What A and B hold.
+enum class Range : std::uint8_t { normal, wide };
+
+/// An f32 product of any layout whose operands lie on the device.
+class SlicedCase {
+ public:
+  SlicedCase(const Context& context, const std::string& kernel, const GemmDescription& description,
+             Range range = Range::normal)
+      : context_(context),
+        description_(description),
+        a_(uploaded(description.m * description.k * count(description.a), range, 1)),
+        b_(uploaded(description.k * description.n * count(description.b), range, 2)),
+        c_(context.allocate(description.m * description.n * description.batch_count * 4)) {
+    const Result<Plan> plan = Plan::make(description, {.backend = "cuda", .kernel = kernel, .memory = Memory::device});
+    if (plan.ok()) plan_ = plan.value();
+    EXPECT_TRUE(plan.ok() || plan.status().code() == StatusCode::unsupported) << plan.status().message();
+  }
+
+  [[nodiscard]] const std::optional<Plan>& plan() const { return plan_; }
+  [[nodiscard]] const void* a() const { return a_.value().at(); }
+  [[nodiscard]] const void* b() const { return b_.value().at(); }
+  [[nodiscard]] void* c() const { return c_.value().at(); }
+  [[nodiscard]] PreparedOperand prepare(Operand operand) const {
+    Result<PreparedOperand> made = plan_->prepare(operand, operand == Operand::a ? a() : b(), context_.execution());
+    EXPECT_TRUE(made.ok()) << made.status().message();
+    return std::move(made).value();
+  }
+  /// The bytes of C after that run into NaN.
+  [[nodiscard]] std::vector<std::byte> run(const GemmArguments& arguments, void* path_counts = nullptr) {
+    EXPECT_TRUE(c_.value().fill_bytes(0xff).ok());
+    Execution execution = context_.execution();
+    execution.path_counts = path_counts;
+    const Status status = plan_->run(arguments, execution);
+    EXPECT_TRUE(status.ok()) << status.message();
+    return result();
+  }
+  [[nodiscard]] std::vector<std::byte> result() const {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(c_.value().bytes()));
+    EXPECT_TRUE(c_.value().download(bytes.data(), c_.value().bytes()).ok());
+    return bytes;
+  }
+  void clear_b() { ASSERT_TRUE(b_.value().fill_bytes(0).ok()); }
+  void poison() { ASSERT_TRUE(c_.value().fill_bytes(0xff).ok()); }
+
+ private:
+  [[nodiscard]] std::int64_t count(const OperandLayout& layout) const {
+    return layout.batch_stride == 0 ? 1 : description_.batch_count;
+  }
+  /// Wide: every element has an exponent of its own between 2^-120 and 2^120, so that sums overflow, vanish, and are
+  /// made of elements far below the largest of their row.
+  [[nodiscard]] Result<DeviceMemory> uploaded(std::int64_t elements, Range range, unsigned seed) const {
+    std::mt19937 random(seed);
+    std::normal_distribution<float> normal;
+    std::uniform_int_distribution<int> exponent(-120, 120);
+    std::vector<float> host(static_cast<std::size_t>(elements));
+    for (float& x : host) x = range == Range::wide ? std::ldexp(normal(random), exponent(random)) : normal(random);
+    Result<DeviceMemory> memory = context_.allocate(elements * 4);
+    EXPECT_TRUE(memory.ok() && memory.value().upload(host.data(), elements * 4).ok());
+    return memory;
+  }
+
+  const Context& context_;
+  GemmDescription description_;
+  std::optional<Plan> plan_;
+  Result<DeviceMemory> a_, b_, c_;
+};
+
+/// Row-major; several tiles, K in parts, and sizes that leave remainders; C by columns; batches that share B.
+std::vector<GemmDescription> layouts() {
+  const auto row_major = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return contiguous_case(f32_types, m, n, k).description;
+  };
+  std::vector<GemmDescription> all{row_major(129, 131, 133), row_major(257, 300, 1030), row_major(2600, 2300, 260)};
+  GemmDescription transposed = row_major(300, 520, 200);
+  transposed.a = {1, 300};
+  transposed.b = {1, 200};
+  transposed.c = {1, 300};
+  all.push_back(transposed);
+  GemmDescription batch = row_major(150, 260, 128);
+  batch.batch_count = 3;
+  batch.a.batch_stride = 150 * 128;
+  batch.b.batch_stride = 0;
+  batch.c.batch_stride = 150 * 260;
+  all.push_back(batch);
+  return all;
+}
+
+std::vector<std::string> f32_kernels() {
+  std::vector<std::string> names;
+  for (const KernelOfType& kernel : cuda_kernels())
+    if (kernel.types == f32_types) names.push_back(kernel.kernel);
+  return names;
+}
+
+TEST(PreparedOnDevice, EveryLayoutAndCombinationGivesTheSameBits) {
+  SKIP_WITHOUT_GPU();
+  const Result<Context> context = Context::make("cuda");
+  ASSERT_TRUE(context.ok()) << context.status().message();
+  int held = 0;
+  for (const std::string& kernel : f32_kernels())
+    for (const Range range : {Range::normal, Range::wide})
+      for (const GemmDescription& d : layouts()) {
+        SlicedCase product(context.value(), kernel, d, range);
+        if (!product.plan()) continue;
+        const std::vector<std::byte> expected = product.run({.a = product.a(), .b = product.b(), .c = product.c()});
+        const PreparedOperand a = product.prepare(Operand::a);
+        const PreparedOperand b = product.prepare(Operand::b);
+        held += a.bytes() > 0 && b.bytes() > 0 ? 1 : 0;
+        const std::string what = kernel + ", " + std::to_string(d.m) + " rows, A and B prepared: ";
+        EXPECT_EQ(product.run({.b = product.b(), .c = product.c(), .prepared_a = &a}), expected) << what << "A";
+        EXPECT_EQ(product.run({.a = product.a(), .c = product.c(), .prepared_b = &b}), expected) << what << "B";
+        EXPECT_EQ(product.run({.c = product.c(), .prepared_a = &a, .prepared_b = &b}), expected) << what << "both";
+      }
+  const bool has_sliced = std::ranges::count(f32_kernels(), "sm90_f32_fp16x3_wgmma") == 1;
+  EXPECT_EQ(held > 0, has_sliced);
+}
+
+TEST(PreparedOnDevice, WhatWasPreparedIsNotReadAgain) {
+  SKIP_WITHOUT_GPU();
+  const Result<Context> context = Context::make("cuda");
+  ASSERT_TRUE(context.ok()) << context.status().message();
+  for (const std::string& kernel : f32_kernels()) {
+    SlicedCase product(context.value(), kernel, contiguous_case(f32_types, 260, 300, 128).description);
+    if (!product.plan()) continue;
+    const PreparedOperand b = product.prepare(Operand::b);
+    if (b.bytes() == 0) continue;
+    const GemmArguments plain{.a = product.a(), .b = product.b(), .c = product.c()};
+    const std::vector<std::byte> expected = product.run(plain);
+    // No caller may do this, but it shows which elements a run takes where all are within the slices' reach.
+    product.clear_b();
+    EXPECT_EQ(product.run({.a = product.a(), .c = product.c(), .prepared_b = &b}), expected) << kernel;
+    EXPECT_NE(product.run(plain), expected) << kernel;
+  }
+}
+
+TEST(PreparedOnDevice, WeightsServeEveryNumberOfRows) {
+  SKIP_WITHOUT_GPU();
+  const Result<Context> context = Context::make("cuda");
+  ASSERT_TRUE(context.ok()) << context.status().message();
+  for (const std::string& kernel : f32_kernels()) {
+    SlicedCase first(context.value(), kernel, contiguous_case(f32_types, 64, 700, 300).description);
+    if (!first.plan()) continue;
+    const PreparedOperand weights = first.prepare(Operand::b);
+    for (const std::int64_t m : {1, 200, 1000}) {
+      // The same numbers in B, at another place.
+      SlicedCase other(context.value(), kernel, contiguous_case(f32_types, m, 700, 300).description);
+      if (!other.plan()) continue;
+      const std::vector<std::byte> expected = other.run({.a = other.a(), .b = other.b(), .c = other.c()});
+      EXPECT_EQ(other.run({.a = other.a(), .c = other.c(), .prepared_b = &weights}), expected) << kernel << ", " << m;
+    }
+  }
+}
+
+TEST(PreparedOnDevice, IsSharedByStreamsAndGraphs) {
+  SKIP_WITHOUT_GPU();
+  const Result<Context> context = Context::make("cuda");
+  ASSERT_TRUE(context.ok()) << context.status().message();
+  const GemmDescription d = contiguous_case(f32_types, 600, 520, 400).description;
+  for (const std::string& kernel : f32_kernels()) {
+    SlicedCase product(context.value(), kernel, d, Range::wide);
+    if (!product.plan()) continue;
+    const std::vector<std::byte> expected = product.run({.a = product.a(), .b = product.b(), .c = product.c()});
+    const PreparedOperand a = product.prepare(Operand::a);
+    const PreparedOperand b = product.prepare(Operand::b);
+    {
+      std::vector<std::jthread> callers;
+      for (int t = 0; t < 2; ++t)
+        callers.emplace_back([&] {
+          const Result<Context> own = Context::make("cuda");
+          ASSERT_TRUE(own.ok());
+          SlicedCase mine(own.value(), kernel, d, Range::wide);
+          for (int repeat = 0; repeat < 5; ++repeat)
+            EXPECT_EQ(mine.run({.c = mine.c(), .prepared_a = &a, .prepared_b = &b}), expected) << kernel;
+        });
+    }
+
+    const auto stream = static_cast<cudaStream_t>(context.value().execution().queue);
+    const GemmArguments arguments{.c = product.c(), .prepared_a = &a, .prepared_b = &b};
+    ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+    const Status run = product.plan()->run(arguments, interop::on(stream));
+    if (a.bytes() > 0) {
+      const Status refused = product.plan()->prepare(Operand::a, product.a(), interop::on(stream)).status();
+      EXPECT_EQ(refused.code(), StatusCode::invalid_argument) << refused.message();
+    }
+    cudaGraph_t graph = nullptr;
+    ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess) << kernel;
+    ASSERT_TRUE(run.ok()) << run.message();
+    cudaGraphExec_t executable = nullptr;
+    ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), cudaSuccess) << kernel;
+    for (int launch = 0; launch < 2; ++launch) {
+      product.poison();
+      ASSERT_EQ(cudaGraphLaunch(executable, stream), cudaSuccess);
+      EXPECT_EQ(product.result(), expected) << kernel << ", launch " << launch;
+    }
+    EXPECT_EQ(cudaGraphExecDestroy(executable), cudaSuccess);
+    EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  }
+}
+
+std::vector<std::uint64_t> counts_in(const DeviceMemory& memory, std::size_t paths) {
+  std::vector<std::uint64_t> counts(paths);
+  EXPECT_TRUE(memory.download(counts.data(), std::ssize(counts) * 8).ok());
+  return counts;
+}
+
+TEST(Paths, TheCounterSaysWhichWasTaken) {
+  SKIP_WITHOUT_GPU();
+  const Result<Context> context = Context::make("cuda");
+  ASSERT_TRUE(context.ok()) << context.status().message();
+  const std::string kernel = "sm90_f32_fp16x3_wgmma";
+  if (std::ranges::count(f32_kernels(), kernel) == 0) GTEST_SKIP() << "no device: needs compute capability 9.0";
+  // 10 x 9 tiles; too many for K to be taken in parts.
+  const GemmDescription d = contiguous_case(f32_types, 2560, 2300, 300).description;
+  for (const Range range : {Range::normal, Range::wide}) {
+    SlicedCase product(context.value(), kernel, d, range);
+    ASSERT_TRUE(product.plan());
+    const std::vector<Path> paths = product.plan()->summary().paths;
+    ASSERT_EQ(paths.size(), 3);
+    EXPECT_EQ(paths[0].name, "f16x3");
+    EXPECT_EQ(paths[1].name, "bf16x6");
+    EXPECT_EQ(paths[2].name, "plain");
+    for (const Path& path : paths) EXPECT_NE(product.plan()->explain().find(path.when), std::string::npos) << path.when;
+
+    Result<DeviceMemory> counters = context.value().allocate(24);
+    ASSERT_TRUE(counters.ok() && counters.value().fill_bytes(0).ok());
+    const GemmArguments arguments{.a = product.a(), .b = product.b(), .c = product.c()};
+    const std::vector<std::byte> uncounted = product.run(arguments);
+    EXPECT_EQ(product.run(arguments, counters.value().at()), uncounted);
+    const std::vector<std::uint64_t> once = counts_in(counters.value(), paths.size());
+    if (range == Range::normal) {
+      EXPECT_EQ(once, (std::vector<std::uint64_t>{90, 0, 0}));
+    } else {
+      EXPECT_GT(once[1], 0);
+      EXPECT_LE(once[0], 90);
+      EXPECT_LE(once[1], 90);
+      EXPECT_GE(once[0] + once[1], 90);
+    }
+    // Runs add up.
+    EXPECT_EQ(product.run(arguments, counters.value().at()), uncounted);
+    const std::vector<std::uint64_t> twice = counts_in(counters.value(), paths.size());
+    for (std::size_t i = 0; i < paths.size(); ++i) EXPECT_EQ(twice[i], 2 * once[i]) << paths[i].name;
+  }
+}
+
+TEST(Paths, PartsOfKCountTheElementsSummedPlainly) {
+  SKIP_WITHOUT_GPU();
+  const Result<Context> context = Context::make("cuda");
+  ASSERT_TRUE(context.ok()) << context.status().message();
+  const std::string kernel = "sm90_f32_fp16x3_wgmma";
+  if (std::ranges::count(f32_kernels(), kernel) == 0) GTEST_SKIP() << "no device: needs compute capability 9.0";
+  SlicedCase product(context.value(), kernel, contiguous_case(f32_types, 130, 140, 1024).description, Range::wide);
+  ASSERT_TRUE(product.plan());
+  EXPECT_EQ(product.plan()->summary().blocking.find("split-K=1"), std::string::npos);
+  Result<DeviceMemory> counters = context.value().allocate(24);
+  ASSERT_TRUE(counters.ok() && counters.value().fill_bytes(0).ok());
+  static_cast<void>(product.run({.a = product.a(), .b = product.b(), .c = product.c()}, counters.value().at()));
+  const std::vector<std::uint64_t> counts = counts_in(counters.value(), 3);
+  EXPECT_EQ(counts[0], 1);
+  EXPECT_EQ(counts[1], 0);
+  EXPECT_GT(counts[2], 0);
+}
+
+}  // namespace
+}  // namespace exactile::test
