@@ -113,6 +113,12 @@ Exit tune(const Options& options) {
     const double used = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     request.seconds = (limit - used) / left--;
     const TuningOutcome outcome = run_tuning(request);
+    if (outcome.refused) {
+      if (!options.kernel.empty())
+        note("exactile: {} does no {} products of class {}", request.kernel, to_string(request.types),
+             request.shape_class);
+      continue;
+    }
     const bool had_no_time = outcome.tried == 0 && outcome.failed == 0 && outcome.known == 0;
     if (had_no_time)
       note("exactile: {} {} {}: the time limit came before the first candidate", request.kernel,

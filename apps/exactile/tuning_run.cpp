@@ -166,6 +166,10 @@ TuningOutcome run_tuning(const TuningRequest& request) {
       search.report(row.parameters, row.rate);
       ++outcome.known;
     }
+  if (target.space.empty() && !is_legal({})) {
+    outcome.refused = true;
+    return outcome;
+  }
   if (!target.space.empty()) outcome.parameters_before = parameters_in_use(bench, request);
   if (const auto parsed = tuning::Parameters::parse(outcome.parameters_before); parsed && !parsed->empty()) {
     outcome.before = bench.rate(bench.options(request, ""), 0);

@@ -248,7 +248,8 @@ std::string_view why_refused(const Kernel& kernel, const plan::Problem& problem)
     return "the device has no double precision (cl_khr_fp64)";
   if (problem.memory == Memory::host && !device.is_cpu &&
       largest_copy(problem.description) > as_double(device.max_buffer_bytes))
-    return "a copy of an operand would be larger than the device's largest buffer";
+    return with_limit("a copy of an operand would be larger than the device's largest buffer", device.max_buffer_bytes,
+                      "bytes");
   return kernel.refuses(problem, device);
 }
 

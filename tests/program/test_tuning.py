@@ -169,7 +169,10 @@ def test_asked_for_parameters(tuner):
     legal = "MWG=8 NWG=16 KWG=16 MDIMC=1 NDIMC=1 VWM=2 VWN=4 KWI=2 SA=0 SB=0"
     run = ("verify", "--m", 40, "--n", 30, "--k", 20, "--kernel", "opencl_packed", "--parameters")
     tuner(*run, legal)
+    group = next(d["properties"]["largest work-group"] for d in tuner.json("devices")["devices"] if d["backend"] == "opencl")
     for illegal, says in ((legal.replace("MWG=8", "MWG=7"), "MWG must be a multiple"), ("MWG", "NAME=NUMBER"),
+                          ("MWG=1024 NWG=1024 KWG=16 MDIMC=1024 NDIMC=1024 VWM=1 VWN=1 KWI=1 SA=0 SB=0",
+                           f"more than the device allows in a group: {group} work-items"),
                           (legal.replace("KWI=2", "KWI=3"), "KWG must be a multiple"),
                           (legal.replace("VWN=4", "VWN=5"), "1, 2, 4, 8 or 16")):
         assert says in tuner("explain", *run[1:], illegal, code=2).stderr

@@ -38,10 +38,11 @@ std::string_view why_illegal_sizes(const tuning::Parameters& p, const Device& de
   if (s.bm % s.tm != 0) return "BM must be a multiple of TM";
   if (s.bn % s.tn != 0) return "BN must be a multiple of TN";
   if (chunk_terms % s.bk != 0) return "BK must divide a chunk of K (4096)";
-  if (s.items() > device.max_group_items) return "more work-items than the device allows in a group";
+  if (s.items() > device.max_group_items)
+    return with_limit("more work-items than the device allows in a group", device.max_group_items, "work-items");
   const std::int64_t sum_bytes = size_in_bytes(accumulator_type(types.input));
   if (s.buffers * s.bk * (s.bm + s.bn + 2 * s.pad) * sum_bytes > device.local_bytes)
-    return "the tiles do not fit in local memory";
+    return with_limit("the tiles do not fit in local memory", device.local_bytes, "bytes");
   if (s.tm * s.tn * sum_bytes > 1024) return "more sums than a work-item has registers for";
   return {};
 }

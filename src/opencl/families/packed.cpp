@@ -172,7 +172,8 @@ std::string_view refuses(const plan::Problem& p, const Device& d) {
   const double terms = static_cast<double>(std::max(g.k, std::min(g.m, g.n))) + 64;
   const double sum_bytes = static_cast<double>(size_in_bytes(accumulator_type(g.types.input)));
   if (lines * terms * sum_bytes > static_cast<double>(d.max_buffer_bytes))
-    return "the operands' panels would be larger than the device's largest buffer";
+    return with_limit("the operands' panels would be larger than the device's largest buffer", d.max_buffer_bytes,
+                      "bytes");
   return why_no_choice("opencl_packed", packed_tunable, p, d);
 }
 

@@ -26,11 +26,12 @@ std::string_view why_illegal(const tuning::Parameters& parameters, const Device&
   if (p.nwg % (p.ndimc * p.vwn) != 0) return "NWG must be a multiple of NDIMC * VWN";
   if (p.kwg % p.kwi != 0) return "KWG must be a multiple of KWI";
   if (chunk_terms % p.kwg != 0) return "KWG must divide a chunk of K (4096)";
-  if (p.items() > device.max_group_items) return "MDIMC * NDIMC is more than the device allows in a group";
+  if (p.items() > device.max_group_items)
+    return with_limit("MDIMC * NDIMC is more than the device allows in a group", device.max_group_items, "work-items");
   if (p.sa == 1 && !shares_evenly(p.mwg, p, p.vwm)) return "MWG * KWG must be a multiple of VWM * MDIMC * NDIMC";
   if (p.sb == 1 && !shares_evenly(p.nwg, p, p.vwn)) return "NWG * KWG must be a multiple of VWN * MDIMC * NDIMC";
   if (2 * p.kwg * (p.sa * p.mwg + p.sb * p.nwg) * sum_bytes > device.local_bytes)
-    return "the tiles do not fit in local memory";
+    return with_limit("the tiles do not fit in local memory", device.local_bytes, "bytes");
   // 255 registers of 4 bytes are the most that a GPU's work-item has; a CPU's spill to the stack.
   constexpr std::int64_t register_bytes = 1024;
   if (p.sums_per_item() * sum_bytes > (device.is_cpu ? 4 * register_bytes : register_bytes * 3 / 4))

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "opencl/runtime/device.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <mutex>
+#include <set>
 #include <tuple>
 
 #include "core/environment.hpp"
@@ -119,6 +123,13 @@ std::string_view why_no_device(int index) {
 }
 
 Device describe_device(cl_device_id id) { return describe(number<cl_platform_id>(id, CL_DEVICE_PLATFORM), id); }
+
+std::string_view with_limit(std::string_view text, std::int64_t limit, std::string_view unit) {
+  static std::mutex mutex;
+  static std::set<std::string, std::less<>> texts;  // as many as there are limits
+  const std::lock_guard lock(mutex);
+  return *texts.insert(fmt::format("{}: {} {}", text, limit, unit)).first;
+}
 
 bool has_type(const Device& device, ElementType accumulator) {
   return device.has_f64 || (accumulator != ElementType::f64 && accumulator != ElementType::cf64);

@@ -39,6 +39,9 @@ struct Device {
   std::string trouble;
 };
 
+/// "<text>: <limit> <unit>", for a reason that names one of the device's limits; lives as long as the program.
+[[nodiscard]] std::string_view with_limit(std::string_view text, std::int64_t limit, std::string_view unit);
+
 /// All of them, GPUs first, then accelerators, then CPUs; unusable ones last. EXACTILE_OPENCL_DEVICE moves the devices
 /// whose name contains its value to the front.
 [[nodiscard]] std::span<const Device> all_devices();

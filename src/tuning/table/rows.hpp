@@ -26,7 +26,7 @@ struct Key {
 struct Row {
   Key key;
   Parameters parameters;  ///< none: the kernel has none, and the row is about its speed alone
-  double rate = 0;  ///< operations per second; 0: it failed, or was wrong, and is not to be tried again
+  double rate = 0;        ///< operations per second; 0: it failed, or was wrong, and is not to be tried again
 };
 
 /// The line of a row, checksum and line end included.
