@@ -173,6 +173,10 @@ struct PlanSummary {
 namespace detail {
 class PlanState;
 struct PreparedState;
+/// What a small product needs comes in registers, too: a compiler fills `arguments` with vector stores, and those wait
+/// behind the multiply-adds of the product before. `alpha` is 0 where `arguments` needs a closer look.
+[[nodiscard]] Status run(const PlanState& state, const void* a, const void* b, void* c, double alpha, double beta,
+                         const GemmArguments& arguments, const Execution& execution);
 }  // namespace detail
 
 /// An input of a product in the form that a kernel reads, so that many runs need not bring it there each time: weights
@@ -209,7 +213,12 @@ class Plan {
   /// With operands in host memory run() returns when C is written. With Memory::device it enqueues the work and
   /// returns; pointers (a pointer array and what it points to, and the bias) are device memory, the caller promises
   /// that it lives until the work is done, and an error of the device itself may surface in a later call.
-  [[nodiscard]] Status run(const GemmArguments& arguments, const Execution& execution = {}) const;
+  [[nodiscard]] Status run(const GemmArguments& arguments, const Execution& execution = {}) const {
+    const bool is_plain = arguments.alpha.is_real() && arguments.beta.is_real() && arguments.prepared_a == nullptr &&
+                          arguments.prepared_b == nullptr;
+    return detail::run(*state_, arguments.a, arguments.b, arguments.c, is_plain ? arguments.alpha.as<double>() : 0,
+                       arguments.beta.as<double>(), arguments, execution);
+  }
 
   /// Brings A or B once into the form that this plan's kernel reads. `elements` is what GemmArguments would take.
   /// A run that is given the answer in place of the pointer leaves the same bits, sooner. Every kernel takes it: one

@@ -28,14 +28,6 @@ Result<Plan> Plan::make(const GemmDescription& description, const GemmOptions& o
   }
 }
 
-Status Plan::run(const GemmArguments& arguments, const Execution& execution) const {
-  try {
-    return state_->run(arguments, execution);
-  } catch (const std::bad_alloc&) {
-    return no_host_memory();
-  }
-}
-
 Result<PreparedOperand> Plan::prepare(Operand operand, const void* elements, const Execution& execution) const {
   try {
     return state_->prepare(operand, elements, execution);
@@ -59,6 +51,16 @@ Status gemm(const GemmDescription& description, const GemmArguments& arguments, 
 }
 
 namespace detail {
+
+Status run(const PlanState& state, const void* a, const void* b, void* c, double alpha, double beta,
+           const GemmArguments& arguments, const Execution& execution) {
+  if (state.run_quickly(a, b, c, alpha, beta)) return {};
+  try {
+    return state.run(arguments, execution);
+  } catch (const std::bad_alloc&) {
+    return no_host_memory();
+  }
+}
 
 Status check_shapes(std::int64_t a_rows, std::int64_t a_columns, std::int64_t b_rows, std::int64_t b_columns,
                     std::int64_t c_rows, std::int64_t c_columns) {

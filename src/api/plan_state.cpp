@@ -44,7 +44,6 @@ PlanState::PlanState(const GemmDescription& d, const GemmOptions& options)
       c_print_(print_of(d.c, d.m, d.n, d.batch_count, d.types.output)),
       pointer_arrays_(d.a.pointer_array || d.b.pointer_array || d.c.pointer_array),
       needs_scalar_check_(!is_complex(d.types.input)),
-      is_real_floating_(needs_scalar_check_ && is_floating(d.types.input)),
       is_empty_(d.m == 0 || d.n == 0 || d.batch_count == 0) {}
 
 Result<std::shared_ptr<const PlanState>> PlanState::make(const GemmDescription& description,
@@ -63,6 +62,7 @@ Result<std::shared_ptr<const PlanState>> PlanState::make(const GemmDescription& 
     state->kernel_ = kernel.value();
     state->executable_ = state->kernel_->prepare(state->problem_);
   }
+  state->is_quick_ = state->executable_ != nullptr && state->executable_->is_quick();
   return std::shared_ptr<const PlanState>(std::move(state));
 }
 
@@ -145,18 +145,14 @@ Status PlanState::run(const GemmArguments& arguments, const plan::PreparedForms&
   if (is_empty_) return {};
   if (arguments.c == nullptr || problem_.description.bias != Bias::none)
     if (Status s = check_pointers(arguments); !s.ok()) return s;
-  const bool plainly_fine = is_real_floating_ && arguments.alpha.is_real() && arguments.beta.is_real();
-  if (!plainly_fine && needs_scalar_check_)
+  if (needs_scalar_check_)
     if (Status s = check_scalars(arguments); !s.ok()) return s;
   if (executable_ == nullptr || arguments.alpha.is_zero()) return scale(arguments, execution);
   if (arguments.a == nullptr) return invalid("a = null: expected a pointer to the elements of A");
   if (arguments.b == nullptr) return invalid("b = null: expected a pointer to the elements of B");
   // Addresses inside a device's pointer array cannot be read here: there the promise is the caller's.
   const bool out_of_sight = !has_addresses_ || (pointer_arrays_ && problem_.memory == Memory::device);
-  const bool plainly_apart =
-      out_of_sight || (!pointer_arrays_ && plan::disjoint(arguments.c, c_print_.hull, arguments.a, a_print_.hull) &&
-                       plan::disjoint(arguments.c, c_print_.hull, arguments.b, b_print_.hull));
-  if (!plainly_apart)
+  if (!out_of_sight)
     if (Status s = check_overlap(arguments); !s.ok()) return s;
   if (forms.a != nullptr || forms.b != nullptr) return executable_->run_prepared(arguments, forms, execution);
   return executable_->run(arguments, execution);
