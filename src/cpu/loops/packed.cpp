@@ -33,7 +33,6 @@ class Packed final : public Product<T> {
   using Base = Product<T>;
   using Base::kernels_;
   using Base::o_;
-  using Kernel = typename MicroKernels<T>::Kernel;
 
   /// One step of the ic and pc loops: which part of the product, and how C is updated.
   struct Step {
@@ -58,7 +57,9 @@ class Packed final : public Product<T> {
   void compute(const Step& step, T* packed_b, const Member& member) const;
   void multiply_row(const Step& step, const Block& block, std::int64_t index, bool packing) const;
   void multiply_panel(const Step& step, const Block& block, Range rows, std::int64_t panel, bool packing) const;
-  void run_tile(const Tile<T>& tile, Kernel kernel, int rows, std::int64_t columns) const;
+  /// `multiply(c, c_stride)` computes a tile.
+  template <class Multiply>
+  void run_tile(T* c, T beta, int rows, std::int64_t columns, const Multiply& multiply) const;
 
   [[nodiscard]] std::int64_t tiles_of(Range rows) const {
     return core::ceil_divide(rows.end - rows.begin, blocking_sizes_.mr);
@@ -207,65 +208,55 @@ void Packed<T>::multiply_panel(const Step& step, const Block& block, Range rows,
   const int vectors = static_cast<int>(core::ceil_divide(width, kernels_.lanes));
   const std::int64_t last_lanes = width - (vectors - 1) * kernels_.lanes;
   const AOrder order = a_is_packed_ ? AOrder::columns : AOrder::rows;
-  const Kernel kernel = kernels_.tile(order, height, vectors, last_lanes != kernels_.lanes);
+  const auto kernel = kernels_.tile(order, height, vectors, last_lanes != kernels_.lanes);
   const bool packs_itself = packing && width == nr && o_.b.column_stride == 1;
   const std::int64_t row = step.rows.begin + rows.begin;
-  const T* a = step.data.a + row * o_.a.row_stride;
-  Tile<T> tile{nullptr,
-               a_is_packed_ ? height : o_.a.row_stride,
-               nullptr,
-               nr,
-               nullptr,
-               o_.c.row_stride,
-               0,
-               last_lanes,
-               step.data.alpha,
-               step.beta};
-  tile.c = step.data.c + row * o_.c.row_stride + column * (c_is_row_contiguous(o_) ? 1 : o_.c.column_stride);
+  const T alpha = step.data.alpha;
+  T beta = step.beta;
+  T* c = step.data.c + row * o_.c.row_stride + column * (c_is_row_contiguous(o_) ? 1 : o_.c.column_stride);
+  TileShape shape{a_is_packed_ ? height : o_.a.row_stride, 0, 0, 0, last_lanes};
   for (std::int64_t p = step.terms.begin; p < step.terms.end; p += chunk_terms<T>) {
     const std::int64_t before = p - step.terms.begin;
-    tile.k = std::min(chunk_terms<T>, step.terms.end - p);
-    tile.a = a_is_packed_ ? step.packed_a + before * (step.rows.end - step.rows.begin) + rows.begin * tile.k : a + p;
-    T* packed = block.packed_b + before * block.panels * nr + panel * nr * tile.k;
-    const T* from = step.data.b + p * o_.b.row_stride + column * o_.b.column_stride;
-    if (packs_itself) {
-      tile.b = from;
-      tile.b_stride = o_.b.row_stride;
-      tile.packed_b = packed;
-      run_tile(tile, kernels_.packing_tile(order, height), height, width);
-    } else {
-      if (packing) kernels_.pack(from, o_.b.column_stride, o_.b.row_stride, width, nr, tile.k, packed);
-      tile.b = packed;
-      run_tile(tile, kernel, height, width);
-    }
-    tile.beta = T(1);
+    shape.k = std::min(chunk_terms<T>, step.terms.end - p);
+    const T* a = a_is_packed_ ? step.packed_a + before * (step.rows.end - step.rows.begin) + rows.begin * shape.k
+                              : step.data.a + row * o_.a.row_stride + p;
+    const T* b = step.data.b + p * o_.b.row_stride + column * o_.b.column_stride;
+    T* packed_b = block.packed_b + before * block.panels * nr + panel * nr * shape.k;
+    if (packing && !packs_itself) kernels_.pack(b, o_.b.column_stride, o_.b.row_stride, width, nr, shape.k, packed_b);
+    run_tile(c, beta, height, width, [&](T* to, std::int64_t c_stride) {
+      shape.c_stride = c_stride;
+      shape.b_stride = packs_itself ? o_.b.row_stride : nr;
+      if (packs_itself)
+        kernels_.packing_tile(order, height)(shape, a, b, to, alpha, beta, packed_b);
+      else
+        kernel(shape, a, packed_b, to, alpha, beta);
+    });
+    beta = T(1);
   }
 }
 
 /// Where C's columns are neighbours the micro-kernel works on C itself, whose lines are asked for ahead of its last
 /// term; elsewhere on a copy of the tile.
 template <class T>
-void Packed<T>::run_tile(const Tile<T>& tile, Kernel kernel, int rows, std::int64_t columns) const {
+template <class Multiply>
+void Packed<T>::run_tile(T* c, T beta, int rows, std::int64_t columns, const Multiply& multiply) const {
   if (c_is_row_contiguous(o_)) {
-    const T* c = tile.c;
-    for (int i = 0; i < rows; ++i, c += tile.c_stride) {
-      for (std::int64_t j = 0; j < columns; j += kernels_.lanes) __builtin_prefetch(c + j, 1);
-      __builtin_prefetch(c + columns - 1, 1);  // rows that start within a line end in one more
+    const T* line = c;
+    for (int i = 0; i < rows; ++i, line += o_.c.row_stride) {
+      for (std::int64_t j = 0; j < columns; j += kernels_.lanes) __builtin_prefetch(line + j, 1);
+      __builtin_prefetch(line + columns - 1, 1);  // rows that start within a line end in one more
     }
-    kernel(tile);
+    multiply(c, o_.c.row_stride);
     return;
   }
   alignas(64) T copy[largest_tile];
   const auto for_each = [&](auto&& visit) {
     for (int i = 0; i < rows; ++i)
       for (std::int64_t j = 0; j < columns; ++j)
-        visit(copy[i * columns + j], tile.c[i * o_.c.row_stride + j * o_.c.column_stride]);
+        visit(copy[i * columns + j], c[i * o_.c.row_stride + j * o_.c.column_stride]);
   };
-  if (tile.beta != T(0)) for_each([](T& there, const T& here) { there = here; });
-  Tile<T> on_copy = tile;
-  on_copy.c = copy;
-  on_copy.c_stride = columns;
-  kernel(on_copy);
+  if (beta != T(0)) for_each([](T& there, const T& here) { there = here; });
+  multiply(copy, columns);
   for_each([](const T& there, T& here) { here = there; });
 }
 

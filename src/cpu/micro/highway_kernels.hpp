@@ -19,7 +19,7 @@ const MicroKernels<T>& kernels() {
                             : find_tile<T, 2, Rows>(order, rows, masked);
       },
       .packing_tile = [](AOrder order, int rows) ->
-      typename MicroKernels<T>::Kernel { return find_packing_tile<T, 2, Rows>(order, rows); },
+      typename MicroKernels<T>::PackingKernel { return find_packing_tile<T, 2, Rows>(order, rows); },
       .stream = [](int rows) -> typename MicroKernels<T>::Kernel {
         return find_stream<T>(rows, std::make_integer_sequence<int, max_stream_rows>());
       },

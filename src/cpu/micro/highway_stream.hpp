@@ -5,7 +5,7 @@
 /// The sums live in a strip of L1 and are loaded and stored once per four terms, which makes four streams of B; the
 /// rows that come next but one are asked for. Where one or two rows of A leave the time to load and store them for each
 /// term, and the sums of all columns fit in L1 beside a row of B, B is read as it lies instead, one long stream. Order
-/// of summation: as Tile says.
+/// of summation: as TileShape says.
 #pragma once
 
 #include "cpu/micro/highway_tile.hpp"
@@ -43,19 +43,20 @@ HWY_INLINE void stream_vector(const T* a, std::int64_t a_stride, const T* b, std
 }
 
 template <class T, int Rows, int Terms>
-HWY_INLINE void stream_rows(const Tile<T>& t, std::int64_t p, std::int64_t columns, T* sums, std::int64_t strip) {
+HWY_INLINE void stream_rows(const TileShape& shape, const T* a_rows, const T* b_rows, std::int64_t p,
+                            std::int64_t columns, T* sums, std::int64_t strip) {
   constexpr int lanes = lane_count<T>;
   // A's few elements are copied side by side first: their addresses are then constants of the loop below.
   T a[Rows * Terms];
   for (int i = 0; i < Rows; ++i)
-    for (int q = 0; q < Terms; ++q) a[i * Terms + q] = t.a[i * t.a_stride + p + q];
-  const T* b = t.b + p * t.b_stride;
+    for (int q = 0; q < Terms; ++q) a[i * Terms + q] = a_rows[i * shape.a_stride + p + q];
+  const T* b = b_rows + p * shape.b_stride;
   const auto all = hn::FirstN(Lanes<T>(), static_cast<std::size_t>(lanes));
   std::int64_t j = 0;
   for (; j + lanes <= columns; j += lanes)
-    stream_vector<T, Rows, Terms, false>(a, Terms, b + j, t.b_stride, sums + j, strip, all);
+    stream_vector<T, Rows, Terms, false>(a, Terms, b + j, shape.b_stride, sums + j, strip, all);
   if (j < columns)
-    stream_vector<T, Rows, Terms, true>(a, Terms, b + j, t.b_stride, sums + j, strip,
+    stream_vector<T, Rows, Terms, true>(a, Terms, b + j, shape.b_stride, sums + j, strip,
                                         hn::FirstN(Lanes<T>(), static_cast<std::size_t>(columns - j)));
 }
 
@@ -68,34 +69,33 @@ void add_sums(const T* sums, T* c, std::int64_t columns, T alpha, T beta) {
     const std::int64_t left = columns - j < lanes ? columns - j : lanes;
     const auto mask = hn::FirstN(d, static_cast<std::size_t>(left));
     Vector<T> sum[1][1] = {{hn::MaskedLoad(mask, d, sums + j)}};
-    update<T, 1, 1, true>(sum, Tile<T>{nullptr, 0, nullptr, 0, c + j, 0, 0, left, alpha, beta}, mask);
+    update<T, 1, 1, true>(sum, c + j, 0, alpha, beta, mask);
   }
 }
 
-/// Tile::last_lanes is the number of columns; Tile::k may be any number: chunks are added to C as everywhere.
+/// TileShape::last_lanes is the number of columns; k may be any number: chunks are added to C as everywhere.
 template <class T, int Rows>
-void stream_kernel(const Tile<T>& t) {
+void stream_kernel(const TileShape& shape, const T* a, const T* b, T* c, T alpha, T beta_of_first) {
   constexpr int lanes = lane_count<T>;
   constexpr std::int64_t strip = strip_bytes / static_cast<int>(sizeof(T)) / Rows / lanes * lanes;
   alignas(64) T sums[Rows * strip];
-  const bool row_by_row = one_stream<T>(Rows, t.last_lanes);
-  const std::int64_t strips = (t.last_lanes + strip - 1) / strip;
-  const std::int64_t width = ((t.last_lanes + strips - 1) / strips + lanes - 1) / lanes * lanes;
-  for (std::int64_t j = 0; j < t.last_lanes; j += width) {
-    const std::int64_t columns = t.last_lanes - j < width ? t.last_lanes - j : width;
-    Tile<T> part = t;
-    part.b = t.b + j;
-    T beta = t.beta;
-    for (std::int64_t chunk = 0; chunk < t.k; chunk += chunk_terms<T>) {
-      const std::int64_t end = t.k - chunk < chunk_terms<T> ? t.k : chunk + chunk_terms<T>;
+  const std::int64_t all_columns = shape.last_lanes;
+  const bool row_by_row = one_stream<T>(Rows, all_columns);
+  const std::int64_t strips = (all_columns + strip - 1) / strip;
+  const std::int64_t width = ((all_columns + strips - 1) / strips + lanes - 1) / lanes * lanes;
+  for (std::int64_t j = 0; j < all_columns; j += width) {
+    const std::int64_t columns = all_columns - j < width ? all_columns - j : width;
+    T beta = beta_of_first;
+    for (std::int64_t chunk = 0; chunk < shape.k; chunk += chunk_terms<T>) {
+      const std::int64_t end = shape.k - chunk < chunk_terms<T> ? shape.k : chunk + chunk_terms<T>;
       for (int i = 0; i < Rows; ++i)
-        for (std::int64_t c = 0; c < width; c += lanes)
-          hn::StoreU(hn::Zero(Lanes<T>()), Lanes<T>(), sums + i * strip + c);
+        for (std::int64_t l = 0; l < width; l += lanes)
+          hn::StoreU(hn::Zero(Lanes<T>()), Lanes<T>(), sums + i * strip + l);
       std::int64_t p = chunk;
       for (; !row_by_row && p + terms_at_once <= end; p += terms_at_once)
-        stream_rows<T, Rows, terms_at_once>(part, p, columns, sums, strip);
-      for (; p < end; ++p) stream_rows<T, Rows, 1>(part, p, columns, sums, strip);
-      for (int i = 0; i < Rows; ++i) add_sums(sums + i * strip, t.c + i * t.c_stride + j, columns, t.alpha, beta);
+        stream_rows<T, Rows, terms_at_once>(shape, a, b + j, p, columns, sums, strip);
+      for (; p < end; ++p) stream_rows<T, Rows, 1>(shape, a, b + j, p, columns, sums, strip);
+      for (int i = 0; i < Rows; ++i) add_sums(sums + i * strip, c + i * shape.c_stride + j, columns, alpha, beta);
       beta = T(1);
     }
   }

@@ -24,10 +24,17 @@ using Vector = hn::Vec<Lanes<T>>;
 template <class T>
 inline constexpr int lane_count = static_cast<int>(hn::MaxLanes(Lanes<T>()));
 
-/// Keeps a broadcast in its register: the compiler would else fold it into each multiply-add and load it anew.
-template <class V>
-HWY_INLINE void pin(V& v) {
-  asm("" : "+v"(v.raw));
+/// A register of zeros by the instruction that processors know to cost nothing. The compiler would make one and copy
+/// it.
+template <class T>
+HWY_INLINE Vector<T> zero() {
+  if constexpr (sizeof(Vector<T>) == 64) {
+    Vector<T> zeros;
+    asm volatile("vpxord %0, %0, %0" : "=v"(zeros.raw));
+    return zeros;
+  } else {
+    return hn::Zero(Lanes<T>());
+  }
 }
 
 /// sum += a * b in the form that overwrites the sum. Left the choice, GCC overwrites a factor in an unrolled loop, and
@@ -53,68 +60,175 @@ HWY_INLINE void store(Vector<T> value, T* to, int v, hn::Mask<Lanes<T>> mask) {
     hn::StoreU(value, Lanes<T>(), to + v * lane_count<T>);
 }
 
+/// The next row of C. Opaque: the compiler would else work out all rows' addresses before the first store, and spill.
+template <class T>
+HWY_INLINE T* row_after(T* row, std::int64_t stride) {
+  row += stride;
+  asm("" : "+r"(row));
+  return row;
+}
+
 /// C <- alpha * sums + beta * C for the whole tile; the two frequent cases skip what they do not need.
 template <class T, int Rows, int Vectors, bool Masked>
-HWY_INLINE void update(Vector<T> (&sums)[Rows][Vectors], const Tile<T>& t, hn::Mask<Lanes<T>> mask) {
+HWY_INLINE void update(Vector<T> (&sums)[Rows][Vectors], T* c, std::int64_t c_stride, T alpha, T beta,
+                       hn::Mask<Lanes<T>> mask) {
   const Lanes<T> d;
-  T* c = t.c;
-  if (t.beta == T(0) && t.alpha == T(1)) {
+  if (beta == T(0) && alpha == T(1)) {
 #pragma GCC unroll 32
-    for (int i = 0; i < Rows; ++i, c += t.c_stride) {
+    for (int i = 0; i < Rows; ++i, c = row_after(c, c_stride)) {
 #pragma GCC unroll 4
       for (int v = 0; v < Vectors; ++v) store<T, Vectors, Masked>(sums[i][v], c, v, mask);
     }
     return;
   }
-  const Vector<T> alpha = hn::Set(d, t.alpha);
-  if (t.beta == T(0)) {
+  const Vector<T> alphas = hn::Set(d, alpha);
+  if (beta == T(0)) {
 #pragma GCC unroll 32
-    for (int i = 0; i < Rows; ++i, c += t.c_stride) {
+    for (int i = 0; i < Rows; ++i, c = row_after(c, c_stride)) {
 #pragma GCC unroll 4
-      for (int v = 0; v < Vectors; ++v) store<T, Vectors, Masked>(hn::Mul(alpha, sums[i][v]), c, v, mask);
+      for (int v = 0; v < Vectors; ++v) store<T, Vectors, Masked>(hn::Mul(alphas, sums[i][v]), c, v, mask);
     }
     return;
   }
-  const Vector<T> beta = hn::Set(d, t.beta);
+  const Vector<T> betas = hn::Set(d, beta);
 #pragma GCC unroll 32
-  for (int i = 0; i < Rows; ++i, c += t.c_stride) {
+  for (int i = 0; i < Rows; ++i, c = row_after(c, c_stride)) {
 #pragma GCC unroll 4
     for (int v = 0; v < Vectors; ++v) {
-      const Vector<T> old = hn::Mul(beta, load<T, Vectors, Masked>(c, v, mask));
-      store<T, Vectors, Masked>(hn::MulAdd(alpha, sums[i][v], old), c, v, mask);
+      const Vector<T> old = hn::Mul(betas, load<T, Vectors, Masked>(c, v, mask));
+      store<T, Vectors, Masked>(hn::MulAdd(alphas, sums[i][v], old), c, v, mask);
     }
   }
 }
 
+/// The element at `base` + `index` * Scale + Offset, all in bytes, in every lane. The address is spelt out in assembly:
+/// the compiler would add index and offset ahead and keep more such sums than there are registers. AddressSanitizer
+/// sees a plain read.
+template <int Offset, int Scale>
+HWY_INLINE void broadcast(std::intptr_t base, std::int64_t index, Vector<float>& value) {
+#ifdef __SANITIZE_ADDRESS__
+  value = hn::Set(Lanes<float>(), *reinterpret_cast<const float*>(base + index * Scale + Offset));
+#else
+  asm("vbroadcastss %c3(%1,%2,%c4), %0"
+      : "=v"(value.raw)
+      : "r"(base), "r"(index), "i"(Offset), "i"(Scale), "m"(*reinterpret_cast<const float(*)[]>(base)));
+#endif
+}
+template <int Offset, int Scale>
+HWY_INLINE void broadcast(std::intptr_t base, std::int64_t index, Vector<double>& value) {
+#ifdef __SANITIZE_ADDRESS__
+  value = hn::Set(Lanes<double>(), *reinterpret_cast<const double*>(base + index * Scale + Offset));
+#else
+  asm("vbroadcastsd %c3(%1,%2,%c4), %0"
+      : "=v"(value.raw)
+      : "r"(base), "r"(index), "i"(Offset), "i"(Scale), "m"(*reinterpret_cast<const double(*)[]>(base)));
+#endif
+}
+
+/// Where the rows of A lie; element<Row, Term>() is one of their elements in every lane.
+template <class T, AOrder Order, int Rows>
+class RowsOfA;
+
+/// Terms are neighbours. Eight rows are reached from the place of the row before them, as an address holds a register
+/// times 1, 2, 4 or 8.
+template <class T, int Rows>
+class RowsOfA<T, AOrder::rows, Rows> {
+ public:
+  HWY_INLINE RowsOfA(const T* first, std::int64_t stride) {
+    for (int i = 0; i < 4; ++i) odd_strides_[i] = (2 * i + 1) * stride * size;
+#pragma GCC unroll 8
+    for (int i = 0; i < bases; ++i) bases_[i] = reinterpret_cast<std::intptr_t>(first) + (8 * i - 1) * stride * size;
+  }
+  template <int Row, int Term>
+  [[nodiscard]] HWY_INLINE Vector<T> element() const {
+    Vector<T> value;
+    broadcast<Term * size, power<Row>>(bases_[Row / 8], odd_stride<Row>(), value);
+    return value;
+  }
+  /// The elements of terms Term and after that fill 128 bits, repeated.
+  template <int Row, int Term>
+  [[nodiscard]] HWY_INLINE Vector<T> block() const {
+    return hn::LoadDup128(Lanes<T>(),
+                          reinterpret_cast<const T*>(bases_[Row / 8] + power<Row> * odd_stride<Row>()) + Term);
+  }
+  HWY_INLINE void next_term() const {}
+  HWY_INLINE void advance(int terms) {
+#pragma GCC unroll 8
+    for (std::intptr_t& base : bases_) {
+      base += terms * size;
+      asm("" : "+r"(base));
+    }
+  }
+
+ private:
+  static constexpr int size = static_cast<int>(sizeof(T));
+  static constexpr int bases = (Rows + 7) / 8;
+  /// Rows from the base, 1 to 8, as an odd number times a power of two.
+  template <int Row>
+  static constexpr int power = (Row % 8 + 1) & -(Row % 8 + 1);
+  template <int Row>
+  [[nodiscard]] HWY_INLINE std::int64_t odd_stride() const {
+    return odd_strides_[(Row % 8 + 1) / power<Row> / 2];
+  }
+
+  std::intptr_t bases_[bases];
+  std::int64_t odd_strides_[4];  ///< 1, 3, 5, 7 times the way from row to row
+};
+
+/// Rows are neighbours.
+template <class T, int Rows>
+class RowsOfA<T, AOrder::columns, Rows> {
+ public:
+  HWY_INLINE RowsOfA(const T* first, std::int64_t stride) : term_(first), stride_(stride) {}
+  template <int Row, int>
+  [[nodiscard]] HWY_INLINE Vector<T> element() const {
+    return hn::Set(Lanes<T>(), term_[Row]);
+  }
+  HWY_INLINE void next_term() { term_ += stride_; }
+  HWY_INLINE void advance(int) const {}
+
+ private:
+  const T* term_;
+  std::int64_t stride_;
+};
+
 /// Tiles between what a packing kernel copies and what it asks for.
 inline constexpr int packing_ahead = 2;
 
-template <class T, AOrder Order, int Rows, int Vectors, bool Masked, bool Packing = false>
-void tile_kernel(const Tile<T>& t) {
+/// A tile of one vector reads an element of A for every multiply-add, and a row of B: more than two reads a cycle,
+/// which is what processors do. So some of its rows are read four (two) terms at a time and spread within registers.
+template <class T>
+inline constexpr int block_terms = 16 / static_cast<int>(sizeof(T));
+template <class T, AOrder Order, int Rows, int Vectors>
+inline constexpr int block_rows = Order == AOrder::rows&& Vectors == 1 && sizeof(Vector<T>) == 64
+                                      ? (Rows < 16 ? Rows / 4 : 4)
+                                      : 0;
+
+template <class T, AOrder Order, int Rows, int Vectors, bool Masked, bool Packing>
+HWY_INLINE void multiply_tile(const TileShape& shape, const T* a_rows, const T* b, T* c, T alpha, T beta, T* packed_b) {
   const Lanes<T> d;
-  const auto mask = hn::FirstN(d, static_cast<std::size_t>(t.last_lanes));
+  const auto mask = hn::FirstN(d, static_cast<std::size_t>(shape.last_lanes));
   Vector<T> sums[Rows][Vectors];
 #pragma GCC unroll 32
   for (int i = 0; i < Rows; ++i) {
 #pragma GCC unroll 4
-    for (int v = 0; v < Vectors; ++v) sums[i][v] = hn::Zero(d);
+    for (int v = 0; v < Vectors; ++v) sums[i][v] = zero<T>();
   }
+  RowsOfA<T, Order, Rows> a(a_rows, shape.a_stride);
+  const std::int64_t b_stride = shape.b_stride;
 
-  // Rows of A are reached three from one pointer (base, base + stride, base + 2 * stride): what an address can hold.
-  constexpr int rows_per_pointer = Order == AOrder::rows ? 3 : Rows;
-  constexpr int pointers = (Rows + rows_per_pointer - 1) / rows_per_pointer;
-  const T* a[pointers];
-#pragma GCC unroll 32
-  for (int g = 0; g < pointers; ++g) {
-    a[g] = t.a + g * rows_per_pointer * t.a_stride;
-    if (Order == AOrder::rows) asm("" : "+r"(a[g]));
-  }
-  const T* b = t.b;
-  T* packed_b = t.packed_b;
-  const std::int64_t a_stride = t.a_stride;
-  const std::int64_t b_stride = t.b_stride;
-
-  const auto term = [&](int p) __attribute__((always_inline)) {
+  constexpr int blocks = block_rows<T, Order, Rows, Vectors>;
+  Vector<T> a_blocks[blocks + 1];
+  const auto a_element = [&]<int Row, int Term, bool Whole>() __attribute__((always_inline)) {
+    if constexpr (Whole && Row < blocks) {
+      if constexpr (Term % block_terms<T> == 0) a_blocks[Row] = a.template block<Row, Term>();
+      return hn::Broadcast<Term % block_terms<T>>(a_blocks[Row]);
+    } else {
+      return a.template element<Row, Term>();
+    }
+  };
+  const auto term = [&]<int Term, bool Whole, int... Row>(std::integer_sequence<int, Row...>)
+      __attribute__((always_inline)) {
     Vector<T> b_row[Vectors];
 #pragma GCC unroll 4
     for (int v = 0; v < Vectors; ++v) b_row[v] = load<T, Vectors, Masked>(b, v, mask);
@@ -127,34 +241,40 @@ void tile_kernel(const Tile<T>& t) {
       }
       packed_b += Vectors * lane_count<T>;
     }
-#pragma GCC unroll 32
-    for (int i = 0; i < Rows; ++i) {
-      Vector<T> a_element =
-          hn::Set(d, Order == AOrder::rows ? a[i / rows_per_pointer][(i % rows_per_pointer) * a_stride + p] : a[0][i]);
-      if (Vectors > 1) pin(a_element);
+    const auto multiply_row = [&](Vector<T>(&row_sums)[Vectors], Vector<T> element) __attribute__((always_inline)) {
 #pragma GCC unroll 4
-      for (int v = 0; v < Vectors; ++v) multiply_add_into(sums[i][v], a_element, b_row[v]);
-    }
+      for (int v = 0; v < Vectors; ++v) multiply_add_into(row_sums[v], element, b_row[v]);
+    };
+    (multiply_row(sums[Row], a_element.template operator()<Row, Term, Whole>()), ...);
     b += b_stride;
-    if (Order == AOrder::columns) a[0] += a_stride;
+    asm("" : "+r"(b));
+    a.next_term();
   };
-  const auto advance_rows = [&](int terms) __attribute__((always_inline)) {
-    if (Order == AOrder::columns) return;
-#pragma GCC unroll 32
-    for (int g = 0; g < pointers; ++g) a[g] += terms;
-  };
+  constexpr std::make_integer_sequence<int, Rows> rows;
 
-  std::int64_t k = t.k;
+  std::int64_t k = shape.k;
   for (; k >= 4; k -= 4) {
-#pragma GCC unroll 4
-    for (int p = 0; p < 4; ++p) term(p);
-    advance_rows(4);
+    term.template operator()<0, true>(rows);
+    term.template operator()<1, true>(rows);
+    term.template operator()<2, true>(rows);
+    term.template operator()<3, true>(rows);
+    a.advance(4);
   }
   for (; k > 0; --k) {
-    term(0);
-    advance_rows(1);
+    term.template operator()<0, false>(rows);
+    a.advance(1);
   }
-  update<T, Rows, Vectors, Masked>(sums, t, mask);
+  update<T, Rows, Vectors, Masked>(sums, c, shape.c_stride, alpha, beta, mask);
+}
+
+template <class T, AOrder Order, int Rows, int Vectors, bool Masked>
+void tile_kernel(const TileShape& shape, const T* a, const T* b, T* c, T alpha, T beta) {
+  multiply_tile<T, Order, Rows, Vectors, Masked, false>(shape, a, b, c, alpha, beta, nullptr);
+}
+
+template <class T, AOrder Order, int Rows, int Vectors>
+void packing_kernel(const TileShape& shape, const T* a, const T* b, T* c, T alpha, T beta, T* packed_b) {
+  multiply_tile<T, Order, Rows, Vectors, false, true>(shape, a, b, c, alpha, beta, packed_b);
 }
 
 /// All heights of one width, as a table indexed by rows - 1.
@@ -165,7 +285,7 @@ constexpr auto heights(std::integer_sequence<int, Height...>) {
 
 template <class T, AOrder Order, int Vectors, int... Height>
 constexpr auto packing_heights(std::integer_sequence<int, Height...>) {
-  return std::array{&tile_kernel<T, Order, Height + 1, Vectors, false, true>...};
+  return std::array{&packing_kernel<T, Order, Height + 1, Vectors>...};
 }
 
 template <class T, int Vectors, int MaxRows>

@@ -14,19 +14,15 @@ namespace exactile::cpu {
 /// The sum starts at zero and runs over p = 0, 1, ..., k-1 with one fused multiply-add each; the update is one more
 /// fused multiply-add. Every micro-kernel of every instruction set does exactly that, which is why the bits of a result
 /// do not depend on which of them ran.
-template <class T>
-struct Tile {
-  const T* a;
+///
+/// What a plan knows of its tiles. What each call brings goes beside it, in registers: a small product is over before
+/// an address that was written to memory could be read back.
+struct TileShape {
   std::int64_t a_stride;  ///< row order: from row to row (terms are neighbours); column order: from term to term
-  const T* b;             ///< rows of B; columns are neighbours
-  std::int64_t b_stride;
-  T* c;  ///< rows of C; columns are neighbours
+  std::int64_t b_stride;  ///< from row to row, as in C; columns are neighbours
   std::int64_t c_stride;
   std::int64_t k;
   std::int64_t last_lanes;  ///< valid lanes of the last vector; masked kernels touch no other
-  T alpha;
-  T beta;
-  T* packed_b = nullptr;  ///< for packing kernels: where the rows of B go, one after the other
 };
 
 enum class AOrder : std::uint8_t { rows, columns };
@@ -34,11 +30,12 @@ enum class AOrder : std::uint8_t { rows, columns };
 /// The micro-kernels of one instruction set and type, and the register blocks they are best called with.
 template <class T>
 struct MicroKernels {
-  using Kernel = void (*)(const Tile<T>&);
+  using Kernel = void (*)(const TileShape& shape, const T* a, const T* b, T* c, T alpha, T beta);
+  using PackingKernel = void (*)(const TileShape& shape, const T* a, const T* b, T* c, T alpha, T beta, T* packed_b);
   /// rows x vectors; masked: the last vector is partial.
   Kernel (*tile)(AOrder order, int rows, int vectors, bool masked);
-  /// A full width, whose rows of B are copied to Tile::packed_b on the way.
-  Kernel (*packing_tile)(AOrder order, int rows);
+  /// A full width, whose rows of B are copied to packed_b on the way, one after the other.
+  PackingKernel (*packing_tile)(AOrder order, int rows);
   /// Few rows against a B too large for the caches; see highway_stream.hpp. `a` by rows, rows <= stream_rows.
   Kernel (*stream)(int rows);
   /// c[j] <- alpha * sums[j] + beta * c[j] for j < columns, as a tile's update does it.

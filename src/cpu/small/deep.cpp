@@ -85,10 +85,10 @@ class Deep final : public Product<T> {
         const Range rows = part_of(o_.m, tiles, t);
         const auto kernel =
             kernels_.tile(order_, static_cast<int>(rows.end - rows.begin), vectors, last_lanes != kernels_.lanes);
-        kernel(Tile<T>{data.a + rows.begin * o_.a.row_stride + begin * o_.a.column_stride,
-                       order_ == AOrder::columns ? o_.a.column_stride : o_.a.row_stride,
-                       data.b + begin * o_.b.row_stride + j, o_.b.row_stride, sums + rows.begin * o_.n + j, o_.n, terms,
-                       last_lanes, T(1), T(0)});
+        kernel({order_ == AOrder::columns ? o_.a.column_stride : o_.a.row_stride, o_.b.row_stride, o_.n, terms,
+                last_lanes},
+               data.a + rows.begin * o_.a.row_stride + begin * o_.a.column_stride, data.b + begin * o_.b.row_stride + j,
+               sums + rows.begin * o_.n + j, T(1), T(0));
       }
     }
   }

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <vector>
 
 #include "cpu/caches.hpp"
 #include "cpu/loops/partition.hpp"
@@ -16,6 +16,7 @@ namespace exactile::cpu {
 namespace {
 
 constexpr std::int64_t few_terms = 64;
+constexpr std::int64_t most_calls = 256;  ///< of micro-kernels, noted in a plan
 
 /// As a number that cannot overflow: k of an operand that is broadcast is bounded by nothing but its type.
 [[nodiscard]] double bytes_of(std::int64_t rows, std::int64_t columns, std::int64_t element_size) {
@@ -35,7 +36,7 @@ constexpr int streamed_rows = 8;
 template <class T>
 struct Panel {
   int vectors = 0;
-  std::int64_t last_lanes = 0;
+  TileShape shape{};            ///< k: of the first chunk
   std::int64_t tiles = 0;       ///< row tiles over all of m
   std::int64_t tall_tiles = 0;  ///< the first so many have height + 1 rows
   std::int64_t height = 0;
@@ -48,6 +49,8 @@ class Direct final : public Product<T> {
  public:
   Direct(const plan::Problem& problem, const MicroKernels<T>& kernels);
   [[nodiscard]] Status run(const GemmArguments& arguments, const Execution& execution) const override;
+  [[nodiscard]] bool is_quick() const override;
+  void run_quickly(const void* a, const void* b, void* c, double alpha, double beta) const override;
   [[nodiscard]] int threads() const override { return threads_; }
 
  private:
@@ -55,17 +58,31 @@ class Direct final : public Product<T> {
   using Base::kernels_;
   using Base::o_;
 
+  using Kernel = typename MicroKernels<T>::Kernel;
+
+  /// A tile whose terms are one chunk. Addresses count from the operands' first elements.
+  struct Call {
+    TileShape shape;
+    Kernel kernel;
+    std::int64_t a;
+    std::int64_t b;
+    std::int64_t c;
+  };
+
   [[nodiscard]] Panel<T> panel_of(std::int64_t width) const;
-  void run_panel(const Operands<T>& data, const Panel<T>& panel, std::int64_t column, Range tiles) const;
+  template <class Visit>
+  void visit_panel(const Panel<T>& panel, std::int64_t column, Range tiles, const Visit& visit) const;
+  template <class Visit>
+  void visit_tiles(std::int64_t part, std::int64_t parts, const Visit& visit) const;
   void run_tiles(const Operands<T>& data, std::int64_t part, std::int64_t parts) const;
+  void run_product(const Operands<T>& data) const;
 
   AOrder order_;
   std::int64_t full_panels_;
   Panel<T> full_;
   Panel<T> last_;
   int threads_;
-  std::int64_t a_stride_;
-  bool one_tile_;  ///< each product is one call of one micro-kernel, on one thread
+  std::vector<Call> calls_;  ///< all of a small product's, on one thread; else empty
 };
 
 template <class T>
@@ -73,8 +90,12 @@ Panel<T> Direct<T>::panel_of(std::int64_t width) const {
   Panel<T> panel;
   if (width == 0) return panel;
   panel.vectors = static_cast<int>(core::ceil_divide(width, kernels_.lanes));
-  panel.last_lanes = width - (panel.vectors - 1) * kernels_.lanes;
-  const bool masked = panel.last_lanes != kernels_.lanes;
+  panel.shape = {.a_stride = order_ == AOrder::columns ? o_.a.column_stride : o_.a.row_stride,
+                 .b_stride = o_.b.row_stride,
+                 .c_stride = o_.c.row_stride,
+                 .k = std::min(o_.k, chunk_terms<T>),
+                 .last_lanes = width - (panel.vectors - 1) * kernels_.lanes};
+  const bool masked = panel.shape.last_lanes != kernels_.lanes;
   const int most_rows =
       panel.vectors > 1 ? kernels_.rows : (a_streams(o_, sizeof(T)) ? streamed_rows : kernels_.narrow_rows);
   panel.tiles = core::ceil_divide(o_.m, most_rows);
@@ -98,9 +119,11 @@ Direct<T>::Direct(const plan::Problem& problem, const MicroKernels<T>& kernels)
                        static_cast<double>(d.batch_count);
   const std::int64_t parts = std::max(d.batch_count, full_.tiles + last_.tiles);
   threads_ = useful_threads(terms, parts, problem.threads);
-  a_stride_ = order_ == AOrder::columns ? o_.a.column_stride : o_.a.row_stride;
-  one_tile_ = threads_ == 1 && full_panels_ + (last_.vectors > 0 ? 1 : 0) == 1 && full_.tiles + last_.tiles == 1 &&
-              o_.k <= chunk_terms<T>;
+  const std::int64_t calls = full_panels_ * full_.tiles + last_.tiles;
+  if (threads_ == 1 && calls <= most_calls && o_.k <= chunk_terms<T>) {
+    calls_.reserve(static_cast<std::size_t>(calls));
+    visit_tiles(0, 1, [&](const Call& call) { calls_.push_back(call); });
+  }
   this->blocking_ = fmt::format("MR={} NR={}", kernels.rows, kernels.vectors * kernels.lanes);
   const double panels = static_cast<double>(core::ceil_divide(o_.n, kernels.vectors * kernels.lanes));
   const double tiles = static_cast<double>(core::ceil_divide(o_.m, kernels.rows));
@@ -112,33 +135,21 @@ Direct<T>::Direct(const plan::Problem& problem, const MicroKernels<T>& kernels)
 }
 
 template <class T>
-void Direct<T>::run_panel(const Operands<T>& data, const Panel<T>& panel, std::int64_t column, Range tiles) const {
-  const std::int64_t a_step = o_.a.row_stride;
-  Tile<T> tile{nullptr,         a_stride_, nullptr,          o_.b.row_stride, nullptr,
-               o_.c.row_stride, 0,         panel.last_lanes, data.alpha,      data.beta};
+template <class Visit>
+void Direct<T>::visit_panel(const Panel<T>& panel, std::int64_t column, Range tiles, const Visit& visit) const {
   std::int64_t row = tiles.begin * panel.height + std::min(tiles.begin, panel.tall_tiles);
   for (std::int64_t t = tiles.begin; t < tiles.end; ++t) {
     const bool tall = t < panel.tall_tiles;
-    tile.a = data.a + row * a_step;
-    tile.b = data.b + column;
-    tile.c = data.c + row * o_.c.row_stride + column;
-    tile.beta = data.beta;
-    for (std::int64_t left = o_.k; left > 0; left -= chunk_terms<T>) {
-      tile.k = std::min(left, chunk_terms<T>);
-      (tall ? panel.tall : panel.plain)(tile);
-      if (left > chunk_terms<T>) {
-        tile.a += chunk_terms<T> * o_.a.column_stride;
-        tile.b += chunk_terms<T> * o_.b.row_stride;
-        tile.beta = T(1);
-      }
-    }
+    visit(Call{panel.shape, tall ? panel.tall : panel.plain, row * o_.a.row_stride, column,
+               row * o_.c.row_stride + column});
     row += panel.height + (tall ? 1 : 0);
   }
 }
 
 /// Part `part` of `parts` of every panel's row tiles.
 template <class T>
-void Direct<T>::run_tiles(const Operands<T>& data, std::int64_t part, std::int64_t parts) const {
+template <class Visit>
+void Direct<T>::visit_tiles(std::int64_t part, std::int64_t parts, const Visit& visit) const {
   const auto mine = [&](const Panel<T>& panel) {
     return parts == 1 ? Range{0, panel.tiles} : part_of(panel.tiles, parts, part);
   };
@@ -147,25 +158,55 @@ void Direct<T>::run_tiles(const Operands<T>& data, std::int64_t part, std::int64
   if (o_.k <= few_terms) {
     // C is most of the traffic: it is walked along its rows, as memory lies.
     for (std::int64_t t = tiles.begin; t < tiles.end; ++t)
-      for (std::int64_t p = 0; p < full_panels_; ++p) run_panel(data, full_, p * width, {t, t + 1});
+      for (std::int64_t p = 0; p < full_panels_; ++p) visit_panel(full_, p * width, {t, t + 1}, visit);
   } else {
-    for (std::int64_t p = 0; p < full_panels_; ++p) run_panel(data, full_, p * width, tiles);
+    for (std::int64_t p = 0; p < full_panels_; ++p) visit_panel(full_, p * width, tiles, visit);
   }
-  if (last_.vectors > 0) run_panel(data, last_, full_panels_ * width, mine(last_));
+  if (last_.vectors > 0) visit_panel(last_, full_panels_ * width, mine(last_), visit);
+}
+
+template <class T>
+void Direct<T>::run_tiles(const Operands<T>& data, std::int64_t part, std::int64_t parts) const {
+  visit_tiles(part, parts, [&](const Call& call) {
+    TileShape shape = call.shape;
+    T beta = data.beta;
+    for (std::int64_t p = 0; p < o_.k; p += chunk_terms<T>) {
+      shape.k = std::min(o_.k - p, chunk_terms<T>);
+      call.kernel(shape, data.a + call.a + p * o_.a.column_stride, data.b + call.b + p * o_.b.row_stride,
+                  data.c + call.c, data.alpha, beta);
+      beta = T(1);
+    }
+  });
+}
+
+/// On the calling thread.
+template <class T>
+inline void Direct<T>::run_product(const Operands<T>& data) const {
+  for (const Call& call : calls_)
+    call.kernel(call.shape, data.a + call.a, data.b + call.b, data.c + call.c, data.alpha, data.beta);
+  if (calls_.empty()) run_tiles(data, 0, 1);
+}
+
+template <class T>
+bool Direct<T>::is_quick() const {
+  const GemmDescription& d = this->description_;
+  return !calls_.empty() && d.batch_count == 1 && !d.a.pointer_array && !d.b.pointer_array && !d.c.pointer_array &&
+         d.bias == Bias::none && d.activation == Activation::none;
+}
+
+template <class T>
+void Direct<T>::run_quickly(const void* a, const void* b, void* c, double alpha, double beta) const {
+  const void* rows = o_.exchanged ? b : a;
+  const void* columns = o_.exchanged ? a : b;
+  run_product({static_cast<const T*>(rows), static_cast<const T*>(columns), static_cast<T*>(c), static_cast<T>(alpha),
+               static_cast<T>(beta)});
 }
 
 template <class T>
 Status Direct<T>::run(const GemmArguments& arguments, const Execution&) const {
   const std::int64_t products = this->description_.batch_count;
-  if (one_tile_) {
-    const Panel<T>& panel = full_panels_ == 1 ? full_ : last_;
-    for (std::int64_t p = 0; p < products; ++p) {
-      const Operands<T> data = this->operands(arguments, p);
-      panel.plain(Tile<T>{data.a, a_stride_, data.b, o_.b.row_stride, data.c, o_.c.row_stride, o_.k, panel.last_lanes,
-                          data.alpha, data.beta});
-    }
-  } else if (threads_ == 1) {
-    for (std::int64_t p = 0; p < products; ++p) run_tiles(this->operands(arguments, p), 0, 1);
+  if (threads_ == 1) {
+    for (std::int64_t p = 0; p < products; ++p) run_product(this->operands(arguments, p));
   } else {
     run_team(threads_, [&](const Member& member) {
       if (products >= member.count) {

@@ -51,8 +51,8 @@ class Stream final : public Product<T> {
 
   void run_columns(const Operands<T>& data, Range columns) const {
     if (columns.begin >= columns.end) return;
-    kernel_(Tile<T>{data.a, o_.a.row_stride, data.b + columns.begin, o_.b.row_stride, data.c + columns.begin,
-                    o_.c.row_stride, o_.k, columns.end - columns.begin, data.alpha, data.beta});
+    kernel_({o_.a.row_stride, o_.b.row_stride, o_.c.row_stride, o_.k, columns.end - columns.begin}, data.a,
+            data.b + columns.begin, data.c + columns.begin, data.alpha, data.beta);
   }
 
   typename MicroKernels<T>::Kernel kernel_;
