@@ -25,9 +25,12 @@ enum class Turn {
 /// Elements left by one kernel to the next. All zero at first, but for `marks`, which are set where `warps` says so.
 struct Leftovers {
   unsigned* any;    ///< one word: whether there are any
-  unsigned* warps;  ///< [cluster tiles][cluster]: a bit for each multiplying warp
+  unsigned* warps;  ///< [cluster tiles][cluster]: a bit for each multiplying warp, and untried_bit
   uint4* marks;     ///< [cluster tiles][cluster][multiplying threads]: a bit for each sum
 };
+
+/// Beside the warps' bits: the kernel before did not try the tile.
+inline constexpr unsigned untried_bit = 1u << 8;
 
 /// Where a thread's marks are.
 [[nodiscard]] __device__ inline std::int64_t left_index(int cta_tile, int warpgroup) {
@@ -77,9 +80,9 @@ template <class Slices>
   return sum * power_of_two(half) * power_of_two(exponent - half);
 }
 
-/// False for NaN and Inf: those are what they must be.
-[[nodiscard]] __device__ inline bool is_doubtful(float sum, Line row, Line column) {
-  return error_of(row) + error_of(column) > fabsf(sum);
+/// False for NaN and Inf: those are what they must be. True, whatever the sum, where the error is above `hopeless`.
+[[nodiscard]] __device__ inline bool is_doubtful(float sum, Line row, Line column, float hopeless = __builtin_inff()) {
+  return error_of(row) + error_of(column) > fminf(fabsf(sum), hopeless);
 }
 
 /// The place in C of a warpgroup's sums, and of a thread's within.
@@ -115,6 +118,7 @@ struct ProductFacts {
   LineFacts rows;
   LineFacts columns;
   float tiny_scale;
+  float hopeless_error;  ///< in Turn::first: no element with a larger one is this kernel's
 };
 
 /// Lines of the columns of a tile, for one warpgroup.
@@ -257,7 +261,8 @@ __device__ inline void store_tile(const Sums& sums, const Output& c, const CUten
             continue;
           }
           pair[s] = scaled_back(sum, rows[r], line);
-          if (is_doubtful(sum, rows[r], line)) {
+          const float hopeless = turn == Turn::first ? product.hopeless_error : __builtin_inff();
+          if (is_doubtful(sum, rows[r], line, hopeless)) {
             if (turn == Turn::first) word |= mark;
             pair[s] = __uint_as_float(turn == Turn::first ? skipped_bits : unsummed_bits);
           }
@@ -304,6 +309,13 @@ __device__ inline void write_marks(const unsigned (&marks)[4], const Leftovers& 
     atomicOr(left.warps + cta_tile, 1u << (4 * warpgroup + warp));
     *left.any = 1;
   }
+}
+
+/// Leaves all sums of a warpgroup to the kernel after.
+__device__ inline void leave_untried(const Leftovers& left, int cta_tile, int warpgroup, int warp) {
+  constexpr unsigned all = ~0u;
+  write_marks({all, all, all, all}, left, cta_tile, warpgroup, warp);
+  if (threadIdx.x == 0) atomicOr(left.warps + cta_tile, untried_bit);
 }
 
 }  // namespace exactile::cuda::sm90

@@ -95,6 +95,7 @@ GemmParameters sliced_parameters(const GemmDescription& d, const GemmArguments& 
           .operands = {.a = operand(Operand::a, arguments.a, layout.a_slices, 0),
                        .b = operand(Operand::b, arguments.b, layout.b_slices, b_first)},
           .tiny_scale = 0,
+          .hopeless_tiny = 0,
           .out = {.data = static_cast<float*>(arguments.c),
                   .layout = d.c,
                   .rows = static_cast<int>(d.m),
@@ -136,10 +137,11 @@ constexpr int count_threads = 256;
 __global__ void __launch_bounds__(count_threads) count_tiles(const unsigned* left, int tiles, std::uint64_t* counts) {
   isa::wait_for_kernel_before();
   auto* const to = reinterpret_cast<unsigned long long*>(counts);
-  if (threadIdx.x == 0) atomicAdd(to, static_cast<unsigned long long>(tiles));
-  if (left == nullptr) return;
-  for (int tile = static_cast<int>(threadIdx.x); tile < tiles; tile += count_threads)
-    if ((left[tile * cluster] | left[tile * cluster + 1]) != 0) atomicAdd(to + 1, 1ull);
+  for (int tile = static_cast<int>(threadIdx.x); tile < tiles; tile += count_threads) {
+    const unsigned bits = left == nullptr ? 0 : left[tile * cluster] | left[tile * cluster + 1];
+    if ((bits & untried_bit) == 0) atomicAdd(to, 1ull);
+    if (bits != 0) atomicAdd(to + 1, 1ull);
+  }
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ inline constexpr GemmTypes f32_types[] = {{ElementType::f32, ElementType::f32}};
 /// The tensor map of the partial sums.
 [[nodiscard]] Status make_partials_map(GemmParameters& parameters, const Partials& partials);
 
-/// Counts whole tiles, and those of which `left` has some, into counts[0] and counts[1]; the latter where it is given.
+/// Counts tiles that were tried, and those of which `left`, if it is given, has some, into counts[0] and counts[1].
 [[nodiscard]] Status enqueue_count(const TileOrder& order, const unsigned* left, std::uint64_t* counts,
                                    cudaStream_t stream);
 
@@ -125,6 +125,9 @@ template <class Slices, Turn turn>
   if (Status s = allow_shared_memory(multiply<Slices, turn>, shared_bytes, kernel); !s.ok()) return s;
   p.blocks = blocks_of<Slices>(p.operands.a.k);
   p.tiny_scale = tiny_scale<Slices>(p.operands.a.k);
+  // Of 2k. Elements spread evenly over 90 binary orders of magnitude have as many, and are mostly summed well enough;
+  // those of A D and D^-1 B are not, from far fewer on.
+  p.hopeless_tiny = static_cast<unsigned>(p.operands.a.k / 8 * 13);
   const int ctas = std::min(p.order.count() * p.parts, device.multiprocessors / cluster) * cluster;
   return check(launch_early(true, multiply<Slices, turn>, ctas, cta_threads, shared_bytes, stream, p), "launch",
                kernel);

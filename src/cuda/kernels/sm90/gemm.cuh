@@ -17,6 +17,7 @@ struct GemmParameters {
   int blocks;          ///< of block_k
   SplitPair operands;  ///< with A's rows down C, B's across
   float tiny_scale;
+  unsigned hopeless_tiny;  ///< in Turn::first: a row and a column with more tiny elements together are not tried
   Output out;
   Leftovers left;
 };
@@ -25,6 +26,28 @@ struct GemmParameters {
 [[nodiscard]] __device__ inline LineFacts facts_of(const SplitOperand& operand, int batch) {
   const std::int64_t first = static_cast<std::int64_t>(operand.batches == 1 ? 0 : batch) * operand.facts_pitch;
   return {operand.facts.max_bits + first, operand.facts.tiny + first};
+}
+
+/// Whether the first element of a tile has more tiny elements in its row and column than may be tried. For most data
+/// this says at a glance that is_hopeless() is false.
+[[nodiscard]] __device__ inline bool begins_hopeless(const GemmParameters& p, const TilePlace& place) {
+  return facts_of(p.operands.a, place.batch).tiny[place.row * cluster * tile_m] +
+             facts_of(p.operands.b, place.batch).tiny[place.column * tile_n] >
+         p.hopeless_tiny;
+}
+
+/// By whole warps: whether all elements of a tile have.
+[[nodiscard]] __device__ inline bool is_hopeless(const GemmParameters& p, const TilePlace& place) {
+  const unsigned* rows = facts_of(p.operands.a, place.batch).tiny + place.row * cluster * tile_m;
+  const unsigned* columns = facts_of(p.operands.b, place.batch).tiny + place.column * tile_n;
+  const int row_count = min(p.out.rows - place.row * cluster * tile_m, cluster * tile_m);
+  const int column_count = min(p.out.columns - place.column * tile_n, tile_n);
+  unsigned least_row = ~0u >> 1;
+  unsigned least_column = ~0u >> 1;
+  for (int i = static_cast<int>(threadIdx.x) % 32; i < row_count; i += 32) least_row = min(least_row, rows[i]);
+  for (int j = static_cast<int>(threadIdx.x) % 32; j < column_count; j += 32)
+    least_column = min(least_column, columns[j]);
+  return __reduce_min_sync(~0u, least_row) + __reduce_min_sync(~0u, least_column) > p.hopeless_tiny;
 }
 
 /// A tile, and the blocks of K to be summed there.
@@ -73,11 +96,13 @@ __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(cta_threads, 1
   RingPlace<Slices> at;
   if (warpgroup == consumers) {
     isa::registers_give<40>();
-    if (threadIdx.x == consumers * warpgroup_threads) {
+    if (threadIdx.x < consumers * warpgroup_threads + 32) {
       for (int index = blockIdx.x / cluster; index < works; index += clusters) {
         const Work work = work_at<Slices>(p, index);
         if (turn == Turn::leftovers && nothing_left(p.left, work.tile)) continue;
         const TilePlace place = p.order(work.tile);
+        if (turn == Turn::first && begins_hopeless(p, place) && is_hopeless(p, place)) continue;
+        if (threadIdx.x % 32 != 0) continue;
         load_tile(shared.ring, at, &p.a, &p.b, (place.row * cluster + rank) * tile_m, place.column * tile_n,
                   p.operands.a.batches == 1 ? 0 : place.batch, p.operands.b.batches == 1 ? 0 : place.batch,
                   work.first_block, work.blocks);
@@ -94,12 +119,19 @@ __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(cta_threads, 1
       const TilePlace place = p.order(work.tile);
       const SumPlace sum_place{(place.row * cluster + rank) * tile_m + warpgroup * 64, place.column * tile_n,
                                work.part * p.order.batches + place.batch, warp, static_cast<int>(threadIdx.x) % 32};
-      const ProductFacts facts{facts_of(p.operands.a, place.batch), facts_of(p.operands.b, place.batch), p.tiny_scale};
-      if constexpr (turn != Turn::part) load_columns<Slices>(space.lines, facts, sum_place.column, 1 + warpgroup);
-      multiply_tile(sums, shared.ring, at, warpgroup, work.blocks);
-
+      const ProductFacts facts{facts_of(p.operands.a, place.batch), facts_of(p.operands.b, place.batch), p.tiny_scale,
+                               // Somewhat less: where counts are above, so are errors, however they were rounded.
+                               static_cast<float>(p.hopeless_tiny) * p.tiny_scale * (1 - 0x1p-10f)};
       const int cta_tile = work.tile * cluster + rank;
       unsigned marks[4] = {};
+      const bool may_be_hopeless = turn == Turn::first && begins_hopeless(p, place);
+      if constexpr (turn != Turn::part) load_columns<Slices>(space.lines, facts, sum_place.column, 1 + warpgroup);
+      if (may_be_hopeless && is_hopeless(p, place)) {
+        leave_untried(p.left, cta_tile, warpgroup, warp);
+        continue;
+      }
+      multiply_tile(sums, shared.ring, at, warpgroup, work.blocks);
+
       if constexpr (turn == Turn::leftovers) read_marks(marks, p.left, cta_tile, warpgroup, warp);
       store_tile<Slices, turn>(sums, p.out, &p.c, space, sum_place, 1 + warpgroup, facts, p.operands, marks);
       if constexpr (turn == Turn::first) write_marks(marks, p.left, cta_tile, warpgroup, warp);

@@ -36,7 +36,7 @@ class Fp16x3Product final : public SlicedProduct<Fp16x3> {
   }
   [[nodiscard]] double model_bytes() const override { return sliced_model_bytes(description_, 4 + 2 * 4); }
   [[nodiscard]] std::vector<Path> paths() const override {
-    return {{"f16x3", "tiles", "all of C, in tiles of 256 x 256, but for the elements below"},
+    return {{"f16x3", "tiles", "all of C, in tiles of 256 x 256, but for elements that the next path takes"},
             {"bf16x6", "tiles",
              layout_.parts > 1 ? "none: K is taken in parts"
                                : "tiles with elements that may be too small for the error of their row's and column's "
