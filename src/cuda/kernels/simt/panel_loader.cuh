@@ -5,6 +5,8 @@
 /// beyond the last are copies of the last, or zeros: their sums are never stored.
 #pragma once
 
+#include <cstddef>
+
 #include "cuda/isa/copy_async.cuh"
 #include "cuda/tile/types.cuh"
 
@@ -43,15 +45,17 @@ class PanelLoader {
   static constexpr int elements = Terms * pitch;
 
   __device__ PanelLoader(const Panels<In>& panels, int thread)
-      : row_stride_(panels.row_stride), term_stride_(panels.term_stride) {
+      : row_stride_(panels.row_stride), term_stride_(panels.term_stride), step_(term_step * term_stride() * element) {
     term_ = is_along_rows ? thread / lanes : thread % lanes;
     row_ = (is_along_rows ? thread % lanes : thread / lanes) * at_once;
     const std::int64_t last = panels.rows - at_once;
 #pragma unroll
     for (int i = 0; i < row_passes; ++i) {
       const std::int64_t row = min(static_cast<std::int64_t>(row_ + i * row_step), last);
-      from_[i] = panels.data + row * row_stride() + term_ * term_stride();
+      from_[i] = reinterpret_cast<const std::byte*>(panels.data + row * row_stride() + term_ * term_stride());
     }
+    place_ = term_ * pitch + row_;
+    asm volatile("" : "+r"(place_));  // to be kept, not computed for each panel
   }
 
   /// Starts to move the next panel, of which the first `terms` terms are valid (or all, or none), into `slot`; what
@@ -67,12 +71,12 @@ class PanelLoader {
           if constexpr (copies_async<In>) {
             isa::copy_async<at_once * sizeof(In)>(slot + place(i, j), from_[i], valid ? at_once * sizeof(In) : 0);
           } else {
-            held_[i * term_passes + j] = valid ? widen(*from_[i]) : Sum{};
+            held_[i * term_passes + j] = valid ? widen(*reinterpret_cast<const In*>(from_[i])) : Sum{};
           }
         }
-        from_[i] += term_step * term_stride();
+        from_[i] += step_;
       }
-      from_[i] += (Terms - term_passes * term_step) * term_stride();
+      if constexpr (Terms % term_step != 0) from_[i] += (Terms - term_passes * term_step) * term_stride() * element;
     }
   }
 
@@ -86,6 +90,7 @@ class PanelLoader {
   }
 
  private:
+  static constexpr auto element = static_cast<std::int64_t>(sizeof(In));
   static constexpr int at_once =
       walk == Walk::vectors && copies_async<In> && Rows >= vector ? vector : 1;  ///< elements of a copy
   static constexpr int lanes_along_rows = Rows / at_once < Threads ? Rows / at_once : Threads;
@@ -104,15 +109,15 @@ class PanelLoader {
     return (Rows % row_step == 0 || row_ + i * row_step < Rows) &&
            (Terms % term_step == 0 || term_ + j * term_step < Terms);
   }
-  [[nodiscard]] __device__ int place(int i, int j) const {
-    return (term_ + j * term_step) * pitch + row_ + i * row_step;
-  }
+  [[nodiscard]] __device__ int place(int i, int j) const { return place_ + j * term_step * pitch + i * row_step; }
 
   std::int64_t row_stride_;
   std::int64_t term_stride_;
-  const In* from_[row_passes];
+  std::int64_t step_;  ///< bytes from a thread's term to its next one
+  const std::byte* from_[row_passes];
   int row_;
   int term_;
+  int place_;  ///< of the thread's first element in a panel
   Sum held_[copies_async<In> ? 1 : row_passes * term_passes];
 };
 

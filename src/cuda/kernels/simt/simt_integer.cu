@@ -13,11 +13,11 @@ constexpr std::array types_i64{GemmTypes{ElementType::i64, ElementType::i64}};
 
 using I32Tile128x128 = simt::Shape<std::int32_t, std::int32_t, 128, 128, 16, 8, 8, 4, 3, 2>;
 constexpr std::string_view name_i32_128x128 = "simt_i32_128x128";
-constexpr simt::TileCost cost_i32_128x128 = simt::tile_cost<I32Tile128x128>(330, 290);
+constexpr simt::TileCost cost_i32_128x128 = simt::tile_cost<I32Tile128x128>(330, 279);
 
-using I32Tile32x32 = simt::Shape<std::int32_t, std::int32_t, 32, 32, 32, 4, 4, 4, 3, 8>;
+using I32Tile32x32 = simt::Shape<std::int32_t, std::int32_t, 32, 32, 32, 4, 4, 4, 3, 8, true>;
 constexpr std::string_view name_i32_32x32 = "simt_i32_32x32";
-constexpr simt::TileCost cost_i32_32x32 = simt::tile_cost<I32Tile32x32>(35, 24);
+constexpr simt::TileCost cost_i32_32x32 = simt::tile_cost<I32Tile32x32>(33, 19.5);
 
 using I64Tile64x64 = simt::Shape<std::int64_t, std::int64_t, 64, 64, 16, 4, 4, 4, 3, 2>;
 constexpr std::string_view name_i64_64x64 = "simt_i64_64x64";

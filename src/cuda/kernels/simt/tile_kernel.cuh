@@ -15,7 +15,8 @@ namespace exactile::cuda::simt {
 
 /// BM x BN x BK: tile of C and terms of a panel. A thread computes TM x TN elements, a warp has LM x (32 / LM) lanes
 /// and the block (BM / TM / LM) x (BN / TN / LN) warps.
-template <class InT, class OutT, int Bm, int Bn, int Bk, int Tm, int Tn, int Lm, int Stages, int BlocksPerSm>
+template <class InT, class OutT, int Bm, int Bn, int Bk, int Tm, int Tn, int Lm, int Stages, int BlocksPerSm,
+          bool Mixed = false>
 struct Shape {
   using In = InT;
   using Out = OutT;
@@ -25,6 +26,13 @@ struct Shape {
   static constexpr int warps_m = bm / (tm * lm), warps_n = bn / (tn * ln);
   static constexpr int threads = 32 * warps_m * warps_n;
   static_assert(bm % (tm * lm) == 0 && bn % (tn * ln) == 0 && chunk_terms % bk == 0 && bk % 2 == 0);
+  static_assert(!Mixed || (lm > 1 && ln > 1));
+
+  /// Where a lane lies in the grid of its warp: row after row, or Mixed, so that bit 0 of a lane's number tells columns
+  /// apart and bit 1 rows. Then a lane loads the same 16 bytes as the one beside it or the one two further, and shared
+  /// memory answers two quarters of a warp at once. What waits for shared memory gains; large tiles wait for registers.
+  __device__ static int row_lane(int lane) { return Mixed ? lane / 2 % 2 + lane / (2 * ln) * 2 : lane / ln; }
+  __device__ static int column_lane(int lane) { return Mixed ? lane % 2 + lane / 4 % (ln / 2) * 2 : lane % ln; }
 };
 
 /// The elements of a panel that a thread multiplies: Count of Extent, in groups of neighbours that lie Lanes groups
@@ -73,8 +81,8 @@ struct Mainloop {
   __device__ Mainloop(const Panels<typename S::In>& from_a, const Panels<typename S::In>& from_b, Sum* shared)
       : a(from_a, threadIdx.x), b(from_b, threadIdx.x), ring(shared), terms_to_fetch(static_cast<int>(from_a.terms)) {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    row = StripA::first(warp / S::warps_n, lane / S::ln);
-    column = StripB::first(warp % S::warps_n, lane % S::ln);
+    row = StripA::first(warp / S::warps_n, S::row_lane(lane));
+    column = StripB::first(warp % S::warps_n, S::column_lane(lane));
 #pragma unroll
     for (int stage = 0; stage < S::stages - 1; ++stage) {
       fetch(stage);
