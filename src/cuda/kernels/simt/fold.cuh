@@ -4,6 +4,8 @@
 /// where C's type is the one that sums, or they are kept apart and added up by a second kernel.
 #pragma once
 
+#include <algorithm>
+
 #include "cuda/kernels/simt/work.cuh"
 
 namespace exactile::cuda::simt {
@@ -43,9 +45,11 @@ __device__ inline DeviceSum<In> first_total(const Epilogue<In, Out>& epilogue, D
   return multiply_add(epilogue.alpha, sum, multiply(epilogue.beta, before));
 }
 
+inline constexpr int fold_threads = 64;
+
 /// Adds up the chunks of each element and finishes it; one thread an element.
 template <class In, class Out>
-__global__ void __launch_bounds__(256) add_chunks_kernel(const __grid_constant__ Work<In, Out> work) {
+__global__ void __launch_bounds__(fold_threads) add_chunks_kernel(const __grid_constant__ Work<In, Out> work) {
   using Sum = DeviceSum<In>;
   const GemmDescription& d = work.d;
   const std::int64_t elements = d.m * d.n;
@@ -59,11 +63,19 @@ __global__ void __launch_bounds__(256) add_chunks_kernel(const __grid_constant__
     Out* const place = product_base(work.c, d.c, product) + i * d.c.row_stride + j * d.c.column_stride;
     const Sum* const sums = work.sums + product * work.division.chunks * elements + element;
     Sum x = first_total(work.epilogue, sums[0], work.epilogue.reads_c ? work.epilogue.load_c(place) : Sum{});
-#pragma unroll 8
+#pragma unroll 32
     for (std::int64_t chunk = 1; chunk < work.division.chunks; ++chunk)
       x = multiply_add(work.epilogue.alpha, sums[chunk * elements], x);
     *place = narrow<Out>(work.epilogue.finish(x, i, j));
   }
+}
+
+template <class In, class Out>
+void add_chunks(const Work<In, Out>& work, cudaStream_t stream) {
+  constexpr std::int64_t most_blocks = 1 << 20;
+  const std::int64_t elements = work.d.m * work.d.n * work.d.batch_count;
+  const std::int64_t blocks = std::min((elements - 1) / fold_threads + 1, most_blocks);
+  add_chunks_kernel<<<static_cast<unsigned>(blocks), fold_threads, 0, stream>>>(work);
 }
 
 }  // namespace exactile::cuda::simt

@@ -109,10 +109,7 @@ class Product final : public DeviceProduct {
       if (Status status = allow_shared_memory(kernel, shared_bytes, name_); !status.ok()) return status;
     kernel<<<static_cast<unsigned>(blocks), S::threads, shared_bytes, launch.stream>>>(work);
     if (const Status status = check_launch(name_); !status.ok() || division_.splits == 1) return status;
-    constexpr std::int64_t most_blocks = 1 << 20;
-    const std::int64_t elements = d_.m * d_.n * d_.batch_count;
-    add_chunks_kernel<<<static_cast<unsigned>(std::min(most_blocks, (elements - 1) / 256 + 1)), 256, 0,
-                        launch.stream>>>(work);
+    add_chunks(work, launch.stream);
     return check_launch(name_);
   }
 

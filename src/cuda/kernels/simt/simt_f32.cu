@@ -12,27 +12,23 @@ constexpr std::array types{GemmTypes{ElementType::f32, ElementType::f32}};
 
 using Tile128x128 = simt::Shape<float, float, 128, 128, 16, 8, 8, 4, 3, 2>;
 constexpr std::string_view name_128x128 = "simt_f32_128x128";
-constexpr simt::TileCost cost_128x128 = simt::tile_cost<Tile128x128>(205, 152);
+constexpr simt::TileCost cost_128x128 = simt::tile_cost<Tile128x128>(200, 159);
 
-using Tile64x128 = simt::Shape<float, float, 64, 128, 16, 8, 8, 4, 3, 4>;
+using Tile64x128 = simt::Shape<float, float, 64, 128, 16, 8, 8, 4, 3, 4, true>;
 constexpr std::string_view name_64x128 = "simt_f32_64x128";
-constexpr simt::TileCost cost_64x128 = simt::tile_cost<Tile64x128>(110, 77);
+constexpr simt::TileCost cost_64x128 = simt::tile_cost<Tile64x128>(107, 81);
 
-using Tile64x64 = simt::Shape<float, float, 64, 64, 16, 8, 8, 4, 3, 6>;
+using Tile64x64 = simt::Shape<float, float, 64, 64, 16, 8, 8, 4, 3, 6, true>;
 constexpr std::string_view name_64x64 = "simt_f32_64x64";
-constexpr simt::TileCost cost_64x64 = simt::tile_cost<Tile64x64>(84, 42);
+constexpr simt::TileCost cost_64x64 = simt::tile_cost<Tile64x64>(82, 43);
 
-using Tile32x32 = simt::Shape<float, float, 32, 32, 32, 4, 4, 4, 3, 8>;
+using Tile32x32 = simt::Shape<float, float, 32, 32, 32, 4, 4, 4, 3, 8, true>;
 constexpr std::string_view name_32x32 = "simt_f32_32x32";
-constexpr simt::TileCost cost_32x32 = simt::tile_cost<Tile32x32>(32, 16);
+constexpr simt::TileCost cost_32x32 = simt::tile_cost<Tile32x32>(30, 13.6);
 
 using Tile8x128 = simt::Shape<float, float, 8, 128, 32, 8, 1, 1, 4, 3>;
 constexpr std::string_view name_8x128 = "simt_f32_8x128";
 constexpr simt::TileCost cost_8x128 = simt::tile_cost<Tile8x128>(22, 17);
-
-using Tile1x128 = simt::Shape<float, float, 1, 128, 32, 1, 1, 1, 4, 4>;
-constexpr std::string_view name_1x128 = "simt_f32_1x128";
-constexpr simt::TileCost cost_1x128 = simt::tile_cost<Tile1x128>(12, 6);
 
 }  // namespace
 
@@ -46,7 +42,5 @@ const Kernel simt_f32_32x32 =
     simt::kernel_of<Tile32x32, cost_32x32, name_32x32>(types, "tiles of 32 x 32, 4 x 4 a thread");
 const Kernel simt_f32_8x128 =
     simt::kernel_of<Tile8x128, cost_8x128, name_8x128>(types, "few rows or columns: tiles of 8 x 128, 8 x 1 a thread");
-const Kernel simt_f32_1x128 =
-    simt::kernel_of<Tile1x128, cost_1x128, name_1x128>(types, "one row or column: tiles of 1 x 128");
 
 }  // namespace exactile::cuda

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Products with a few rows (or columns: the transposed product): every element of B is used for each row only, so that
+/// what counts is to keep as many bytes on their way from memory as it takes.
+///
+/// A lane computes a column, a warp 32 columns of one chunk of K, and a block's warps take the chunks of its columns in
+/// turns. Each warp streams its part of B, 2 or 4 KiB a stage, through a ring of its own in shared memory, and meets
+/// the others only where the chunks are added up, in order: the sums are those of tile_kernel.cuh, bit for bit.
+#pragma once
+
+#include "cuda/isa/copy_async.cuh"
+#include "cuda/kernels/simt/fold.cuh"
+#include "cuda/tile/early_launch.cuh"
+
+namespace exactile::cuda::simt {
+
+/// Where B is contiguous.
+enum class Contiguous { columns, terms };
+
+template <class T, int Rows, Contiguous where, bool wide>
+struct Stream {
+  using Element = T;
+  static constexpr int rows = Rows;
+  static constexpr int columns = 32;
+  static constexpr int stages = wide ? (Rows == 1 ? 6 : 5) : 8;
+  static constexpr int stage_bytes = wide ? 4096 : 2048;
+  static constexpr int terms = stage_bytes / (columns * static_cast<int>(sizeof(T)));  ///< of a stage
+  static constexpr bool along_terms = where == Contiguous::terms;
+  static constexpr int vector = 16 / static_cast<int>(sizeof(T));
+  static constexpr int at_once = wide ? vector : 1;  ///< elements of a copy
+  static constexpr int line = along_terms ? terms : columns;
+  static constexpr int lanes_per_line = line / at_once;
+  static constexpr int lines_at_once = 32 / lanes_per_line;
+  static constexpr int copies = (along_terms ? columns : terms) / lines_at_once;  ///< of a lane for a stage
+  static constexpr int ring_elements = stages * (columns + Rows) * terms;         ///< of a warp
+  static_assert(chunk_terms % terms == 0 && 32 % lanes_per_line == 0);
+};
+
+/// How a product with few rows is divided: a block does `tiles` tiles of 32 columns, a warp for each and each of
+/// `chunk_warps` chunks, and those of a split in turns.
+struct FewRowsDivision {
+  Division division;
+  int chunk_warps;
+  int tiles;
+
+  [[nodiscard]] __host__ __device__ int warps() const { return chunk_warps * tiles; }
+};
+
+/// One warp's share of B, and the rows of A that go with it, on their way through its ring.
+template <class S>
+class WarpStream {
+ public:
+  using T = typename S::Element;
+
+  /// Chunks first_chunk, first_chunk + step, ... before end_chunk.
+  __device__ WarpStream(const GemmDescription& d, const T* a, const T* b, std::int64_t column, std::int64_t first_chunk,
+                        int step, std::int64_t end_chunk, T* ring)
+      : a_(a),
+        a_row_stride_(d.a.row_stride),
+        a_term_stride_(d.a.column_stride),
+        rows_(static_cast<int>(d.m)),
+        line_stride_(S::along_terms ? d.b.column_stride : d.b.row_stride),
+        ring_(ring),
+        lane_(threadIdx.x % 32),
+        term_(first_chunk * chunk_terms),
+        end_(min(end_chunk * chunk_terms, d.k)),
+        skip_(static_cast<std::int64_t>(step - 1) * chunk_terms) {
+    const int in_line = lane_ % S::lanes_per_line * S::at_once;
+    const int line = lane_ / S::lanes_per_line;
+    first_column_ = S::along_terms ? line : in_line;
+    first_term_ = S::along_terms ? in_line : line;
+    columns_ = d.n - column;
+    b_ = b + (column + first_column_) * d.b.column_stride + (term_ + first_term_) * d.b.row_stride;
+    b_term_stride_ = d.b.row_stride;
+#pragma unroll
+    for (int stage = 0; stage < S::stages - 1; ++stage) fetch(stage);
+  }
+
+  /// Waits for the oldest stage that has been asked for and asks for one more.
+  __device__ void next() {
+    isa::copy_async_wait<S::stages - 2>();
+    __syncwarp();
+    fetch(slot_ == 0 ? S::stages - 1 : slot_ - 1);
+  }
+
+  /// sums[r] += A[r][p] * B[p][lane's column] for the terms of the oldest stage, in order.
+  __device__ void multiply(T (&sums)[S::rows]) {
+    const T* const b = slot_of(slot_);
+    const T* const a = b + S::columns * S::terms;
+#pragma unroll
+    for (int p = 0; p < S::terms; p += S::vector) {
+      Pack<T> x[S::rows], y;
+#pragma unroll
+      for (int r = 0; r < S::rows; ++r) x[r] = *reinterpret_cast<const Pack<T>*>(a + r * S::terms + p);
+      if constexpr (S::along_terms) {
+        y = *reinterpret_cast<const Pack<T>*>(b + place(lane_, p));
+      } else {
+#pragma unroll
+        for (int e = 0; e < S::vector; ++e) y.at[e] = b[(p + e) * S::columns + lane_];
+      }
+#pragma unroll
+      for (int e = 0; e < S::vector; ++e)
+#pragma unroll
+        for (int r = 0; r < S::rows; ++r) sums[r] = multiply_add(x[r].at[e], y.at[e], sums[r]);
+    }
+    slot_ = slot_ == S::stages - 1 ? 0 : slot_ + 1;
+  }
+
+ private:
+  [[nodiscard]] __device__ T* slot_of(int slot) const { return ring_ + slot * (S::columns + S::rows) * S::terms; }
+
+  /// Along terms, the vectors of a column are swapped, so that lanes that read one each of their columns find them in
+  /// different banks.
+  [[nodiscard]] __device__ static int place(int column, int term) {
+    if constexpr (!S::along_terms) return term * S::columns + column;
+    constexpr int vectors = S::terms / S::vector;
+    const int swap = column / (8 / vectors) % vectors;
+    return column * S::terms + ((term / S::vector) ^ swap) * S::vector + term % S::vector;
+  }
+
+  __device__ void fetch(int slot) {
+    T* const to = slot_of(slot);
+    const int terms = static_cast<int>(min(end_ - term_, static_cast<std::int64_t>(S::terms)));  // may be negative
+    const T* from = b_;
+#pragma unroll
+    for (int i = 0; i < S::copies; ++i) {
+      const int column = first_column_ + (S::along_terms ? i * S::lines_at_once : 0);
+      const int term = first_term_ + (S::along_terms ? 0 : i * S::lines_at_once);
+      const std::int64_t valid =
+          S::along_terms ? (column < columns_ ? terms - term : 0) : (term < terms ? columns_ - column : 0);
+      isa::copy_async<S::at_once * sizeof(T)>(
+          to + place(column, term), from,
+          static_cast<int>(max(std::int64_t{0}, min(valid, std::int64_t{S::at_once})) * sizeof(T)));
+      from += S::lines_at_once * line_stride_;
+    }
+#pragma unroll
+    for (int i = 0; i < (S::rows * S::terms + 31) / 32; ++i) {
+      const int row = (i * 32 + lane_) / S::terms, term = lane_ % S::terms;
+      if (row < S::rows)
+        isa::copy_async<sizeof(T)>(to + S::columns * S::terms + row * S::terms + term,
+                                   a_ + row * a_row_stride_ + (term_ + term) * a_term_stride_,
+                                   row < rows_ && term < terms ? sizeof(T) : 0);
+    }
+    isa::copy_async_commit();
+    std::int64_t forward = S::terms;
+    if ((term_ + S::terms) % chunk_terms == 0) forward += skip_;
+    term_ += forward;
+    b_ += forward * b_term_stride_;
+  }
+
+  const T* a_;
+  std::int64_t a_row_stride_, a_term_stride_;
+  int rows_;
+  const T* b_;
+  std::int64_t b_term_stride_, line_stride_;
+  T* ring_;
+  int lane_;
+  std::int64_t term_;  ///< first one of the next stage to ask for
+  std::int64_t end_;
+  std::int64_t skip_;  ///< terms of other warps' chunks between two of this one's
+  std::int64_t columns_;
+  int first_column_, first_term_;
+  int slot_ = 0;
+};
+
+template <class S, class Out>
+__global__ void few_rows_kernel(const __grid_constant__ Work<typename S::Element, Out> work,
+                                const __grid_constant__ FewRowsDivision few) {
+  using T = typename S::Element;
+  extern __shared__ __align__(16) unsigned char shared[];
+  const GemmDescription& d = work.d;
+  const Division& division = work.division;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  auto* const rings = reinterpret_cast<T*>(shared);
+  T* const chunk_sums = rings + few.warps() * S::ring_elements;  // [tile][chunk][row][column]
+
+  const std::uint32_t layer = blockIdx.x / division.column_tiles;
+  const std::int64_t product = layer / division.splits;
+  const std::int64_t chunk_begin = layer % division.splits * division.chunks_per_split;
+  const std::int64_t chunk_end = min(chunk_begin + division.chunks_per_split, division.chunks);
+  const std::int64_t block_column =
+      static_cast<std::int64_t>(blockIdx.x % division.column_tiles) * few.tiles * S::columns;
+  const int tile = warp / few.chunk_warps;
+  const std::int64_t column = block_column + tile * S::columns;
+
+  start_kernel_after();
+  wait_for_kernel_before();
+  if (column < d.n && chunk_begin + warp % few.chunk_warps < chunk_end) {
+    const std::int64_t first_chunk = chunk_begin + warp % few.chunk_warps;
+    WarpStream<S> stream(d, product_base(work.a, d.a, product), product_base(work.b, d.b, product), column, first_chunk,
+                         few.chunk_warps, chunk_end, rings + warp * S::ring_elements);
+    for (std::int64_t chunk = first_chunk; chunk < chunk_end; chunk += few.chunk_warps) {
+      const auto terms = static_cast<int>(min(d.k - chunk * chunk_terms, std::int64_t{chunk_terms}));
+      T sums[S::rows] = {};
+      for (int term = 0; term < terms; term += S::terms) {
+        stream.next();
+        stream.multiply(sums);
+      }
+      T* const to = chunk_sums + (tile * division.chunks_per_split + (chunk - chunk_begin)) * (S::rows * S::columns);
+#pragma unroll
+      for (int r = 0; r < S::rows; ++r) to[r * S::columns + lane] = sums[r];
+    }
+  }
+  __syncthreads();
+
+  for (int e = threadIdx.x; e < few.tiles * S::rows * S::columns; e += blockDim.x) {
+    const int of_tile = e / (S::rows * S::columns), in_tile = e % (S::rows * S::columns);
+    const std::int64_t i = in_tile / S::columns;
+    const std::int64_t j = block_column + of_tile * S::columns + in_tile % S::columns;
+    if (i >= d.m || j >= d.n) continue;
+    const T* const sums = chunk_sums + of_tile * division.chunks_per_split * (S::rows * S::columns) + in_tile;
+    const auto chunks = static_cast<int>(chunk_end - chunk_begin);
+    if (division.splits > 1) {
+      T* const to = work.sums + ((product * division.chunks + chunk_begin) * d.m + i) * d.n + j;
+      for (int chunk = 0; chunk < chunks; ++chunk) to[chunk * d.m * d.n] = sums[chunk * S::rows * S::columns];
+      continue;
+    }
+    Out* const place = product_base(work.c, d.c, product) + i * d.c.row_stride + j * d.c.column_stride;
+    T x = first_total(work.epilogue, sums[0], work.epilogue.reads_c ? work.epilogue.load_c(place) : T{});
+    for (int chunk = 1; chunk < chunks; ++chunk)
+      x = multiply_add(work.epilogue.alpha, sums[chunk * S::rows * S::columns], x);
+    *place = narrow<Out>(work.epilogue.finish(x, i, j));
+  }
+}
+
+}  // namespace exactile::cuda::simt
