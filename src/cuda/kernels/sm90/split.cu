@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdlib>
 
+#include "cuda/isa/copy_async.cuh"
 #include "cuda/isa/warpgroup.cuh"
 #include "cuda/runtime/shared_memory.hpp"
 #include "cuda/tile/early_launch.cuh"
@@ -67,10 +68,15 @@ __device__ void load(float (&x)[per_thread], const Share& share, const Place& at
   }
 }
 
-/// |x| as an integer that orders as |x| does; 0 for Inf and NaN.
+/// |x| as an integer that orders as |x| does.
+[[nodiscard]] __device__ unsigned absolute_bits(float x) { return __float_as_uint(x) & 0x7fffffffu; }
+
+constexpr unsigned infinite_bits = 0x7f800000u;
+
+/// The same; 0 for Inf and NaN.
 [[nodiscard]] __device__ unsigned finite_bits(float x) {
-  const unsigned bits = __float_as_uint(x) & 0x7fffffffu;
-  return bits < 0x7f800000u ? bits : 0u;
+  const unsigned bits = absolute_bits(x);
+  return bits < infinite_bits ? bits : 0u;
 }
 
 /// First pass.
@@ -111,20 +117,19 @@ template <class Slices>
     uint4 bits;
   } part[Slices::slices];
   unsigned tiny = 0;
-  // Bits of |y|, from those of the least ordinary element on: one comparison finds small ones, Inf and NaN.
-  const unsigned least = __float_as_uint(Slices::least_ordinary);
   unsigned most = 0;
-  float y[group];
+  unsigned least_but_one = ~0u;  // of what is not zero
 #pragma unroll
   for (int i = 0; i < group; ++i) {
-    y[i] = x[i] * scale;
-    most = max(most, x[i] == 0 ? 0 : (__float_as_uint(y[i]) & 0x7fffffffu) - least);
+    most = max(most, absolute_bits(x[i]));
+    least_but_one = min(least_but_one, absolute_bits(x[i]) - 1);
   }
-  if (most < 0x7f800000u - least) {
+  // All zeros, or all that is not zero is finite and not small.
+  if (most == 0 || (most < infinite_bits && __uint_as_float(least_but_one + 1) * scale >= Slices::least_ordinary)) {
 #pragma unroll
     for (int i = 0; i < group / 2; ++i) {
       typename Slices::Pair s[Slices::slices];
-      Slices::split_ordinary(y[2 * i], y[2 * i + 1], s);
+      Slices::split_ordinary(x[2 * i] * scale, x[2 * i + 1] * scale, s);
 #pragma unroll
       for (int slice = 0; slice < Slices::slices; ++slice) part[slice].pair[i] = s[slice];
     }
@@ -132,7 +137,7 @@ template <class Slices>
 #pragma unroll
     for (int i = 0; i < group; ++i) {
       typename Slices::Element s[Slices::slices];
-      tiny += Slices::split(x[i], y[i], operand.k, s);
+      tiny += Slices::split(x[i], x[i] * scale, operand.k, s);
 #pragma unroll
       for (int slice = 0; slice < Slices::slices; ++slice) part[slice].element[i] = s[slice];
     }
@@ -189,13 +194,13 @@ __global__ void __launch_bounds__(threads) write_slices(const __grid_constant__ 
 // Both passes in one, for rows that fit in the shared memory of a CTA or, across K, of a cluster: every element is read
 // once. Where K is contiguous a CTA has whole rows; where it is not, the CTAs of a cluster share some rows along K.
 
-constexpr int whole_shared_bytes = 68 * 1024;  // three CTAs share a multiprocessor
+constexpr int whole_shared_bytes[] = {48 * 1024, 68 * 1024};  // four or three CTAs share a multiprocessor
 constexpr int whole_most_rows = 64;
 
 /// How one operand is taken.
 struct WholeShape {
   bool along_k;
-  bool by_vectors;  ///< 16 bytes at a time
+  bool by_vectors;  ///< along_k: 16 bytes at a time
   int rows;         ///< of a CTA, or of a cluster
   int k_share;      ///< of a CTA
   int pitch;        ///< along_k: from row to row, otherwise from k to k; in floats
@@ -216,125 +221,86 @@ struct WholePair {
   std::int64_t zero_words;
 };
 
-/// The shape, or rows = 0 if the operand is too deep.
-[[nodiscard]] WholeShape whole_shape(const SplitOperand& operand, int cluster_size) {
+/// The shape with that much shared memory, or rows = 0 if the operand is too deep.
+[[nodiscard]] WholeShape whole_shape(const SplitOperand& operand, int cluster_size, int shared_bytes) {
   const bool along_k = std::abs(operand.layout.column_stride) <= std::abs(operand.layout.row_stride);
   const int padded_k = (operand.k + tile - 1) / tile * tile;
   // Vectors must lie wholly inside: their number of elements divides what is there.
   const auto& [row_stride, k_stride, batch_stride, is_pointer_array] = operand.layout;
-  const bool by_vectors = (along_k ? k_stride == 1 && row_stride % 4 == 0 && operand.k % 4 == 0
-                                   : row_stride == 1 && k_stride % 4 == 0 && operand.rows % 4 == 0) &&
-                          batch_stride % 4 == 0 && !is_pointer_array &&
-                          reinterpret_cast<std::uintptr_t>(operand.data) % 16 == 0;
+  const bool by_vectors = k_stride == 1 && row_stride % 4 == 0 && operand.k % 4 == 0 && batch_stride % 4 == 0 &&
+                          !is_pointer_array && reinterpret_cast<std::uintptr_t>(operand.data) % 16 == 0;
   if (along_k) {
     const int pitch = padded_k + 4;
-    const int fit = std::min(whole_shared_bytes / 4 / pitch, whole_most_rows);
+    const int fit = std::min(shared_bytes / 4 / pitch, whole_most_rows);
     const int rows = fit == 0 ? 0 : static_cast<int>(std::bit_floor(static_cast<unsigned>(fit)));
     return {true, by_vectors, rows, padded_k, pitch, rows == 0 ? 0 : operand.facts_pitch / rows};
   }
   const int k_share = (padded_k / tile + cluster_size - 1) / cluster_size * tile;
-  for (const int rows : {32, 16})
-    if (k_share * (rows + 1) * 4 <= whole_shared_bytes)
-      return {false, by_vectors, rows, k_share, rows + 1, operand.facts_pitch / rows};
+  for (const int rows : {32, 16, 8})
+    if (k_share * (rows + 1) * 4 <= shared_bytes)
+      return {false, false, rows, k_share, rows + 1, operand.facts_pitch / rows};
   return {};
 }
 
-/// `width` neighbouring floats, zeros where they are not there.
+/// `width` neighbouring floats on their way to shared memory, zeros where they are not there.
 template <int width>
-struct Floats {
-  float x[width];
-  __device__ Floats(const float* from, bool is_there) {
-    if constexpr (width == 4) {
-      const float4 v = is_there ? *reinterpret_cast<const float4*>(from) : make_float4(0, 0, 0, 0);
-      x[0] = v.x, x[1] = v.y, x[2] = v.z, x[3] = v.w;
-    } else {
-      x[0] = is_there ? *from : 0.0f;
-    }
-  }
-};
+__device__ void copy_floats(float* to, const float* from, bool are_there) {
+  isa::copy_async<4 * width>(to, from, are_there ? 4 * width : 0);
+}
 
-constexpr int in_flight = 16;  // floats that a thread asks for before it looks at one
+/// This thread's copies are there, for this thread.
+__device__ void wait_for_copies() {
+  isa::copy_async_commit();
+  isa::copy_async_wait<0>();
+}
 
 /// Rows whose K is contiguous, a warp or several to a row. buffer[row][k].
 template <int width>
 __device__ void load_lines_along_k(float* buffer, unsigned* most, const float* from, const OperandLayout& layout,
                                    const WholeShape& shape, int rows, int ks) {
-  constexpr int loads = in_flight / width;
   const int warp = threadIdx.x / 32;
   const int warps_per_row = max(1, threads / 32 / shape.rows);
+  const int first = (warp % warps_per_row * 32 + threadIdx.x % 32) * width;
   const int step = 32 * width * warps_per_row;
-  for (int row = warp / warps_per_row; row < shape.rows; row += threads / 32 / warps_per_row) {
-    const float* line = from + row * layout.row_stride;
+  const int first_row = warp / warps_per_row;
+  const int row_step = threads / 32 / warps_per_row;
+  for (int row = first_row; row < shape.rows; row += row_step) {
+    const float* at = from + row * layout.row_stride + first * layout.column_stride;
+    for (int k = first; k < shape.k_share; k += step, at += step * layout.column_stride)
+      copy_floats<width>(buffer + row * shape.pitch + k, at, row < rows && k < ks);
+  }
+  wait_for_copies();
+  for (int row = first_row; row < shape.rows; row += row_step) {
     unsigned bits = 0;
-    for (int first = (warp % warps_per_row * 32 + threadIdx.x % 32) * width; first < shape.k_share;
-         first += loads * step) {
-      const float* at = line + first * layout.column_stride;
-      float x[loads][width];
+    for (int k = first; k < shape.k_share; k += step)
 #pragma unroll
-      for (int i = 0; i < loads; ++i) {
-        const Floats<width> v(at + i * step * layout.column_stride, row < rows && first + i * step < ks);
-#pragma unroll
-        for (int e = 0; e < width; ++e) x[i][e] = v.x[e];
-      }
-#pragma unroll
-      for (int i = 0; i < loads; ++i) {
-        const int k = first + i * step;
-        if (k >= shape.k_share) break;
-        float* to = buffer + row * shape.pitch + k;
-        if constexpr (width == 4) {
-          *reinterpret_cast<float4*>(to) = make_float4(x[i][0], x[i][1], x[i][2], x[i][3]);
-        } else {
-          *to = x[i][0];
-        }
-#pragma unroll
-        for (int e = 0; e < width; ++e) bits = max(bits, finite_bits(x[i][e]));
-      }
-    }
+      for (int e = 0; e < width; ++e) bits = max(bits, finite_bits(buffer[row * shape.pitch + k + e]));
     bits = __reduce_max_sync(~0u, bits);
     if (threadIdx.x % 32 == 0) atomicMax(&most[row], bits);
   }
 }
 
 /// Rows that are contiguous among themselves. buffer[k][row]; the maxima go to all CTAs of the cluster.
-template <int width>
 __device__ void load_lines_across_k(float* buffer, unsigned* most, const float* from, const OperandLayout& layout,
                                     const WholeShape& shape, int rows, int ks, int cluster_size) {
-  constexpr int loads = in_flight / width;
-  const int lanes = shape.rows / width;  // threads for one k
-  const int row = threadIdx.x % lanes * width;
-  const int step = threads / lanes;
-  unsigned bits[width] = {};
-  for (int first = threadIdx.x / lanes; first < shape.k_share; first += loads * step) {
-    const float* at = from + row * layout.row_stride + first * layout.column_stride;
-    float x[loads][width];
-#pragma unroll
-    for (int i = 0; i < loads; ++i) {
-      const Floats<width> v(at + i * step * layout.column_stride, row < rows && first + i * step < ks);
-#pragma unroll
-      for (int e = 0; e < width; ++e) x[i][e] = v.x[e];
-    }
-#pragma unroll
-    for (int i = 0; i < loads; ++i) {
-      const int k = first + i * step;
-      if (k >= shape.k_share) break;
-#pragma unroll
-      for (int e = 0; e < width; ++e) {
-        buffer[k * shape.pitch + row + e] = x[i][e];
-        bits[e] = max(bits[e], finite_bits(x[i][e]));
-      }
-    }
-  }
-#pragma unroll
-  for (int e = 0; e < width; ++e) {
-    // Threads of a warp that have the same row.
-    for (int other = lanes; other < 32; other *= 2) bits[e] = max(bits[e], __shfl_xor_sync(~0u, bits[e], other));
-    if (static_cast<int>(threadIdx.x) % 32 < lanes)
-      for (int cta = 0; cta < cluster_size; ++cta) atomicMax(isa::of_cta(&most[row + e], cta), bits[e]);
-  }
+  const int row = static_cast<int>(threadIdx.x) % shape.rows;
+  const int first = static_cast<int>(threadIdx.x) / shape.rows;
+  const int step = threads / shape.rows;
+  const float* at = from + row * layout.row_stride + first * layout.column_stride;
+  for (int k = first; k < shape.k_share; k += step, at += step * layout.column_stride)
+    copy_floats<1>(buffer + k * shape.pitch + row, at, row < rows && k < ks);
+  wait_for_copies();
+  unsigned bits = 0;
+#pragma unroll 8
+  for (int k = first; k < shape.k_share; k += step) bits = max(bits, finite_bits(buffer[k * shape.pitch + row]));
+  // Threads of a warp that have the same row.
+  for (int other = shape.rows; other < 32; other *= 2) bits = max(bits, __shfl_xor_sync(~0u, bits, other));
+  if (static_cast<int>(threadIdx.x) % 32 < shape.rows)
+    for (int cta = 0; cta < cluster_size; ++cta) atomicMax(isa::of_cta(&most[row], cta), bits);
 }
 
 template <class Slices>
-__global__ void __launch_bounds__(threads) split_whole(const __grid_constant__ WholePair pair) {
+__global__ void __launch_bounds__(threads, 3) split_whole(const __grid_constant__ WholePair pair) {
   extern __shared__ float buffer[];
   __shared__ unsigned most[whole_most_rows];
   __shared__ unsigned tiny[whole_most_rows];
@@ -370,11 +336,7 @@ __global__ void __launch_bounds__(threads) split_whole(const __grid_constant__ W
       load_lines_along_k<1>(buffer, most, from, operand.layout, shape, rows, ks);
     }
   } else {
-    if (shape.by_vectors) {
-      load_lines_across_k<4>(buffer, most, from, operand.layout, shape, rows, ks, pair.cluster_size);
-    } else {
-      load_lines_across_k<1>(buffer, most, from, operand.layout, shape, rows, ks, pair.cluster_size);
-    }
+    load_lines_across_k(buffer, most, from, operand.layout, shape, rows, ks, pair.cluster_size);
     isa::cluster_sync();
   }
   __syncthreads();
@@ -453,11 +415,16 @@ Status enqueue_split(const SplitPair& operands, unsigned* zero, std::int64_t zer
   const int padded_k = (operands.a.k + tile - 1) / tile * tile;
   int cluster_size = 1;  // so large that 512 elements of 32 rows are a CTA's
   while (cluster_size < 8 && cluster_size * 512 < padded_k) cluster_size *= 2;
-  const WholePair pair{
-      operands,  whole_shape(operands.a, cluster_size), whole_shape(operands.b, cluster_size), cluster_size, zero,
-      zero_words};
+  WholePair pair{operands, {}, {}, cluster_size, zero, zero_words};
+  for (const int bytes : whole_shared_bytes) {
+    if (pair.a.rows != 0 && pair.b.rows != 0) break;
+    pair.a = whole_shape(operands.a, cluster_size, bytes);
+    pair.b = whole_shape(operands.b, cluster_size, bytes);
+  }
   if (pair.a.rows == 0 || pair.b.rows == 0) return enqueue_passes<Slices>(operands, zero, zero_words, stream);
-  if (Status s = allow_shared_memory(split_whole<Slices>, whole_shared_bytes, "split_whole"); !s.ok()) return s;
+  if (Status s = allow_shared_memory(split_whole<Slices>, *std::ranges::max_element(whole_shared_bytes), "split_whole");
+      !s.ok())
+    return s;
   const auto bytes_of = [](const WholeShape& shape) {
     return 4 * shape.pitch * (shape.along_k ? shape.rows : shape.k_share);
   };
