@@ -173,10 +173,12 @@ struct PlanSummary {
 namespace detail {
 class PlanState;
 struct PreparedState;
-/// What a small product needs comes in registers, too: a compiler fills `arguments` with vector stores, and those wait
-/// behind the multiply-adds of the product before. `alpha` is 0 where `arguments` needs a closer look.
-[[nodiscard]] Status run(const PlanState& state, const void* a, const void* b, void* c, double alpha, double beta,
-                         const GemmArguments& arguments, const Execution& execution);
+/// Runs a product that is over in nanoseconds; false where there is more to it, or the arguments need a closer look:
+/// nothing has happened then. What it takes comes in registers: a compiler fills GemmArguments with vector stores, and
+/// those wait behind the multiply-adds of the product before.
+[[nodiscard]] bool run_quickly(const PlanState& state, const void* a, const void* b, void* c, double alpha,
+                               double beta);
+[[nodiscard]] Status run(const PlanState& state, const GemmArguments& arguments, const Execution& execution);
 }  // namespace detail
 
 /// An input of a product in the form that a kernel reads, so that many runs need not bring it there each time: weights
@@ -214,10 +216,12 @@ class Plan {
   /// returns; pointers (a pointer array and what it points to, and the bias) are device memory, the caller promises
   /// that it lives until the work is done, and an error of the device itself may surface in a later call.
   [[nodiscard]] Status run(const GemmArguments& arguments, const Execution& execution = {}) const {
-    const bool is_plain = arguments.alpha.is_real() && arguments.beta.is_real() && arguments.prepared_a == nullptr &&
-                          arguments.prepared_b == nullptr;
-    return detail::run(*state_, arguments.a, arguments.b, arguments.c, is_plain ? arguments.alpha.as<double>() : 0,
-                       arguments.beta.as<double>(), arguments, execution);
+    if (arguments.alpha.is_real() && arguments.beta.is_real() && arguments.prepared_a == nullptr &&
+        arguments.prepared_b == nullptr &&
+        detail::run_quickly(*state_, arguments.a, arguments.b, arguments.c, arguments.alpha.as<double>(),
+                            arguments.beta.as<double>()))
+      return {};
+    return detail::run(*state_, arguments, execution);
   }
 
   /// Brings A or B once into the form that this plan's kernel reads. `elements` is what GemmArguments would take.

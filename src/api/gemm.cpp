@@ -52,9 +52,11 @@ Status gemm(const GemmDescription& description, const GemmArguments& arguments, 
 
 namespace detail {
 
-Status run(const PlanState& state, const void* a, const void* b, void* c, double alpha, double beta,
-           const GemmArguments& arguments, const Execution& execution) {
-  if (state.run_quickly(a, b, c, alpha, beta)) return {};
+bool run_quickly(const PlanState& state, const void* a, const void* b, void* c, double alpha, double beta) {
+  return state.run_quickly(a, b, c, alpha, beta);
+}
+
+Status run(const PlanState& state, const GemmArguments& arguments, const Execution& execution) {
   try {
     return state.run(arguments, execution);
   } catch (const std::bad_alloc&) {

@@ -111,7 +111,7 @@ HWY_INLINE void broadcast(std::intptr_t base, std::int64_t index, Vector<float>&
 #else
   asm("vbroadcastss %c3(%1,%2,%c4), %0"
       : "=v"(value.raw)
-      : "r"(base), "r"(index), "i"(Offset), "i"(Scale), "m"(*reinterpret_cast<const float(*)[]>(base)));
+      : "r"(base), "r"(index), "i"(Offset), "i"(Scale), "m"(*reinterpret_cast<const float(*)[1 << 20]>(base)));
 #endif
 }
 template <int Offset, int Scale>
@@ -121,35 +121,46 @@ HWY_INLINE void broadcast(std::intptr_t base, std::int64_t index, Vector<double>
 #else
   asm("vbroadcastsd %c3(%1,%2,%c4), %0"
       : "=v"(value.raw)
-      : "r"(base), "r"(index), "i"(Offset), "i"(Scale), "m"(*reinterpret_cast<const double(*)[]>(base)));
+      : "r"(base), "r"(index), "i"(Offset), "i"(Scale), "m"(*reinterpret_cast<const double(*)[1 << 20]>(base)));
 #endif
 }
 
-/// Where the rows of A lie; element<Row, Term>() is one of their elements in every lane.
-template <class T, AOrder Order, int Rows>
+/// A tile of one vector reads an element of A for every multiply-add, and a row of B: more than two reads a cycle,
+/// which is what processors do. So some of its rows are read four (two) terms at a time and spread within registers.
+template <class T>
+inline constexpr int block_terms = 16 / static_cast<int>(sizeof(T));
+template <class T, AOrder Order, int Rows, int Vectors>
+inline constexpr int block_rows = Order == AOrder::rows&& Vectors == 1 && sizeof(Vector<T>) == 64
+                                      ? (Rows < 16 ? Rows / 4 : 4)
+                                      : 0;
+
+/// Where the rows of A lie; element<Row, Term, Whole>() is one of their elements in every lane. Whole: four terms at a
+/// time are asked for, in order.
+template <class T, AOrder Order, int Rows, int Blocks>
 class RowsOfA;
 
 /// Terms are neighbours. Eight rows are reached from the place of the row before them, as an address holds a register
 /// times 1, 2, 4 or 8.
-template <class T, int Rows>
-class RowsOfA<T, AOrder::rows, Rows> {
+template <class T, int Rows, int Blocks>
+class RowsOfA<T, AOrder::rows, Rows, Blocks> {
  public:
   HWY_INLINE RowsOfA(const T* first, std::int64_t stride) {
     for (int i = 0; i < 4; ++i) odd_strides_[i] = (2 * i + 1) * stride * size;
 #pragma GCC unroll 8
     for (int i = 0; i < bases; ++i) bases_[i] = reinterpret_cast<std::intptr_t>(first) + (8 * i - 1) * stride * size;
   }
-  template <int Row, int Term>
-  [[nodiscard]] HWY_INLINE Vector<T> element() const {
-    Vector<T> value;
-    broadcast<Term * size, power<Row>>(bases_[Row / 8], odd_stride<Row>(), value);
-    return value;
-  }
-  /// The elements of terms Term and after that fill 128 bits, repeated.
-  template <int Row, int Term>
-  [[nodiscard]] HWY_INLINE Vector<T> block() const {
-    return hn::LoadDup128(Lanes<T>(),
-                          reinterpret_cast<const T*>(bases_[Row / 8] + power<Row> * odd_stride<Row>()) + Term);
+  template <int Row, int Term, bool Whole>
+  [[nodiscard]] HWY_INLINE Vector<T> element() {
+    if constexpr (Whole && Row < Blocks) {
+      if constexpr (Term % block_terms<T> == 0)
+        blocks_[Row] = hn::LoadDup128(
+            Lanes<T>(), reinterpret_cast<const T*>(bases_[Row / 8] + power<Row> * odd_stride<Row>()) + Term);
+      return hn::Broadcast<Term % block_terms<T>>(blocks_[Row]);
+    } else {
+      Vector<T> value;
+      broadcast<Term * size, power<Row>>(bases_[Row / 8], odd_stride<Row>(), value);
+      return value;
+    }
   }
   HWY_INLINE void next_term() const {}
   HWY_INLINE void advance(int terms) {
@@ -172,15 +183,16 @@ class RowsOfA<T, AOrder::rows, Rows> {
   }
 
   std::intptr_t bases_[bases];
-  std::int64_t odd_strides_[4];  ///< 1, 3, 5, 7 times the way from row to row
+  std::int64_t odd_strides_[4];   ///< 1, 3, 5, 7 times the way from row to row
+  Vector<T> blocks_[Blocks + 1];  ///< elements of block_terms terms, repeated
 };
 
 /// Rows are neighbours.
-template <class T, int Rows>
-class RowsOfA<T, AOrder::columns, Rows> {
+template <class T, int Rows, int Blocks>
+class RowsOfA<T, AOrder::columns, Rows, Blocks> {
  public:
   HWY_INLINE RowsOfA(const T* first, std::int64_t stride) : term_(first), stride_(stride) {}
-  template <int Row, int>
+  template <int Row, int, bool>
   [[nodiscard]] HWY_INLINE Vector<T> element() const {
     return hn::Set(Lanes<T>(), term_[Row]);
   }
@@ -195,15 +207,6 @@ class RowsOfA<T, AOrder::columns, Rows> {
 /// Tiles between what a packing kernel copies and what it asks for.
 inline constexpr int packing_ahead = 2;
 
-/// A tile of one vector reads an element of A for every multiply-add, and a row of B: more than two reads a cycle,
-/// which is what processors do. So some of its rows are read four (two) terms at a time and spread within registers.
-template <class T>
-inline constexpr int block_terms = 16 / static_cast<int>(sizeof(T));
-template <class T, AOrder Order, int Rows, int Vectors>
-inline constexpr int block_rows = Order == AOrder::rows&& Vectors == 1 && sizeof(Vector<T>) == 64
-                                      ? (Rows < 16 ? Rows / 4 : 4)
-                                      : 0;
-
 template <class T, AOrder Order, int Rows, int Vectors, bool Masked, bool Packing>
 HWY_INLINE void multiply_tile(const TileShape& shape, const T* a_rows, const T* b, T* c, T alpha, T beta, T* packed_b) {
   const Lanes<T> d;
@@ -214,19 +217,9 @@ HWY_INLINE void multiply_tile(const TileShape& shape, const T* a_rows, const T* 
 #pragma GCC unroll 4
     for (int v = 0; v < Vectors; ++v) sums[i][v] = zero<T>();
   }
-  RowsOfA<T, Order, Rows> a(a_rows, shape.a_stride);
+  RowsOfA<T, Order, Rows, block_rows<T, Order, Rows, Vectors>> a(a_rows, shape.a_stride);
   const std::int64_t b_stride = shape.b_stride;
 
-  constexpr int blocks = block_rows<T, Order, Rows, Vectors>;
-  Vector<T> a_blocks[blocks + 1];
-  const auto a_element = [&]<int Row, int Term, bool Whole>() __attribute__((always_inline)) {
-    if constexpr (Whole && Row < blocks) {
-      if constexpr (Term % block_terms<T> == 0) a_blocks[Row] = a.template block<Row, Term>();
-      return hn::Broadcast<Term % block_terms<T>>(a_blocks[Row]);
-    } else {
-      return a.template element<Row, Term>();
-    }
-  };
   const auto term = [&]<int Term, bool Whole, int... Row>(std::integer_sequence<int, Row...>)
       __attribute__((always_inline)) {
     Vector<T> b_row[Vectors];
@@ -245,7 +238,7 @@ HWY_INLINE void multiply_tile(const TileShape& shape, const T* a_rows, const T* 
 #pragma GCC unroll 4
       for (int v = 0; v < Vectors; ++v) multiply_add_into(row_sums[v], element, b_row[v]);
     };
-    (multiply_row(sums[Row], a_element.template operator()<Row, Term, Whole>()), ...);
+    (multiply_row(sums[Row], a.template element<Row, Term, Whole>()), ...);
     b += b_stride;
     asm("" : "+r"(b));
     a.next_term();
