@@ -33,6 +33,9 @@ template <Major major>
 #define EXACTILE_R16 \
   EXACTILE_R8        \
   ", %8, %9, %10, %11, %12, %13, %14, %15"
+#define EXACTILE_R20 \
+  EXACTILE_R16       \
+  ", %16, %17, %18, %19"
 #define EXACTILE_R32 \
   EXACTILE_R16       \
   ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
@@ -49,6 +52,7 @@ template <Major major>
 #define EXACTILE_D8(c, o) \
   c(d[o]), c(d[o + 1]), c(d[o + 2]), c(d[o + 3]), c(d[o + 4]), c(d[o + 5]), c(d[o + 6]), c(d[o + 7])
 #define EXACTILE_D16(c, o) EXACTILE_D8(c, o), EXACTILE_D8(c, o + 8)
+#define EXACTILE_D20(c, o) EXACTILE_D16(c, o), c(d[o + 16]), c(d[o + 17]), c(d[o + 18]), c(d[o + 19])
 #define EXACTILE_D32(c, o) EXACTILE_D16(c, o), EXACTILE_D16(c, o + 16)
 #define EXACTILE_D64(c, o) EXACTILE_D32(c, o), EXACTILE_D32(c, o + 32)
 #define EXACTILE_D128(c, o) EXACTILE_D64(c, o), EXACTILE_D64(c, o + 64)
@@ -80,12 +84,14 @@ template <Major major>
   }
 
 /// wgmma.mma_async.m64n<n>: d = a * b, or d += a * b where `accumulate`. In is f16 or bf16 (k = 16, sums in f32) or i8
-/// (k = 32, sums in i32 modulo 2^32, both tiles along K).
+/// (k = 32, sums in i32 modulo 2^32, both tiles along K, no width of 40).
 template <class In, int n, Major a_major, Major b_major, class Sum>
 __device__ inline void wgmma_tile(Sum (&d)[n / 2], std::uint64_t a, std::uint64_t b, bool accumulate) {
-  static_assert(n == 16 || n == 64 || n == 128 || n == 256);
+  static_assert(n == 16 || n == 40 || n == 64 || n == 128 || n == 256);
   if constexpr (n == 16) {
     EXACTILE_WGMMA(16, 8, "8", "9", "10", "11", "12")
+  } else if constexpr (n == 40) {
+    EXACTILE_WGMMA(40, 20, "20", "21", "22", "23", "24")
   } else if constexpr (n == 64) {
     EXACTILE_WGMMA(64, 32, "32", "33", "34", "35", "36")
   } else if constexpr (n == 128) {
@@ -101,11 +107,13 @@ __device__ inline void wgmma_tile(Sum (&d)[n / 2], std::uint64_t a, std::uint64_
 #undef EXACTILE_D128
 #undef EXACTILE_D64
 #undef EXACTILE_D32
+#undef EXACTILE_D20
 #undef EXACTILE_D16
 #undef EXACTILE_D8
 #undef EXACTILE_R128
 #undef EXACTILE_R64
 #undef EXACTILE_R32
+#undef EXACTILE_R20
 #undef EXACTILE_R16
 #undef EXACTILE_R8
 

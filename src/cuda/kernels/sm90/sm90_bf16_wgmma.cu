@@ -13,8 +13,8 @@ constexpr GemmTypes types[] = {{ElementType::bf16, ElementType::bf16}, {ElementT
 }  // namespace
 
 namespace sm90::narrow {
-template Status enqueue_tiles<__nv_bfloat16>(const Parameters<float>&, int, Major, Major, const Device&,
-                                             std::string_view, cudaStream_t);
+template Status enqueue_tiles<__nv_bfloat16>(const Parameters<float>&, int, Major, Major, int, std::string_view,
+                                             cudaStream_t);
 }  // namespace sm90::narrow
 
 constexpr std::string_view summary = "bf16 on Hopper's tensor cores, summed in f32";
@@ -22,6 +22,7 @@ constexpr std::string_view summary = "bf16 on Hopper's tensor cores, summed in f
 const Kernel sm90_bf16_wgmma_128x256 = sm90::narrow::make_kernel<__nv_bfloat16, 256>(types, summary);
 const Kernel sm90_bf16_wgmma_128x128 = sm90::narrow::make_kernel<__nv_bfloat16, 128>(types, summary);
 const Kernel sm90_bf16_wgmma_128x64 = sm90::narrow::make_kernel<__nv_bfloat16, 64>(types, summary);
+const Kernel sm90_bf16_wgmma_64x40 = sm90::narrow::make_kernel<__nv_bfloat16, 40>(types, summary);
 const Kernel sm90_bf16_wgmma_128x16 = sm90::narrow::make_kernel<__nv_bfloat16, 16>(types, summary);
 
 }  // namespace exactile::cuda

@@ -13,8 +13,8 @@ constexpr GemmTypes types[] = {{ElementType::i8, ElementType::i32}};
 }  // namespace
 
 namespace sm90::narrow {
-template Status enqueue_tiles<std::int8_t>(const Parameters<std::int32_t>&, int, Major, Major, const Device&,
-                                           std::string_view, cudaStream_t);
+template Status enqueue_tiles<std::int8_t>(const Parameters<std::int32_t>&, int, Major, Major, int, std::string_view,
+                                           cudaStream_t);
 }  // namespace sm90::narrow
 
 constexpr std::string_view summary = "i8 on Hopper's tensor cores, summed in i32";

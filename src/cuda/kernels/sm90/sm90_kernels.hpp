@@ -10,10 +10,12 @@ namespace exactile::cuda {
 extern const Kernel sm90_bf16_wgmma_128x256;
 extern const Kernel sm90_bf16_wgmma_128x128;
 extern const Kernel sm90_bf16_wgmma_128x64;
+extern const Kernel sm90_bf16_wgmma_64x40;
 extern const Kernel sm90_bf16_wgmma_128x16;
 extern const Kernel sm90_f16_wgmma_128x256;
 extern const Kernel sm90_f16_wgmma_128x128;
 extern const Kernel sm90_f16_wgmma_128x64;
+extern const Kernel sm90_f16_wgmma_64x40;
 extern const Kernel sm90_f16_wgmma_128x16;
 extern const Kernel sm90_i8_i32_wgmma_128x256;
 extern const Kernel sm90_i8_i32_wgmma_128x128;

@@ -14,6 +14,16 @@ struct TilePlace {
   int batch;
 };
 
+/// Tile `index` of `rows` x `columns` and as many more as there are batches.
+[[nodiscard]] __device__ inline TilePlace tile_in_strips(int index, int rows, int columns, int strip_rows) {
+  const int batch = index / (rows * columns);
+  const int in_batch = index % (rows * columns);
+  const int strip = in_batch / (strip_rows * columns);
+  const int in_strip = in_batch % (strip_rows * columns);
+  const int height = min(strip_rows, rows - strip * strip_rows);
+  return {strip * strip_rows + in_strip % height, in_strip / height, batch};
+}
+
 struct TileOrder {
   int rows;     ///< cluster tiles down
   int columns;  ///< cluster tiles across
@@ -24,12 +34,7 @@ struct TileOrder {
   [[nodiscard]] __host__ __device__ int count() const { return rows * columns * batches; }
 
   [[nodiscard]] __device__ TilePlace operator()(int index) const {
-    const int batch = index / (rows * columns);
-    const int in_batch = index % (rows * columns);
-    const int strip = in_batch / (strip_rows * columns);
-    const int in_strip = in_batch % (strip_rows * columns);
-    const int height = min(strip_rows, rows - strip * strip_rows);
-    return {strip * strip_rows + in_strip % height, in_strip / height, batch};
+    return tile_in_strips(index, rows, columns, strip_rows);
   }
 };
 

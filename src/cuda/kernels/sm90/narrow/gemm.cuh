@@ -11,46 +11,52 @@
 
 namespace exactile::cuda::sm90::narrow {
 
+/// The stages of the ring follow.
 template <class T>
 struct Shared {
-  Ring<T> ring;
   Staging staging[T::consumers][2];
+  std::uint64_t full[most_stages];
+  std::uint64_t empty[most_stages];
 };
 
 template <class T>
-__device__ inline void meet() {
-  if constexpr (T::cluster == 1) {
-    __syncthreads();
-  } else {
-    isa::cluster_sync();
-  }
-}
-
-template <class T>
-__global__ void __cluster_dims__(T::cluster, 1, 1) __launch_bounds__(T::cta_threads, 1)
+__global__ void __launch_bounds__(T::cta_threads, T::residents)
     multiply(const __grid_constant__ Parameters<typename T::Sum> p) {
   extern __shared__ std::byte dynamic[];
   // The same place in all CTAs of a cluster, as multicast needs it: all begin at the same address.
-  auto& shared = *reinterpret_cast<Shared<T>*>(dynamic + (1024 - isa::shared_address(dynamic) % 1024) % 1024);
-  const int rank = T::cluster == 1 ? 0 : static_cast<int>(isa::cluster_rank());
+  auto* const shared = reinterpret_cast<Shared<T>*>(dynamic + (1024 - isa::shared_address(dynamic) % 1024) % 1024);
+  const Ring<T> ring{reinterpret_cast<Stage<T>*>(shared + 1), shared->full, shared->empty, p.stages};
+  const Peers peers(p.cluster);
   const int warpgroup = static_cast<int>(threadIdx.x) / warpgroup_threads;
-  const int clusters = static_cast<int>(gridDim.x) / T::cluster;
+  const int clusters = static_cast<int>(gridDim.x) / peers.size;
+  const int first_tile = static_cast<int>(blockIdx.x) / peers.size;
   const auto blocks_of = [&](int chunk) { return min(p.chunk_blocks, p.blocks - chunk * p.chunk_blocks); };
+  const auto row_of = [&](const TilePlace& place) { return (place.row * p.cluster.rows + peers.row) * T::tile_m; };
+  const auto column_of = [&](const TilePlace& place) {
+    return (place.column * p.cluster.columns + peers.column) * T::tile_n;
+  };
 
-  if (threadIdx.x == 0) shared.ring.initialise();
-  meet<T>();
+  isa::start_kernel_after();
+  if (threadIdx.x == 0) {
+    isa::tma_prefetch_map(&p.a);
+    isa::tma_prefetch_map(&p.b);
+    if (p.out.store_by == StoreBy::boxes) isa::tma_prefetch_map(&p.c);
+    ring.initialise(p.cluster);
+  }
+  isa::cluster_sync();
+  isa::wait_for_kernel_before();
 
-  RingPlace<T> at;
+  RingPlace at;
   if (warpgroup == T::consumers) {
-    isa::registers_give<40>();
+    if constexpr (T::tile_n == 256) isa::registers_give<40>();
     if (threadIdx.x == T::consumers * warpgroup_threads) {
-      for (int tile = blockIdx.x / T::cluster; tile < p.order.count(); tile += clusters) {
+      for (int tile = first_tile; tile < p.order.count(); tile += clusters) {
         const TilePlace place = p.order(tile);
         const int product = place.batch / p.chunks;
         const int chunk = place.batch % p.chunks;
-        load_tile<T>(shared.ring, at, &p.a, &p.b,
-                     {.row = (place.row * T::cluster + rank) * T::tile_m,
-                      .column = place.column * T::tile_n,
+        load_tile<T>(ring, at, &p.a, &p.b, peers,
+                     {.row = row_of(place),
+                      .column = column_of(place),
                       .a_batch = p.a_is_shared ? 0 : product,
                       .b_batch = p.b_is_shared ? 0 : product,
                       .first_block = chunk * p.chunk_blocks,
@@ -58,14 +64,14 @@ __global__ void __cluster_dims__(T::cluster, 1, 1) __launch_bounds__(T::cta_thre
       }
     }
   } else {
-    isa::registers_take<232>();
+    if constexpr (T::tile_n == 256) isa::registers_take<232>();
     typename T::Sum sums[T::tile_n / 2];
-    for (int tile = blockIdx.x / T::cluster; tile < p.order.count(); tile += clusters) {
+    for (int tile = first_tile; tile < p.order.count(); tile += clusters) {
       const TilePlace place = p.order(tile);
-      multiply_tile<T>(sums, shared.ring, at, warpgroup, blocks_of(place.batch % p.chunks));
-      store_tile<T>(sums, p.out, &p.c, shared.staging[warpgroup],
-                    {.row = (place.row * T::cluster + rank) * T::tile_m + warpgroup * 64,
-                     .column = place.column * T::tile_n,
+      multiply_tile<T>(sums, ring, at, peers, warpgroup, blocks_of(place.batch % p.chunks));
+      store_tile<T>(sums, p.out, &p.c, shared->staging[warpgroup],
+                    {.row = row_of(place) + warpgroup * 64,
+                     .column = column_of(place),
                      .batch = place.batch,
                      .warp = static_cast<int>(threadIdx.x) % warpgroup_threads / 32,
                      .lane = static_cast<int>(threadIdx.x) % 32},
@@ -74,26 +80,35 @@ __global__ void __cluster_dims__(T::cluster, 1, 1) __launch_bounds__(T::cta_thre
     isa::tma_store_wait_read<0>();
   }
   // Nobody leaves while another CTA still loads into it or arrives at its barriers.
-  meet<T>();
+  isa::cluster_sync();
 }
 
 template <class T>
-[[nodiscard]] Status enqueue_tile(const Parameters<typename T::Sum>& p, const Device& device, std::string_view kernel,
+[[nodiscard]] Status enqueue_tile(const Parameters<typename T::Sum>& p, int ctas, std::string_view kernel,
                                   cudaStream_t stream) {
-  constexpr int shared_bytes = sizeof(Shared<T>) + 1024;
-  const auto function = multiply<T>;
-  if (Status s = allow_shared_memory(function, shared_bytes, kernel); !s.ok()) return s;
-  const int ctas = std::min(p.order.count(), device.multiprocessors / T::cluster) * T::cluster;
-  function<<<static_cast<unsigned>(ctas), T::cta_threads, shared_bytes, stream>>>(p);
-  return check_launch(kernel);
+  constexpr int most_bytes = 227 * 1024;
+  if (Status s = allow_shared_memory(multiply<T>, most_bytes, kernel); !s.ok()) return s;
+  cudaLaunchAttribute attributes[2]{};
+  attributes[0].id = cudaLaunchAttributeClusterDimension;
+  attributes[0].val.clusterDim = {static_cast<unsigned>(p.cluster.size()), 1, 1};
+  attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[1].val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(ctas));
+  config.blockDim = dim3(T::cta_threads);
+  config.dynamicSmemBytes = 1024 + sizeof(Shared<T>) + static_cast<std::size_t>(p.stages) * sizeof(Stage<T>);
+  config.stream = stream;
+  config.attrs = attributes;
+  config.numAttrs = 2;
+  return check(cudaLaunchKernelEx(&config, multiply<T>, p), "launch", kernel);
 }
 
 /// The kernels of a type; see takes_along_lines(), which holds for 16 bits only.
 template <class In, int n>
-[[nodiscard]] Status enqueue_tiles_of(const Parameters<DeviceSum<In>>& p, Major a, Major b, const Device& device,
+[[nodiscard]] Status enqueue_tiles_of(const Parameters<DeviceSum<In>>& p, Major a, Major b, int ctas,
                                       std::string_view kernel, cudaStream_t stream) {
   const auto enqueue = [&]<Major a_major, Major b_major>() {
-    return enqueue_tile<Tile<In, n, a_major, b_major>>(p, device, kernel, stream);
+    return enqueue_tile<Tile<In, n, a_major, b_major>>(p, ctas, kernel, stream);
   };
   if constexpr (sizeof(In) == 2) {
     if constexpr (takes_along_lines(true, n) && takes_along_lines(false, n))
@@ -107,13 +122,16 @@ template <class In, int n>
 }
 
 template <class In>
-Status enqueue_tiles(const Parameters<DeviceSum<In>>& p, int tile_n, Major a, Major b, const Device& device,
+Status enqueue_tiles(const Parameters<DeviceSum<In>>& p, int tile_n, Major a, Major b, int ctas,
                      std::string_view kernel, cudaStream_t stream) {
   switch (tile_n) {
-    case 256: return enqueue_tiles_of<In, 256>(p, a, b, device, kernel, stream);
-    case 128: return enqueue_tiles_of<In, 128>(p, a, b, device, kernel, stream);
-    case 64: return enqueue_tiles_of<In, 64>(p, a, b, device, kernel, stream);
-    default: return enqueue_tiles_of<In, 16>(p, a, b, device, kernel, stream);
+    case 256: return enqueue_tiles_of<In, 256>(p, a, b, ctas, kernel, stream);
+    case 128: return enqueue_tiles_of<In, 128>(p, a, b, ctas, kernel, stream);
+    case 64: return enqueue_tiles_of<In, 64>(p, a, b, ctas, kernel, stream);
+    case 40:
+      if constexpr (sizeof(In) == 2) return enqueue_tiles_of<In, 40>(p, a, b, ctas, kernel, stream);
+      [[fallthrough]];
+    default: return enqueue_tiles_of<In, 16>(p, a, b, ctas, kernel, stream);
   }
 }
 

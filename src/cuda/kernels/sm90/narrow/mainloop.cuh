@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// One thread of a CTA loads (TMA), two warpgroups multiply (wgmma). In a cluster each CTA loads its share of the
-/// columns of B for both.
+/// One thread of a CTA loads (TMA), one or two warpgroups multiply (wgmma). In a cluster each CTA loads its share of
+/// the rows of A for those beside it and of the columns of B for those above and below it.
 #pragma once
 
 #include "cuda/isa/tma.cuh"
-#include "cuda/isa/warpgroup.cuh"
 #include "cuda/kernels/sm90/narrow/tile.cuh"
 
 namespace exactile::cuda::sm90::narrow {
@@ -20,41 +19,49 @@ struct LoadPlace {
   int blocks;
 };
 
-/// `lines` rows of A or columns of B from `line` on, in block `block` of K. `load` is called with the place in shared
-/// memory and the coordinates of each box.
-template <class T, Major major, int lines, class Load>
-__device__ inline void load_lines(std::byte* shared, int line, int block, Load&& load) {
+/// Which part of an operand's tile this CTA loads, and for which CTAs.
+struct Share {
+  int index;
+  int count;
+  std::uint16_t mask;
+};
+
+/// `lines` rows of A or columns of B from `line` on, in block `block` of K.
+template <class T, Major major, int lines>
+__device__ inline void load_lines(std::byte* shared, const CUtensorMap* map, int line, int block, int batch,
+                                  const Share& share, std::uint64_t* full) {
+  const auto load = [&](std::byte* to, int x, int y) {
+    if (share.count == 1) {
+      isa::tma_load(to, map, x, y, batch, full);
+    } else {
+      isa::tma_load_multicast(to, map, x, y, batch, full, share.mask);
+    }
+  };
+  const int first = (major == Major::k ? lines : T::block_k) / share.count * share.index;
+  shared += first * row_bytes;
   if constexpr (major == Major::k) {
-    load(shared, block * T::block_k, line);
+    load(shared, block * T::block_k, line + first);
   } else {
     static_assert(lines % 64 == 0, "boxes along M or N hold 64 lines");
 #pragma unroll
     for (int group = 0; group < lines / 64; ++group)
-      load(shared + group * T::group_bytes, line + group * 64, block * T::block_k);
+      load(shared + group * T::group_bytes, line + group * 64, block * T::block_k + first);
   }
 }
 
 /// The loading thread's part of one tile.
 template <class T>
-__device__ inline void load_tile(Ring<T>& ring, RingPlace<T>& at, const CUtensorMap* a, const CUtensorMap* b,
-                                 const LoadPlace& place) {
-  constexpr int share = T::tile_n / T::cluster;
-  const int rank = T::cluster == 1 ? 0 : static_cast<int>(isa::cluster_rank());
-  for (int block = place.first_block; block < place.first_block + place.blocks; ++block, at.advance()) {
+__device__ inline void load_tile(const Ring<T>& ring, RingPlace& at, const CUtensorMap* a, const CUtensorMap* b,
+                                 const Peers& peers, const LoadPlace& place) {
+  const Share a_share{peers.column, peers.cluster.columns, peers.beside()};
+  const Share b_share{peers.row, peers.cluster.rows, peers.above()};
+  for (int block = place.first_block; block < place.first_block + place.blocks; ++block, at.advance(ring.stages)) {
     isa::mbarrier_wait(&ring.empty[at.stage], at.parity ^ 1);
     std::uint64_t* const full = &ring.full[at.stage];
     isa::mbarrier_arrive_expect(full, T::a_bytes + T::b_bytes);
     Stage<T>& stage = ring.stage[at.stage];
-    load_lines<T, T::a_major, T::tile_m>(stage.a, place.row, block, [&](std::byte* shared, int x, int y) {
-      isa::tma_load(shared, a, x, y, place.a_batch, full);
-    });
-    load_lines<T, T::b_major, share>(
-        stage.b + rank * share * row_bytes, place.column + rank * share, block, [&](std::byte* shared, int x, int y) {
-          if constexpr (T::cluster == 1)
-            isa::tma_load(shared, b, x, y, place.b_batch, full);
-          else
-            isa::tma_load_multicast(shared, b, x, y, place.b_batch, full, (1 << T::cluster) - 1);
-        });
+    load_lines<T, T::a_major, T::tile_m>(stage.a, a, place.row, block, place.a_batch, a_share, full);
+    load_lines<T, T::b_major, T::tile_n>(stage.b, b, place.column, block, place.b_batch, b_share, full);
   }
 }
 
@@ -74,11 +81,12 @@ __device__ inline void multiply_block(typename T::Sum (&sums)[T::tile_n / 2], co
 
 /// A multiplying warpgroup's part of one tile: sums = A * B. One block is always in flight behind the one being issued.
 template <class T>
-__device__ inline void multiply_tile(typename T::Sum (&sums)[T::tile_n / 2], Ring<T>& ring, RingPlace<T>& at,
-                                     int warpgroup, int blocks) {
+__device__ inline void multiply_tile(typename T::Sum (&sums)[T::tile_n / 2], const Ring<T>& ring, RingPlace& at,
+                                     const Peers& peers, int warpgroup, int blocks) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
+  const bool releases = peers.is_supplier(lane);
   const auto release = [&](int stage) {
-    if (lane < T::cluster) isa::mbarrier_arrive_remote(&ring.empty[stage], lane);
+    if (releases) isa::mbarrier_arrive_remote(&ring.empty[stage], lane);
   };
   int before = -1;
   for (int block = 0; block < blocks; ++block) {
@@ -90,7 +98,7 @@ __device__ inline void multiply_tile(typename T::Sum (&sums)[T::tile_n / 2], Rin
     isa::wgmma_wait<1>();
     if (before >= 0) release(before);
     before = at.stage;
-    at.advance();
+    at.advance(ring.stages);
   }
   isa::wgmma_wait<0>();
   isa::pin_sums(sums);

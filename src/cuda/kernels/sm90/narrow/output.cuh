@@ -11,6 +11,13 @@
 
 namespace exactile::cuda::sm90::narrow {
 
+/// How sums get to C.
+enum class StoreBy : int {
+  boxes,     ///< TMA: alpha * sums, rows contiguous, addresses and widths as it needs them
+  rows,      ///< alpha * sums, rows contiguous at any address
+  elements,  ///< everything else
+};
+
 /// C and what is done before it is written.
 template <class Sum>
 struct Output {
@@ -19,7 +26,8 @@ struct Output {
   int rows;
   int columns;
   ElementType type;
-  bool by_tma;  ///< whole boxes may be stored: alpha * sums, rows contiguous, addresses as TMA needs them
+  StoreBy store_by;
+  bool is_aligned;  ///< rows begin and end at multiples of 16 bytes
   Sum alpha;
   Sum beta;
   bool reads_c;
@@ -51,6 +59,21 @@ struct Output {
     return type == ElementType::f16 ? __half_as_ushort(__float2half_rn(x))
                                     : __bfloat16_as_ushort(__float2bfloat16_rn(x));
   }
+  /// Two of them, the first in the low bits. Products of bf16 are never stored as f16.
+  template <class In>
+  [[nodiscard]] __device__ std::uint32_t half_pair(float x, float y) const {
+    union {
+      __nv_bfloat162 bf16;
+      __half2 f16;
+      std::uint32_t bits;
+    } pair;
+    if (!std::is_same_v<In, __nv_bfloat16> && type == ElementType::f16) {
+      pair.f16 = __floats2half2_rn(x, y);
+    } else {
+      pair.bf16 = __floats2bfloat162_rn(x, y);
+    }
+    return pair.bits;
+  }
   /// activation(alpha * sum + beta * before + bias)
   [[nodiscard]] __device__ Sum value(Sum sum, Sum before, std::int64_t i, std::int64_t j) const {
     Sum x = multiply(alpha, sum);
@@ -74,45 +97,66 @@ struct Staging {
   alignas(1024) std::byte data[64 * row_bytes];
 
   /// Of a byte within a row; what lies within 16 bytes stays together.
-  [[nodiscard]] __device__ std::byte* at(int row, int byte) {
-    return data + row * row_bytes + ((byte / 16 ^ row % 8) * 16) + byte % 16;
+  [[nodiscard]] __device__ std::byte* at(int row, int byte) { return data + offset(row, byte); }
+  [[nodiscard]] __device__ const std::byte* at(int row, int byte) const { return data + offset(row, byte); }
+
+ private:
+  [[nodiscard]] __device__ static int offset(int row, int byte) {
+    return row * row_bytes + ((byte / 16 ^ row % 8) * 16) + byte % 16;
   }
 };
+
+/// Columns of C that lie in `bytes` an element in the staging's rows, and the pieces of that width that a tile has.
+template <class T, int bytes>
+struct Pieces {
+  static constexpr int columns = row_bytes / bytes;
+  static constexpr int count = (T::tile_n + columns - 1) / columns;
+  static constexpr bool fill_boxes = stores_boxes(T::tile_n, bytes);
+  /// Of piece `index`: the last may be narrower.
+  [[nodiscard]] __device__ static constexpr int width(int index) {
+    return index < T::tile_n / columns ? columns : T::tile_n % columns;
+  }
+};
+
+/// alpha * this thread's sums of a piece, in C's type, into its warp's 16 rows.
+template <class T, int bytes>
+__device__ inline void stage_piece(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
+                                   Staging& out, const SumPlace& at, int piece) {
+#pragma unroll
+  for (int g = 0; g < Pieces<T, bytes>::width(piece) / 8; ++g) {
+    const int j = piece * Pieces<T, bytes>::columns / 8 + g;
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      typename T::Sum x[2];
+#pragma unroll
+      for (int s = 0; s < 2; ++s) x[s] = multiply(c.alpha, sums[4 * j + 2 * r + s]);
+      std::byte* const place = out.at(16 * at.warp + at.lane / 4 + 8 * r, (8 * g + 2 * (at.lane % 4)) * bytes);
+      if constexpr (bytes == 4) {
+        auto* const pair = reinterpret_cast<typename T::Sum*>(place);
+        pair[0] = x[0];
+        pair[1] = x[1];
+      } else {
+        *reinterpret_cast<std::uint32_t*>(place) = c.template half_pair<typename T::Element>(x[0], x[1]);
+      }
+    }
+  }
+}
 
 /// Stores by TMA, `bytes` an element. `barrier`: a named barrier of the warpgroup's own.
 template <class T, int bytes>
 __device__ inline void store_boxes(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
                                    const CUtensorMap* map, Staging (&staging)[2], const SumPlace& at, int barrier) {
-  constexpr int piece_columns = row_bytes / bytes;
+  using P = Pieces<T, bytes>;
   const bool is_issuer = at.warp == 0 && at.lane == 0;
 #pragma unroll
-  for (int piece = 0; piece * piece_columns < T::tile_n; ++piece) {
-    const int first_column = at.column + piece * piece_columns;
+  for (int piece = 0; piece < P::count; ++piece) {
+    const int first_column = at.column + piece * P::columns;
     if (first_column >= c.columns) break;
     Staging& out = staging[piece % 2];
     // The tile before may have ended in either half of the staging.
     if (is_issuer) piece == 0 ? isa::tma_store_wait_read<0>() : isa::tma_store_wait_read<1>();
     isa::named_barrier(barrier, warpgroup_threads);
-    constexpr int groups = piece_columns < T::tile_n ? piece_columns / 8 : T::tile_n / 8;
-#pragma unroll
-    for (int g = 0; g < groups; ++g) {
-      const int j = piece * groups + g;
-#pragma unroll
-      for (int r = 0; r < 2; ++r) {
-        typename T::Sum x[2];
-#pragma unroll
-        for (int s = 0; s < 2; ++s) x[s] = multiply(c.alpha, sums[4 * j + 2 * r + s]);
-        std::byte* const place = out.at(16 * at.warp + at.lane / 4 + 8 * r, (8 * g + 2 * (at.lane % 4)) * bytes);
-        if constexpr (bytes == 4) {
-          auto* const pair = reinterpret_cast<typename T::Sum*>(place);
-          pair[0] = x[0];
-          pair[1] = x[1];
-        } else {
-          *reinterpret_cast<std::uint32_t*>(place) = c.half_bits(x[0]) | static_cast<std::uint32_t>(c.half_bits(x[1]))
-                                                                             << 16;
-        }
-      }
-    }
+    stage_piece<T, bytes>(sums, c, out, at, piece);
     isa::async_proxy_fence();
     isa::named_barrier(barrier, warpgroup_threads);
     if (is_issuer) {
@@ -122,12 +166,74 @@ __device__ inline void store_boxes(const typename T::Sum (&sums)[T::tile_n / 2],
   }
 }
 
+/// Where product `batch` of C begins.
+template <int bytes, class Sum>
+[[nodiscard]] __device__ inline std::byte* matrix_of(const Output<Sum>& c, std::int64_t batch) {
+  return c.layout.pointer_array ? static_cast<std::byte* const*>(c.data)[batch]
+                                : static_cast<std::byte*>(c.data) + batch * c.layout.batch_stride * bytes;
+}
+
+/// One row of a piece from staging to `to`, by a warp: 16-bit elements in pairs where pairs are aligned.
+template <int bytes>
+__device__ inline void store_row(std::byte* to, const Staging& staging, int row, int columns, int lane) {
+  if constexpr (bytes == 4) {
+    if (lane < columns)
+      reinterpret_cast<std::uint32_t*>(to)[lane] = *reinterpret_cast<const std::uint32_t*>(staging.at(row, lane * 4));
+  } else {
+    const auto element = [&](int j) { return *reinterpret_cast<const std::uint16_t*>(staging.at(row, j * 2)); };
+    auto* const elements = reinterpret_cast<std::uint16_t*>(to);
+    const int odd = reinterpret_cast<std::uintptr_t>(to) % 4 != 0 ? 1 : 0;
+    const int j = 2 * lane + odd;
+    if (j + 1 < columns) {
+      *reinterpret_cast<std::uint32_t*>(elements + j) = element(j) | static_cast<std::uint32_t>(element(j + 1)) << 16;
+    } else if (j < columns) {
+      elements[j] = element(j);
+    }
+    if (odd != 0 && lane == 0) elements[0] = element(0);
+  }
+}
+
+/// Stores to contiguous rows at any address, `bytes` an element.
+template <class T, int bytes>
+__device__ inline void store_rows(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
+                                  Staging (&staging)[2], const SumPlace& at) {
+  using P = Pieces<T, bytes>;
+  const int warp_row = 16 * at.warp;
+  const int rows = min(16, c.rows - (at.row + warp_row));
+  const std::int64_t pitch = c.layout.row_stride * bytes;
+  std::byte* const first_row =
+      matrix_of<bytes>(c, at.batch) + (at.row + warp_row) * pitch + static_cast<std::int64_t>(at.column) * bytes;
+#pragma unroll
+  for (int piece = 0; piece < P::count; ++piece) {
+    const int columns = min(P::width(piece), c.columns - (at.column + piece * P::columns));
+    if (columns <= 0) break;
+    // Two pieces on, all lanes have passed the barrier behind their reads of this one.
+    Staging& out = staging[piece % 2];
+    if (piece < 2) __syncwarp();
+    stage_piece<T, bytes>(sums, c, out, at, piece);
+    __syncwarp();
+    std::byte* const to = first_row + piece * row_bytes;
+    if (c.is_aligned) {
+      constexpr int words = P::width(0) * bytes / 16;  // of 16 bytes in a row
+      for (int word = at.lane; word < rows * words; word += 32) {
+        const int row = word / words, byte = word % words * 16;
+        if (byte < columns * bytes)
+          *reinterpret_cast<uint4*>(to + row * pitch + byte) =
+              *reinterpret_cast<const uint4*>(out.at(warp_row + row, byte));
+      }
+    } else {
+#pragma unroll 4
+      for (int row = 0; row < rows; ++row) store_row<bytes>(to + row * pitch, out, warp_row + row, columns, at.lane);
+    }
+  }
+}
+
 /// A warp's 16 rows of `columns` columns from staging to any C, along its shorter stride.
-template <class Sum, int columns>
-__device__ inline void store_warp_piece(const Output<Sum>& c, Staging& staging, const SumPlace& at, int first_column) {
-  const std::int64_t size = c.type == ElementType::f16 || c.type == ElementType::bf16 ? 2 : 4;
-  void* const base = c.layout.pointer_array ? static_cast<void* const*>(c.data)[at.batch]
-                                            : static_cast<std::byte*>(c.data) + at.batch * c.layout.batch_stride * size;
+template <class Sum>
+__device__ inline void store_warp_piece(const Output<Sum>& c, const Staging& staging, const SumPlace& at,
+                                        int first_column, int columns) {
+  const bool is_half = c.type == ElementType::f16 || c.type == ElementType::bf16;
+  void* const base = is_half ? matrix_of<2>(c, at.batch) : matrix_of<4>(c, at.batch);
   const bool along_rows = c.layout.row_stride < c.layout.column_stride;
   for (int e = at.lane; e < 16 * columns; e += 32) {
     const int row = along_rows ? e % 16 : e / columns;
@@ -145,15 +251,15 @@ __device__ inline void store_warp_piece(const Output<Sum>& c, Staging& staging, 
 template <class T>
 __device__ inline void store_elements(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
                                       Staging& staging, const SumPlace& at) {
-  constexpr int piece_columns = T::tile_n < 32 ? T::tile_n : 32;
+  using P = Pieces<T, 4>;
 #pragma unroll
-  for (int piece = 0; piece < T::tile_n / piece_columns; ++piece) {
-    const int first_column = at.column + piece * piece_columns;
+  for (int piece = 0; piece < P::count; ++piece) {
+    const int first_column = at.column + piece * P::columns;
     if (first_column >= c.columns) break;
     __syncwarp();
 #pragma unroll
-    for (int g = 0; g < piece_columns / 8; ++g) {
-      const int j = piece * (piece_columns / 8) + g;
+    for (int g = 0; g < P::width(piece) / 8; ++g) {
+      const int j = piece * P::columns / 8 + g;
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
         auto* const pair = reinterpret_cast<typename T::Sum*>(
@@ -163,20 +269,29 @@ __device__ inline void store_elements(const typename T::Sum (&sums)[T::tile_n / 
       }
     }
     __syncwarp();
-    store_warp_piece<typename T::Sum, piece_columns>(c, staging, at, first_column);
+    store_warp_piece(c, staging, at, first_column, P::width(piece));
   }
+}
+
+/// Stores alpha * sums.
+template <class T, int bytes>
+__device__ inline void store_alone(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
+                                   const CUtensorMap* map, Staging (&staging)[2], const SumPlace& at, int barrier) {
+  if constexpr (Pieces<T, bytes>::fill_boxes)
+    if (c.store_by == StoreBy::boxes) return store_boxes<T, bytes>(sums, c, map, staging, at, barrier);
+  store_rows<T, bytes>(sums, c, staging, at);
 }
 
 template <class T>
 __device__ inline void store_tile(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
                                   const CUtensorMap* map, Staging (&staging)[2], const SumPlace& at, int barrier) {
   const bool is_half = c.type == ElementType::f16 || c.type == ElementType::bf16;
-  if (!c.by_tma) {
+  if (c.store_by == StoreBy::elements) {
     store_elements<T>(sums, c, staging[0], at);
   } else if (is_half) {
-    if constexpr (!std::is_integral_v<typename T::Sum>) store_boxes<T, 2>(sums, c, map, staging, at, barrier);
+    if constexpr (!std::is_integral_v<typename T::Sum>) store_alone<T, 2>(sums, c, map, staging, at, barrier);
   } else {
-    store_boxes<T, 4>(sums, c, map, staging, at, barrier);
+    store_alone<T, 4>(sums, c, map, staging, at, barrier);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/checked.hpp"
 #include "plan/transposed.hpp"
 
 namespace exactile::cuda::sm90::narrow {
@@ -27,42 +28,104 @@ double copy_seconds(const OperandLayout& layout, std::int64_t lines, bool is_a, 
   return 3e-6 + bytes / ((stays ? 0.7 : 0.3) * device.memory_bytes_per_second);
 }
 
-Layout lay_out(const GemmDescription& d, bool is_transposed, int tile_n, const Device& device) {
-  Layout layout{.d = d, .is_transposed = is_transposed, .tile_n = tile_n, .chunks = chunks_of(d.k), .seconds = 0};
-  const double element = bytes_of(multiplied_type(d.types.input));
-  // A step of 128 bytes of K takes twice tile_n cycles for each 64 rows, and never less than its loads from L2.
-  const double steps = std::ceil(static_cast<double>(std::min(d.k, layout.chunks > 1 ? chunk_k : d.k)) * element / 128);
-  constexpr double row_bytes = 128, load_bytes_per_cycle = 48;
-  const double loaded = row_bytes * (tile_rows + static_cast<double>(tile_n) / layout.cluster());
-  const double cycles_per_step = std::max(2.0 * tile_n * tile_rows / 64, loaded / load_bytes_per_cycle);
-  const double tiles = std::ceil(static_cast<double>(d.m) / (tile_rows * layout.cluster())) * layout.cluster() *
-                       std::ceil(static_cast<double>(d.n) / tile_n) *
-                       static_cast<double>(d.batch_count * layout.chunks);
-  const double waves = std::ceil(tiles / device.multiprocessors);
-  const double tile_cycles = steps * cycles_per_step + 1500 + 6.0 * tile_n;
-  constexpr double sustained = 0.85;  // of the clock, under load
-  const double arithmetic = waves * tile_cycles / (sustained * device.clock_hertz);
-  const double read = element * static_cast<double>(d.k) *
+constexpr double row_bytes = 128;  // of K in a block
+
+double blocks_of(const GemmDescription& d) {
+  return std::ceil(static_cast<double>(d.k) * bytes_of(multiplied_type(d.types.input)) / row_bytes);
+}
+
+double tiles_of(std::int64_t size, double tile) { return std::ceil(static_cast<double>(size) / tile); }
+
+/// Work for a cluster at a time: tiles of all products and chunks.
+double clusters_of(const GemmDescription& d, int tile_n, ClusterShape cluster, std::int64_t chunks) {
+  return tiles_of(d.m, tile_rows(tile_n) * cluster.rows) * tiles_of(d.n, tile_n * cluster.columns) *
+         static_cast<double>(d.batch_count * chunks);
+}
+
+/// Cycles a multiprocessor takes for a block of K of that many CTAs.
+double block_cycles(double tile_m, double tile_n, double residents) {
+  const double products = residents * 2 * tile_n * tile_m / 64;
+  // The tensor cores read A and B for each 64 rows, behind TMA, which writes them once.
+  const double shared_bytes = row_bytes * ((64 + tile_n) * tile_m / 64 + tile_m + tile_n);
+  constexpr double shared_bytes_per_cycle = 120;
+  const double chain = 300 + 2.4 * tile_n;  // instructions that add to the same registers
+  return std::max({products, residents * shared_bytes / shared_bytes_per_cycle, chain});
+}
+
+/// Seconds between the first load and the last store, from what a multiprocessor does in a cycle.
+double tile_seconds(const Layout& layout, const Device& device) {
+  const GemmDescription& d = layout.d;
+  const double clusters = clusters_of(d, layout.tile_n, layout.cluster, layout.chunks);
+  const double at_a_time = resident_clusters(layout, device);
+  const double blocks = static_cast<double>(chunk_blocks_of(d));
+  // What does not overlap with products: the sums on their way to C, and at first the loads.
+  const double stored = 300 + (d.c.column_stride == 1 || layout.chunks > 1 ? 4.0 : 100.0) * layout.tile_n;
+  const double cycles = std::ceil(clusters / at_a_time) *
+                            (blocks * block_cycles(layout.tile_m(), layout.tile_n, layout.residents) + stored) +
+                        1500;
+  constexpr double sustained = 0.87;  // of the clock, under load
+  return cycles / (sustained * device.clock_hertz);
+}
+
+Layout estimated(Layout layout, const Device& device) {
+  const GemmDescription& d = layout.d;
+  const double arithmetic = tile_seconds(layout, device);
+  const double read = bytes_of(multiplied_type(d.types.input)) * static_cast<double>(d.k) *
                       static_cast<double>(d.m * plan::distinct_matrices(d.a, d.batch_count) +
                                           d.n * plan::distinct_matrices(d.b, d.batch_count));
   const double written = bytes_of(d.types.output) * static_cast<double>(d.m * d.n * d.batch_count);
-  const double memory = (read + written) / (0.85 * device.memory_bytes_per_second);
-  // They overlap, but not wholly.
-  layout.seconds = 4e-6 + std::max(arithmetic, memory) + 0.15 * std::min(arithmetic, memory);
-  layout.seconds += copy_seconds(d.a, d.m, true, tile_n, d, device);
-  layout.seconds += copy_seconds(plan::transposed(d.b), d.n, false, tile_n, d, device);
-  // Elements that no TMA stores: some 20 cycles for 32 of them, after the tile's products.
-  const bool stores_by_tma = d.c.column_stride == 1 && d.c.row_stride * size_in_bytes(d.types.output) % 16 == 0 &&
-                             tile_n * size_in_bytes(d.types.output) >= 128 && d.bias == Bias::none &&
-                             d.activation == Activation::none;
-  if (!stores_by_tma) layout.seconds += waves * tile_rows * tile_n / 8 * 1.2 / (sustained * device.clock_hertz);
+  const double memory = (read + written) / (0.9 * device.memory_bytes_per_second);
+  // They overlap, but not wholly. Clusters save energy, and with it clock, those that share B the most; but CTAs of a
+  // cluster are neighbours, and few of them then share ways to memory that single ones would have for themselves.
+  const double ctas =
+      clusters_of(d, layout.tile_n, layout.cluster, layout.chunks) * static_cast<double>(layout.cluster.size());
+  const bool is_sparse = 2 * ctas <= device.multiprocessors;
+  const double energy = layout.cluster.size() == 1 ? (is_sparse ? 0.98 : 1.02) : layout.cluster.rows == 2 ? 1 : 1.01;
+  layout.seconds = 2e-6 + energy * (std::max(arithmetic, memory) + 0.1 * std::min(arithmetic, memory));
+  layout.seconds += copy_seconds(d.a, d.m, true, layout.tile_n, d, device);
+  layout.seconds += copy_seconds(plan::transposed(d.b), d.n, false, layout.tile_n, d, device);
   if (layout.chunks > 1)
     layout.seconds += 3e-6 + 8.0 * static_cast<double>(layout.chunks * d.batch_count * d.m * d.n) /
                                  (0.8 * device.memory_bytes_per_second);
   return layout;
 }
 
+/// The same elements with strides that TMA can use, where a stride does not matter. `lines`, `k`: sizes.
+OperandLayout reachable(OperandLayout layout, std::int64_t lines, std::int64_t k, std::int64_t batch_count) {
+  if (k == 1 && layout.row_stride == 1) layout.column_stride = core::round_up(lines, 16);
+  if (lines == 1 && layout.column_stride == 1) layout.row_stride = core::round_up(k, 16);
+  if (batch_count == 1) layout.batch_stride = 0;
+  return layout;
+}
+
+GemmDescription reachable(GemmDescription d) {
+  d.a = reachable(d.a, d.m, d.k, d.batch_count);
+  d.b = plan::transposed(reachable(plan::transposed(d.b), d.n, d.k, d.batch_count));
+  return d;
+}
+
 }  // namespace
+
+std::int64_t chunk_blocks_of(const GemmDescription& d) {
+  constexpr double longest_sum = 512, longest_chunk = 128;
+  const double blocks = blocks_of(d);
+  return static_cast<std::int64_t>(blocks > longest_sum ? longest_chunk : blocks);
+}
+
+std::int64_t chunks_of(const GemmDescription& d) {
+  return static_cast<std::int64_t>(std::ceil(blocks_of(d) / static_cast<double>(chunk_blocks_of(d))));
+}
+
+int stages_for(int tile_n, int residents) {
+  constexpr int bytes = 228 * 1024, reserved = 1024, alignment = 1024;
+  const int staging = tile_rows(tile_n) / 64 * 16 * 1024 + 1024;
+  const int stage = static_cast<int>(row_bytes) * (tile_rows(tile_n) + tile_n);
+  return std::min(most_stages, (bytes / residents - reserved - alignment - staging) / stage);
+}
+
+int resident_clusters(const Layout& layout, const Device& device) {
+  return layout.residents * device.multiprocessors / layout.cluster.size();
+}
 
 ElementType multiplied_type(ElementType type) {
   return type == ElementType::f8e4m3 || type == ElementType::f8e5m2 ? ElementType::f16 : type;
@@ -81,10 +144,37 @@ Reach reach_of(const OperandLayout& layout, ElementType element, bool is_convert
   return Reach::none;
 }
 
+std::vector<Layout> layouts(const GemmDescription& description, int tile_n, const Device& device) {
+  constexpr ClusterShape shapes[] = {{2, 1}, {1, 2}, {1, 1}};
+  const std::int64_t chunks = chunks_of(description);
+  std::vector<Layout> all;
+  for (const bool is_transposed : {false, true}) {
+    const GemmDescription d = reachable(is_transposed ? plan::transposed(description) : description);
+    for (const ClusterShape cluster : shapes) {
+      if (tile_n / cluster.rows % 8 != 0) continue;  // boxes of B would not be whole swizzles
+      for (int residents = 1; residents <= most_residents(tile_n); ++residents) {
+        // The device fills a multiprocessor before the next: with fewer tiles some would have none.
+        if (residents > 1 &&
+            clusters_of(d, tile_n, cluster, chunks) * cluster.size() <= (residents - 1) * device.multiprocessors)
+          break;
+        all.push_back(estimated({.d = d,
+                                 .is_transposed = is_transposed,
+                                 .tile_n = tile_n,
+                                 .cluster = cluster,
+                                 .residents = residents,
+                                 .chunks = chunks,
+                                 .seconds = 0},
+                                device));
+      }
+    }
+  }
+  return all;
+}
+
 Layout choose_layout(const GemmDescription& description, int tile_n, const Device& device) {
-  const Layout straight = lay_out(description, false, tile_n, device);
-  const Layout turned = lay_out(plan::transposed(description), true, tile_n, device);
-  return turned.seconds < straight.seconds ? turned : straight;
+  const std::vector<Layout> all = layouts(description, tile_n, device);
+  return *std::min_element(all.begin(), all.end(),
+                           [](const Layout& x, const Layout& y) { return x.seconds < y.seconds; });
 }
 
 }  // namespace exactile::cuda::sm90::narrow

@@ -3,32 +3,51 @@
 /// How a product is laid over the device: which way round, how wide the tiles, in how many chunks of K.
 #pragma once
 
+#include <vector>
+
 #include "cuda/kernel.hpp"
 
 namespace exactile::cuda::sm90::narrow {
 
-/// Sums longer than this are formed in chunks of chunk_k, added in their order: the order of a sum depends on k alone.
-inline constexpr std::int64_t longest_sum = 32768;
-inline constexpr std::int64_t chunk_k = 8192;
-[[nodiscard]] constexpr std::int64_t chunks_of(std::int64_t k) {
-  return k <= longest_sum ? 1 : (k + chunk_k - 1) / chunk_k;
-}
+/// Sums longer than 512 blocks of K (128 bytes each) are formed in chunks of so many blocks, added in their order: the
+/// order of a sum depends on k alone.
+[[nodiscard]] std::int64_t chunk_blocks_of(const GemmDescription& description);
+[[nodiscard]] std::int64_t chunks_of(const GemmDescription& description);
 
-/// Columns of C that a CTA computes at a time: the widths there are kernels of.
-inline constexpr int tile_widths[] = {256, 128, 64, 16};
-inline constexpr int tile_rows = 128;
-/// CTAs, one above the other, that load columns of B for each other.
-[[nodiscard]] constexpr int cluster_size(int tile_n) { return tile_n >= 128 ? 2 : 1; }
+/// Rows of C that a CTA computes at a time, by its columns: one or two warpgroups multiply 64 rows each.
+[[nodiscard]] constexpr int tile_rows(int tile_n) { return tile_n == 40 ? 64 : 128; }
+
+/// CTAs of a kernel on a multiprocessor at a time, at most.
+[[nodiscard]] constexpr int most_residents(int tile_n) { return tile_n >= 128 ? 1 : tile_n == 40 ? 3 : 2; }
+
+/// CTAs that load for each other: those side by side the same rows of A, those one above the other the same columns of
+/// B.
+struct ClusterShape {
+  int rows = 1;
+  int columns = 1;
+
+  [[nodiscard]] constexpr int size() const { return rows * columns; }
+};
+
+/// Blocks of K, 128 bytes long, that a CTA can hold in shared memory.
+inline constexpr int most_stages = 20;
+/// As many as there is room for with so many CTAs on a multiprocessor.
+[[nodiscard]] int stages_for(int tile_n, int residents);
 
 struct Layout {
   GemmDescription d;   ///< as computed: of C, or of C^T = B^T A^T
   bool is_transposed;  ///< A and B have changed places
   int tile_n;
+  ClusterShape cluster;
+  int residents;  ///< CTAs on a multiprocessor at a time
   std::int64_t chunks;
   double seconds;  ///< estimated
 
-  [[nodiscard]] int cluster() const { return cluster_size(tile_n); }
+  [[nodiscard]] int tile_m() const { return tile_rows(tile_n); }
 };
+
+/// Clusters that the device holds at a time.
+[[nodiscard]] int resident_clusters(const Layout& layout, const Device& device);
 
 /// The direction in which TMA can read an operand (its strides; the address is known later), or neither.
 enum class Reach { along_k, along_lines, none };
@@ -36,9 +55,14 @@ enum class Reach { along_k, along_lines, none };
 [[nodiscard]] Reach reach_of(const OperandLayout& layout, ElementType element, bool is_converted);
 
 /// Whether kernels of that width take the operand with its lines contiguous: wide ones B, narrow ones A, 64 both.
-[[nodiscard]] constexpr bool takes_along_lines(bool is_a, int tile_n) { return is_a ? tile_n < 128 : tile_n >= 64; }
+[[nodiscard]] constexpr bool takes_along_lines(bool is_a, int tile_n) { return is_a ? tile_n <= 64 : tile_n % 64 == 0; }
 
-/// The cheaper way round, with tiles of that width.
+/// Whether TMA can store a tile of that width, `bytes` an element: in boxes of 128 bytes.
+[[nodiscard]] constexpr bool stores_boxes(int tile_n, std::int64_t bytes) { return tile_n * bytes % 128 == 0; }
+
+/// All ways that kernels of that width have.
+[[nodiscard]] std::vector<Layout> layouts(const GemmDescription& description, int tile_n, const Device& device);
+/// The cheapest of them.
 [[nodiscard]] Layout choose_layout(const GemmDescription& description, int tile_n, const Device& device);
 
 /// The type the tensor cores multiply: f16 for the 8-bit floats.

@@ -36,13 +36,19 @@ struct Source {
   std::int64_t batch_pitch;  ///< elements from matrix to matrix
 };
 
-/// Whether C can be stored in whole boxes. TMA cuts a box off in steps of 16 bytes, and a box is 128 bytes wide.
-[[nodiscard]] bool stores_by_tma(const Layout& layout, const GemmArguments& arguments) {
-  const GemmDescription& d = layout.d;
+/// Whether rows of C begin and end at multiples of 16 bytes: TMA cuts a box off there.
+[[nodiscard]] bool has_aligned_rows(const GemmDescription& d, const GemmArguments& arguments) {
   const std::int64_t size = size_in_bytes(d.types.output);
-  return arguments.beta.is_zero() && d.bias == Bias::none && d.activation == Activation::none && !d.c.pointer_array &&
-         d.c.column_stride == 1 && d.n * size % 16 == 0 && d.c.row_stride * size % 16 == 0 &&
-         d.c.batch_stride * size % 16 == 0 && is_aligned(arguments.c) && layout.tile_n * size >= 128;
+  return !d.c.pointer_array && d.c.column_stride == 1 && d.n * size % 16 == 0 && d.c.row_stride * size % 16 == 0 &&
+         d.c.batch_stride * size % 16 == 0 && is_aligned(arguments.c);
+}
+
+[[nodiscard]] StoreBy store_by(const Layout& layout, const GemmArguments& arguments) {
+  const GemmDescription& d = layout.d;
+  if (!arguments.beta.is_zero() || d.bias != Bias::none || d.activation != Activation::none || d.c.column_stride != 1)
+    return StoreBy::elements;
+  return has_aligned_rows(d, arguments) && stores_boxes(layout.tile_n, size_in_bytes(d.types.output)) ? StoreBy::boxes
+                                                                                                      : StoreBy::rows;
 }
 
 template <class In>
@@ -77,23 +83,28 @@ class Product final : public DeviceProduct {
 
     const Output<Sum> out = output(arguments);
     Parameters<Sum> p = parameters(layout_.chunks > 1 ? partial_output(partial) : out);
-    if (Status s = map_operand(p.a, a, d.m, plan::distinct_matrices(d.a, d.batch_count), tile_rows); !s.ok()) return s;
+    if (Status s = map_operand(p.a, a, d.m, plan::distinct_matrices(d.a, d.batch_count), layout_.tile_m(),
+                               layout_.cluster.columns);
+        !s.ok())
+      return s;
     if (Status s =
-            map_operand(p.b, b, d.n, plan::distinct_matrices(d.b, d.batch_count), layout_.tile_n / layout_.cluster());
+            map_operand(p.b, b, d.n, plan::distinct_matrices(d.b, d.batch_count), layout_.tile_n, layout_.cluster.rows);
         !s.ok())
       return s;
     if (Status s = map_output(p); !s.ok()) return s;
-    if (Status s = enqueue_tiles<In>(p, layout_.tile_n, a.major, b.major, device_, kernel_, launch.stream); !s.ok())
+    if (Status s = enqueue_tiles<In>(p, layout_.tile_n, a.major, b.major, ctas_of(p), kernel_, launch.stream); !s.ok())
       return s;
     if (layout_.chunks == 1) return {};
-    enqueue_reduce(reinterpret_cast<const Sum*>(partial), partial_pitch(), static_cast<int>(layout_.chunks),
-                   d.batch_count, out, launch.stream);
-    return check_launch(kernel_);
+    return check(enqueue_reduce(reinterpret_cast<const Sum*>(partial), partial_pitch(),
+                                static_cast<int>(layout_.chunks), d.batch_count, out, launch.stream),
+                 "launch", kernel_);
   }
 
   [[nodiscard]] std::string blocking() const override {
-    std::string text = "BM=128 BN=" + std::to_string(layout_.tile_n) + " BK=" + std::to_string(128 / sizeof(In)) +
-                       " cluster=" + std::to_string(layout_.cluster());
+    std::string text = "BM=" + std::to_string(layout_.tile_m()) + " BN=" + std::to_string(layout_.tile_n) +
+                       " BK=" + std::to_string(128 / sizeof(In)) + " cluster=" + std::to_string(layout_.cluster.rows) +
+                       "x" + std::to_string(layout_.cluster.columns);
+    if (layout_.residents > 1) text += " CTAs=" + std::to_string(layout_.residents);
     if (layout_.chunks > 1) text += " chunks=" + std::to_string(layout_.chunks);
     return layout_.is_transposed ? text + " as C^T" : text;
   }
@@ -105,10 +116,11 @@ class Product final : public DeviceProduct {
     return (copies.a ? a_bytes_ : 0) + (copies.b ? b_bytes_ : 0) + partial_bytes_;
   }
   [[nodiscard]] double model_bytes() const override {
-    // Each tile reads its rows of A and, for each CTA of a cluster, a share of its columns of B.
+    // Each cluster reads its rows of A and its columns of B.
     const GemmDescription& d = layout_.d;
     const double m = static_cast<double>(d.m), n = static_cast<double>(d.n), k = static_cast<double>(d.k);
-    const double tiles_down = m / (tile_rows * layout_.cluster()), tiles_across = n / layout_.tile_n;
+    const double tiles_down = m / (layout_.tile_m() * layout_.cluster.rows);
+    const double tiles_across = n / (layout_.tile_n * layout_.cluster.columns);
     return static_cast<double>(d.batch_count) *
            (static_cast<double>(sizeof(In)) * (m * k * tiles_across + n * k * tiles_down) +
             static_cast<double>(size_in_bytes(d.types.output)) * m * n);
@@ -154,8 +166,9 @@ class Product final : public DeviceProduct {
     return {to, along_lines ? Major::mn : Major::k, pitch, (along_lines ? d.k : count) * pitch};
   }
 
+  /// `shares`: CTAs that load a tile's lines together: each some of them, or some of their k.
   [[nodiscard]] Status map_operand(CUtensorMap& map, const Source& source, std::int64_t lines, std::int64_t batches,
-                                   int box_lines) const {
+                                   int tile_lines, int shares) const {
     constexpr std::int64_t size = sizeof(In);
     const bool along_k = source.major == Major::k;
     const std::int64_t matrix = source.pitch * (along_k ? lines : layout_.d.k);
@@ -167,11 +180,11 @@ class Product final : public DeviceProduct {
                                  .row_bytes = source.pitch * size,
                                  .batch_bytes = (batches == 1 ? matrix : source.batch_pitch) * size,
                                  .box_columns = 128 / static_cast<int>(size),
-                                 .box_rows = along_k ? box_lines : 64});
+                                 .box_rows = (along_k ? tile_lines : 64) / shares});
   }
 
   [[nodiscard]] Status map_output(Parameters<Sum>& p) const {
-    if (!p.out.by_tma) return {};
+    if (p.out.store_by != StoreBy::boxes) return {};
     const std::int64_t size = size_in_bytes(p.out.type);
     const OperandLayout& c = p.out.layout;
     return make_tensor_map(p.c,
@@ -194,7 +207,8 @@ class Product final : public DeviceProduct {
             .rows = static_cast<int>(d.m),
             .columns = static_cast<int>(d.n),
             .type = d.types.output,
-            .by_tma = stores_by_tma(layout_, arguments),
+            .store_by = store_by(layout_, arguments),
+            .is_aligned = has_aligned_rows(d, arguments),
             .alpha = arguments.alpha.as<Sum>(),
             .beta = arguments.beta.as<Sum>(),
             .reads_c = !arguments.beta.is_zero(),
@@ -210,7 +224,9 @@ class Product final : public DeviceProduct {
             .rows = static_cast<int>(d.m),
             .columns = static_cast<int>(d.n),
             .type = std::is_integral_v<Sum> ? ElementType::i32 : ElementType::f32,
-            .by_tma = layout_.tile_n >= 32,  // the pitch is padded: what is stored beyond n is nobody's
+            // The pitch is padded: what is stored beyond n is nobody's.
+            .store_by = stores_boxes(layout_.tile_n, 4) ? StoreBy::boxes : StoreBy::rows,
+            .is_aligned = d.n % 4 == 0,
             .alpha = Sum(1),
             .beta = Sum(0),
             .reads_c = false,
@@ -226,17 +242,28 @@ class Product final : public DeviceProduct {
     constexpr std::int64_t block_k = 128 / sizeof(In);
     const auto tiles = [](std::int64_t size, int tile) { return static_cast<int>((size + tile - 1) / tile); };
     const int blocks = tiles(d.k, block_k);
+    const int cluster_rows = layout_.tile_m() * layout_.cluster.rows;
     return {.a = {},
             .b = {},
             .c = {},
-            .order = {tiles(d.m, tile_rows * layout_.cluster()), tiles(d.n, layout_.tile_n),
-                      static_cast<int>(d.batch_count * layout_.chunks)},
+            .order = {.rows = tiles(d.m, cluster_rows),
+                      .columns = tiles(d.n, layout_.tile_n * layout_.cluster.columns),
+                      .batches = static_cast<int>(d.batch_count * layout_.chunks),
+                      .strip_rows = 2048 / cluster_rows},
+            .cluster = layout_.cluster,
+            .stages = stages_for(layout_.tile_n, layout_.residents),
             .chunks = static_cast<int>(layout_.chunks),
-            .chunk_blocks = layout_.chunks > 1 ? static_cast<int>(chunk_k / block_k) : blocks,
+            .chunk_blocks = static_cast<int>(chunk_blocks_of(d)),
             .blocks = blocks,
             .a_is_shared = plan::distinct_matrices(d.a, d.batch_count) == 1,
             .b_is_shared = plan::distinct_matrices(d.b, d.batch_count) == 1,
             .out = out};
+  }
+
+  /// The grid: what the device holds at a time, if there are as many tiles.
+  [[nodiscard]] int ctas_of(const Parameters<Sum>& p) const {
+    const int size = layout_.cluster.size();
+    return std::min(p.order.count(), resident_clusters(layout_, device_)) * size;
   }
 
   Layout layout_;
@@ -261,14 +288,14 @@ template std::unique_ptr<DeviceProduct> make_product<std::int8_t>(const Layout&,
 std::string_view refuses(const plan::Problem& problem, const Device& device) {
   const GemmDescription& d = problem.description;
   constexpr std::int64_t most = 1 << 30;
-  if (d.m > most || d.n > most || d.k > most || d.batch_count > most / chunks_of(d.k))
+  if (d.m > most || d.n > most || d.k > most || d.batch_count > most / chunks_of(d))
     return "needs sizes of at most 2^30";
   const auto rounded = [](std::int64_t size) { return static_cast<double>(size) + 128; };
-  if (rounded(d.m) * rounded(d.n) / (64 * 16) * static_cast<double>(d.batch_count * chunks_of(d.k)) > most)
+  if (rounded(d.m) * rounded(d.n) / (64 * 16) * static_cast<double>(d.batch_count * chunks_of(d)) > most)
     return "the product has too many tiles";
-  const double partial = chunks_of(d.k) == 1 ? 0
-                                             : 4.0 * static_cast<double>(d.m) * static_cast<double>(d.n) *
-                                                   static_cast<double>(d.batch_count * chunks_of(d.k));
+  const double partial = chunks_of(d) == 1 ? 0
+                                           : 4.0 * static_cast<double>(d.m) * static_cast<double>(d.n) *
+                                                 static_cast<double>(d.batch_count * chunks_of(d));
   const double copies = 2.0 * static_cast<double>(d.batch_count) * (rounded(d.m) + rounded(d.n)) * rounded(d.k);
   if (partial + copies > 0.4 * static_cast<double>(device.memory_bytes))
     return "needs more scratch memory than there is";

@@ -11,12 +11,28 @@
 
 namespace exactile::cuda::sm90::narrow {
 
+/// As TileOrder, for cluster tiles of several heights.
+struct StripOrder {
+  int rows;
+  int columns;
+  int batches;
+  int strip_rows;
+
+  [[nodiscard]] __host__ __device__ int count() const { return rows * columns * batches; }
+
+  [[nodiscard]] __device__ TilePlace operator()(int index) const {
+    return tile_in_strips(index, rows, columns, strip_rows);
+  }
+};
+
 template <class Sum>
 struct Parameters {
   CUtensorMap a;
   CUtensorMap b;
   CUtensorMap c;
-  TileOrder order;  ///< its batches are products times chunks of K
+  StripOrder order;  ///< its batches are products times chunks of K
+  ClusterShape cluster;
+  int stages;
   int chunks;
   int chunk_blocks;  ///< blocks of K in a chunk
   int blocks;        ///< in all of K
@@ -27,8 +43,8 @@ struct Parameters {
 
 /// Enqueues the kernel of that width and those directions; defined with the kernels of each type.
 template <class In>
-[[nodiscard]] Status enqueue_tiles(const Parameters<DeviceSum<In>>& p, int tile_n, Major a, Major b,
-                                   const Device& device, std::string_view kernel, cudaStream_t stream);
+[[nodiscard]] Status enqueue_tiles(const Parameters<DeviceSum<In>>& p, int tile_n, Major a, Major b, int ctas,
+                                   std::string_view kernel, cudaStream_t stream);
 
 /// "sm90_bf16_wgmma_128x256": the family's file and the tile.
 template <class In, int tile_n>
@@ -40,6 +56,7 @@ inline constexpr std::string_view kernel_name{};
   EXACTILE_NAME(In, text, 256, "128x256") \
   EXACTILE_NAME(In, text, 128, "128x128") \
   EXACTILE_NAME(In, text, 64, "128x64")   \
+  EXACTILE_NAME(In, text, 40, "64x40")    \
   EXACTILE_NAME(In, text, 16, "128x16")
 EXACTILE_NAMES(__nv_bfloat16, "bf16")
 EXACTILE_NAMES(__half, "f16")

@@ -3,45 +3,71 @@
 
 #include <algorithm>
 
+#include "cuda/tile/early_launch.cuh"
+
 namespace exactile::cuda::sm90::narrow {
 namespace {
 
-constexpr int threads = 256;
+constexpr int threads = 128;
 
+constexpr int width = 4;  // columns of a thread
+
+/// A thread adds four columns of a row. A block is `across` threads wide, a power of two; the grid's y are rows of all
+/// products.
 template <class Sum>
 __global__ void __launch_bounds__(threads)
-    reduce_kernel(const Sum* partial, std::int64_t pitch, int chunks, std::int64_t products, Output<Sum> c) {
-  const std::int64_t elements = static_cast<std::int64_t>(c.rows) * c.columns;
+    reduce_kernel(const Sum* partial, std::int64_t pitch, int chunks, std::int64_t rows, int across, Output<Sum> c) {
+  struct alignas(16) Four {
+    Sum x[width];
+  };
+  start_kernel_after();
+  wait_for_kernel_before();
+  const int thread = static_cast<int>(threadIdx.x);
+  const int j = (static_cast<int>(blockIdx.x) * across + thread % across) * width;
+  const int down = threads / across;
+  if (j >= c.columns) return;
   const std::int64_t chunk_elements = c.rows * pitch;
-  const std::int64_t size = c.type == ElementType::f16 || c.type == ElementType::bf16 ? 2 : 4;
-  for (std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * threads + threadIdx.x; at < elements * products;
-       at += static_cast<std::int64_t>(gridDim.x) * threads) {
-    const std::int64_t product = at / elements;
-    const std::int64_t i = at % elements / c.columns;
-    const std::int64_t j = at % c.columns;
-    const Sum* from = partial + product * chunks * chunk_elements + i * pitch + j;
-    Sum sum = *from;
-    for (int chunk = 1; chunk < chunks; ++chunk) sum = add(sum, from[chunk * chunk_elements]);
-    void* const base = c.layout.pointer_array
-                           ? static_cast<void* const*>(c.data)[product]
-                           : static_cast<std::byte*>(c.data) + product * c.layout.batch_stride * size;
-    const std::int64_t place = i * c.layout.row_stride + j * c.layout.column_stride;
-    c.store(base, place, c.is_plain ? sum : c.value(sum, c.reads_c ? c.load(base, place) : Sum{}, i, j));
+  for (std::int64_t line = static_cast<std::int64_t>(blockIdx.y) * down + thread / across; line < rows;
+       line += static_cast<std::int64_t>(gridDim.y) * down) {
+    const std::int64_t product = rows == c.rows ? 0 : line / c.rows;
+    const std::int64_t i = line - product * c.rows;
+    const Sum* const from = partial + product * chunks * chunk_elements + i * pitch + j;
+    Four sum = *reinterpret_cast<const Four*>(from);
+#pragma unroll 8
+    for (int chunk = 1; chunk < chunks; ++chunk) {
+      const Four more = *reinterpret_cast<const Four*>(from + chunk * chunk_elements);
+#pragma unroll
+      for (int e = 0; e < width; ++e) sum.x[e] = add(sum.x[e], more.x[e]);
+    }
+    const bool is_half = c.type == ElementType::f16 || c.type == ElementType::bf16;
+    void* const base = is_half ? matrix_of<2>(c, product) : matrix_of<4>(c, product);
+#pragma unroll
+    for (int e = 0; e < width; ++e) {
+      if (j + e >= c.columns) break;
+      const std::int64_t place = i * c.layout.row_stride + (j + e) * c.layout.column_stride;
+      c.store(base, place,
+              c.is_plain ? sum.x[e] : c.value(sum.x[e], c.reads_c ? c.load(base, place) : Sum{}, i, j + e));
+    }
   }
 }
 
 }  // namespace
 
 template <class Sum>
-void enqueue_reduce(const Sum* partial, std::int64_t pitch, int chunks, std::int64_t products, const Output<Sum>& c,
-                    cudaStream_t stream) {
-  const std::int64_t elements = static_cast<std::int64_t>(c.rows) * c.columns * products;
-  const auto blocks = static_cast<unsigned>(std::min<std::int64_t>((elements + threads - 1) / threads, 1 << 14));
-  reduce_kernel<<<blocks, threads, 0, stream>>>(partial, pitch, chunks, products, c);
+cudaError_t enqueue_reduce(const Sum* partial, std::int64_t pitch, int chunks, std::int64_t products,
+                           const Output<Sum>& c, cudaStream_t stream) {
+  const std::int64_t rows = c.rows * products;
+  const int needed = (c.columns + width - 1) / width;
+  int across = 1;
+  while (across < threads && across < needed) across *= 2;
+  const int down = threads / across;
+  const dim3 grid(static_cast<unsigned>((needed + across - 1) / across),
+                  static_cast<unsigned>(std::min<std::int64_t>((rows + down - 1) / down, 1 << 15)));
+  return launch_early(true, reduce_kernel<Sum>, grid, threads, 0, stream, partial, pitch, chunks, rows, across, c);
 }
 
-template void enqueue_reduce(const float*, std::int64_t, int, std::int64_t, const Output<float>&, cudaStream_t);
-template void enqueue_reduce(const std::int32_t*, std::int64_t, int, std::int64_t, const Output<std::int32_t>&,
-                             cudaStream_t);
+template cudaError_t enqueue_reduce(const float*, std::int64_t, int, std::int64_t, const Output<float>&, cudaStream_t);
+template cudaError_t enqueue_reduce(const std::int32_t*, std::int64_t, int, std::int64_t, const Output<std::int32_t>&,
+                                    cudaStream_t);
 
 }  // namespace exactile::cuda::sm90::narrow

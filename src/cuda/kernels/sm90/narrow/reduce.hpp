@@ -9,7 +9,7 @@ namespace exactile::cuda::sm90::narrow {
 
 /// Enqueues C <- epilogue(sum over chunks, in their order, of partial[product][chunk][i][j]); rows of `pitch` elements.
 template <class Sum>
-void enqueue_reduce(const Sum* partial, std::int64_t pitch, int chunks, std::int64_t products, const Output<Sum>& c,
-                    cudaStream_t stream);
+cudaError_t enqueue_reduce(const Sum* partial, std::int64_t pitch, int chunks, std::int64_t products,
+                           const Output<Sum>& c, cudaStream_t stream);
 
 }  // namespace exactile::cuda::sm90::narrow

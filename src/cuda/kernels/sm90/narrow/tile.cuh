@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "cuda/isa/mbarrier.cuh"
+#include "cuda/isa/warpgroup.cuh"
 #include "cuda/isa/wgmma_tile.cuh"
 #include "cuda/kernels/sm90/narrow/plan.hpp"
 #include "cuda/tile/types.cuh"
@@ -25,22 +26,46 @@ struct Tile {
   using Element = In;
   using Sum = DeviceSum<In>;
   static constexpr int tile_n = n;
-  static constexpr int tile_m = tile_rows;
+  static constexpr int tile_m = tile_rows(n);
   static constexpr int consumers = tile_m / 64;  ///< multiplying warpgroups, one below the other; one more loads
+  static constexpr int consumer_warps = consumers * warpgroup_threads / 32;
   static constexpr int cta_threads = (consumers + 1) * warpgroup_threads;
+  static constexpr int residents = most_residents(n);
   static constexpr Major a_major = a;
   static constexpr Major b_major = b;
-  static constexpr int cluster = cluster_size(n);  ///< CTAs, one above the other, that share B's columns
   static constexpr int block_k = row_bytes / static_cast<int>(sizeof(In));
   static constexpr int steps = 4;  ///< wgmma instructions along a block: 32 bytes of K each
   static constexpr int a_bytes = tile_m * row_bytes;
   static constexpr int b_bytes = n * row_bytes;
-  static constexpr int stages = n == 256 ? 4 : n == 128 ? 6 : n == 64 ? 8 : 10;
 
   // Along M or N a stage is groups of 64 lines, each block_k rows of 128 bytes.
   static constexpr int group_bytes = 64 * row_bytes;
   static_assert(a == Major::k || sizeof(In) == 2);
   static_assert(b == Major::k || (sizeof(In) == 2 && n % 64 == 0));
+};
+
+/// This CTA in its cluster.
+struct Peers {
+  ClusterShape cluster;
+  int size;
+  int row;
+  int column;
+
+  __device__ explicit Peers(ClusterShape shape) : cluster(shape), size(shape.rows * shape.columns) {
+    const int rank = static_cast<int>(isa::cluster_rank());
+    row = rank / shape.columns;
+    column = rank % shape.columns;
+  }
+  /// The CTAs that need the same rows of A, as a mask.
+  [[nodiscard]] __device__ std::uint16_t beside() const {
+    return static_cast<std::uint16_t>(((1 << cluster.columns) - 1) << row * cluster.columns);
+  }
+  /// The CTAs that need the same columns of B.
+  [[nodiscard]] __device__ std::uint16_t above() const {
+    return static_cast<std::uint16_t>(cluster.rows == 1 ? 1 << column : (1 | 1 << cluster.columns) << column);
+  }
+  /// Whether that CTA loads for this one.
+  [[nodiscard]] __device__ bool is_supplier(int rank) const { return rank < size && (beside() | above()) >> rank & 1; }
 };
 
 template <class T>
@@ -49,30 +74,31 @@ struct Stage {
   alignas(1024) std::byte b[T::b_bytes];
 };
 
+/// Blocks of K on their way from memory to the tensor cores.
 template <class T>
 struct Ring {
-  Stage<T> stage[T::stages];
-  std::uint64_t full[T::stages];
-  std::uint64_t empty[T::stages];
+  Stage<T>* stage;
+  std::uint64_t* full;
+  std::uint64_t* empty;
+  int stages;
 
   /// By one thread, before all meet.
-  __device__ void initialise() {
-    for (int i = 0; i < T::stages; ++i) {
+  __device__ void initialise(ClusterShape cluster) const {
+    for (int i = 0; i < stages; ++i) {
       isa::mbarrier_init(&full[i], 1);
-      isa::mbarrier_init(&empty[i], T::cluster * T::consumers * warpgroup_threads / 32);
+      isa::mbarrier_init(&empty[i], (cluster.rows + cluster.columns - 1) * T::consumer_warps);
     }
     isa::mbarrier_init_fence();
   }
 };
 
 /// Where a loader or a multiplier is in the ring.
-template <class T>
 struct RingPlace {
   int stage = 0;
   std::uint32_t parity = 0;
 
-  __device__ void advance() {
-    if (++stage == T::stages) {
+  __device__ void advance(int stages) {
+    if (++stage == stages) {
       stage = 0;
       parity ^= 1;
     }
