@@ -7,6 +7,7 @@
 #include "cuda/kernels/dmma/dmma_kernels.hpp"
 #include "cuda/kernels/ladder/ladder_kernels.hpp"
 #include "cuda/kernels/simt/simt_kernels.hpp"
+#include "cuda/kernels/sm80/sm80_kernels.hpp"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
 #include "cuda/runtime/entry.hpp"
 
@@ -30,6 +31,9 @@ std::span<const plan::KernelEntry> kernel_list() {
       entry<sm90_i8_i32_wgmma_128x128>(),
       entry<sm90_i8_i32_wgmma_128x64>(),
       entry<sm90_i8_i32_wgmma_128x16>(),
+      entry<sm80_bf16_mma>(),
+      entry<sm80_f16_mma>(),
+      entry<sm80_i8_i32_mma>(),
       entry<sm90_f64_mma>(),
       entry<sm80_f64_mma>(),
       entry<batched_small>(),

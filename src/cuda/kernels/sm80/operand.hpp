@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// An operand of the sm80 family: read where it lies if its lines are contiguous along K and aligned, else laid out
+/// anew.
+#pragma once
+
+#include "cuda/kernels/ladder/transposed_copy.hpp"
+
+namespace exactile::cuda::sm80 {
+
+/// A, or the transpose of B: `lines` lines of k terms.
+class OperandPlan {
+ public:
+  OperandPlan(const OperandLayout& layout, ElementType type, std::int64_t lines, std::int64_t k);
+
+  /// Whether it can be read where it lies, at a suitable address or at this one.
+  [[nodiscard]] bool may_stay() const { return may_stay_; }
+  [[nodiscard]] bool stays(const void* data) const {
+    return may_stay_ && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
+  }
+  /// Of the copy of one product.
+  [[nodiscard]] std::int64_t product_bytes() const { return copy_.product_bytes(); }
+  /// Elements from line to line and from product to product.
+  [[nodiscard]] std::int64_t line_stride(bool is_copied) const { return is_copied ? copy_.pitch : layout_.row_stride; }
+  [[nodiscard]] std::int64_t batch_stride(bool is_copied) const {
+    return is_copied ? copy_.layout().batch_stride : layout_.batch_stride;
+  }
+  [[nodiscard]] const OperandLayout& layout() const { return layout_; }
+  [[nodiscard]] Status copy(const void* data, void* to, std::int64_t products, cudaStream_t stream,
+                            std::string_view kernel) const {
+    return copy_.launch(data, to, products, stream, kernel);
+  }
+
+ private:
+  OperandLayout layout_;
+  TransposedCopy copy_;
+  bool may_stay_;
+};
+
+}  // namespace exactile::cuda::sm80

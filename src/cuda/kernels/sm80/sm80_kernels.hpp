@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// 8 and 16 bits on the tensor cores of compute capability 8.0 and later.
+#pragma once
+
+#include "cuda/kernel.hpp"
+
+namespace exactile::cuda {
+
+extern const Kernel sm80_bf16_mma;
+extern const Kernel sm80_f16_mma;
+extern const Kernel sm80_i8_i32_mma;
+
+}  // namespace exactile::cuda

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// `sm80_bf16_mma`, `sm80_f16_mma`, `sm80_i8_i32_mma`: the tensor cores of compute capability 8.0 through mma.sync, for
+// all GPUs from there on; Hopper has faster ones of its own (`sm90_...`). Operands whose terms are not contiguous or
+// not aligned are laid out anew first. Terms are summed in order of K, whatever else is computed. Traffic model: a
+// block reads 128 rows of A and 128 columns of B for each tile of C; L2 serves most. Limit: the tensor cores, fed by
+// ldmatrix from shared memory. See docs/ladder/sm80_mma.md.
+#include <algorithm>
+#include <array>
+
+#include "core/checked.hpp"
+#include "cuda/kernels/ladder/tiles.hpp"
+#include "cuda/kernels/sm80/operand.hpp"
+#include "cuda/kernels/sm80/sm80_kernels.hpp"
+#include "cuda/kernels/sm80/tile.cuh"
+#include "plan/transposed.hpp"
+
+namespace exactile::cuda {
+namespace {
+
+using sm80::OperandPlan;
+
+template <class In, class Out>
+class Product final : public DeviceProduct {
+ public:
+  Product(const GemmDescription& d, std::string_view kernel)
+      : d_(d),
+        kernel_(kernel),
+        a_(d.a, d.types.input, d.m, d.k),
+        b_(plan::transposed(d.b), d.types.input, d.n, d.k),
+        at_once_(products_at_once(d, a_.product_bytes() + b_.product_bytes())) {}
+
+  [[nodiscard]] Status launch(const Launch& launch) const override {
+    const GemmArguments& arguments = launch.arguments;
+    const bool copies_a = !a_.stays(arguments.a);
+    const bool copies_b = !b_.stays(arguments.b);
+    const std::int64_t step = copies_a || copies_b ? at_once_ : d_.batch_count;
+    for (std::int64_t first = 0; first < d_.batch_count; first += step) {
+      const std::int64_t products = std::min(step, d_.batch_count - first);
+      auto* room = static_cast<char*>(launch.workspace);
+      sm80::Work<In, Out> work{.a = {},
+                               .b = {},
+                               .c = {},
+                               .c_layout = d_.c,
+                               .k = d_.k,
+                               .batch = products,
+                               .epilogue = Epilogue<In, Out>(d_, arguments)};
+      if (Status s = place(work.a, a_, d_.m, arguments.a, copies_a, first, products, room, launch.stream); !s.ok())
+        return s;
+      if (Status s = place(work.b, b_, d_.n, arguments.b, copies_b, first, products, room, launch.stream); !s.ok())
+        return s;
+      work.c = static_cast<Out*>(const_cast<void*>(from_product(arguments.c, d_.c, d_.types.output, first)));
+      GemmDescription part = d_;
+      part.batch_count = products;
+      sm80::mma_kernel<<<layered_grid(part, tile_count(d_, sm80::tile, sm80::tile)), sm80::threads, 0, launch.stream>>>(
+          work);
+      if (Status s = check_launch(kernel_); !s.ok()) return s;
+    }
+    return {};
+  }
+
+  [[nodiscard]] std::string blocking() const override {
+    return "BM=128 BN=128 BK=" + std::to_string(sm80::stage_bytes / sizeof(In)) + " stages=3" +
+           (a_.may_stay() ? "" : ", A copied") + (b_.may_stay() ? "" : ", B copied");
+  }
+
+  [[nodiscard]] std::int64_t workspace_bytes() const override {
+    return at_once_ * (a_.product_bytes() + b_.product_bytes());
+  }
+  [[nodiscard]] std::int64_t workspace_bytes_for(const GemmArguments& arguments) const override {
+    return at_once_ *
+           ((a_.stays(arguments.a) ? 0 : a_.product_bytes()) + (b_.stays(arguments.b) ? 0 : b_.product_bytes()));
+  }
+  [[nodiscard]] double model_bytes() const override {
+    return tiled_bytes(d_, sm80::tile, sm80::tile) +
+           2.0 * static_cast<double>(d_.batch_count) *
+               static_cast<double>((a_.may_stay() ? 0 : a_.product_bytes()) + (b_.may_stay() ? 0 : b_.product_bytes()));
+  }
+
+ private:
+  /// The lines of products `first` and on: where they lie, or copied to `room`, which then moves on.
+  Status place(sm80::Lines<In>& lines, const OperandPlan& operand, std::int64_t count, const void* data, bool copies,
+               std::int64_t first, std::int64_t products, char*& room, cudaStream_t stream) const {
+    const void* from = from_product(data, operand.layout(), d_.types.input, first);
+    if (copies) {
+      if (Status s = operand.copy(from, room, products, stream, kernel_); !s.ok()) return s;
+      from = room;
+      room += at_once_ * operand.product_bytes();
+    }
+    lines = {static_cast<const In*>(from), operand.line_stride(copies), operand.batch_stride(copies), count};
+    return {};
+  }
+
+  GemmDescription d_;
+  std::string_view kernel_;
+  OperandPlan a_;
+  OperandPlan b_;
+  std::int64_t at_once_;
+};
+
+std::string_view refuses(const plan::Problem& problem, const Device& /*device*/) {
+  if (problem.accuracy != Accuracy::standard && problem.accuracy != Accuracy::reduced)
+    return "keeps the bound of the plain loop only";
+  return refuses_blocks(tile_count(problem.description, sm80::tile, sm80::tile));
+}
+
+/// Bytes of K that one multiprocessor's tensor cores take in a clock, for one element of C. Hopper's reach less than
+/// two thirds of their rate through these instructions.
+double bytes_per_clock(const Device& device) {
+  switch (device.compute_capability) {
+    case 80: return 2048;
+    case 86:
+    case 87:
+    case 89: return 1024;
+    default: return 2500;
+  }
+}
+
+double cost(const plan::Problem& problem, const Device& device) {
+  const GemmDescription& d = problem.description;
+  const double element = static_cast<double>(size_in_bytes(d.types.input));
+  const double tiles = static_cast<double>(tile_count(d, sm80::tile, sm80::tile)) * static_cast<double>(d.batch_count);
+  const double rounds = std::ceil(tiles / device.multiprocessors);
+  constexpr double reached = 0.7;  // of the tensor cores' rate, and a tile's start and end in terms
+  const double cycles = rounds * sm80::tile * sm80::tile * (static_cast<double>(d.k) * element + 256) /
+                        (bytes_per_clock(device) * reached);
+  const OperandPlan a(d.a, d.types.input, d.m, d.k);
+  const OperandPlan b(plan::transposed(d.b), d.types.input, d.n, d.k);
+  const double copied =
+      static_cast<double>(d.batch_count) *
+      (2.0 * static_cast<double>((a.may_stay() ? 0 : a.product_bytes()) + (b.may_stay() ? 0 : b.product_bytes())));
+  const int launches = 1 + (a.may_stay() ? 0 : 1) + (b.may_stay() ? 0 : 1);
+  return 4e-6 * launches + cycles / device.clock_hertz + copied / (0.5 * device.memory_bytes_per_second);
+}
+
+template <class In, class Out>
+std::unique_ptr<DeviceProduct> make(const plan::Problem& problem, std::string_view name) {
+  return std::make_unique<Product<In, Out>>(problem.description, name);
+}
+
+using enum ElementType;
+constexpr std::array bf16_types{GemmTypes{bf16, bf16}, GemmTypes{bf16, f32}};
+constexpr std::array f16_types{GemmTypes{f16, f16}, GemmTypes{f16, f32}};
+constexpr std::array i8_types{GemmTypes{i8, i32}};
+
+}  // namespace
+
+const Kernel sm80_bf16_mma{.name = "sm80_bf16_mma",
+                           .role = "engine",
+                           .summary = "bf16 on tensor cores through mma.sync, summed in f32",
+                           .types = bf16_types,
+                           .least_capability = 80,
+                           .refuses = refuses,
+                           .cost = cost,
+                           .prepare = [](const plan::Problem& p, const Device&) {
+                             constexpr std::string_view name = "sm80_bf16_mma";
+                             return p.description.types.output == f32 ? make<__nv_bfloat16, float>(p, name)
+                                                                      : make<__nv_bfloat16, __nv_bfloat16>(p, name);
+                           }};
+
+const Kernel sm80_f16_mma{.name = "sm80_f16_mma",
+                          .role = "engine",
+                          .summary = "f16 on tensor cores through mma.sync, summed in f32",
+                          .types = f16_types,
+                          .least_capability = 80,
+                          .refuses = refuses,
+                          .cost = cost,
+                          .prepare = [](const plan::Problem& p, const Device&) {
+                            constexpr std::string_view name = "sm80_f16_mma";
+                            return p.description.types.output == f32 ? make<__half, float>(p, name)
+                                                                     : make<__half, __half>(p, name);
+                          }};
+
+const Kernel sm80_i8_i32_mma{.name = "sm80_i8_i32_mma",
+                             .role = "engine",
+                             .summary = "i8 on tensor cores through mma.sync, summed in i32",
+                             .types = i8_types,
+                             .least_capability = 80,
+                             .refuses = refuses,
+                             .cost = cost,
+                             .prepare = [](const plan::Problem& p, const Device&) {
+                               return make<std::int8_t, std::int32_t>(p, "sm80_i8_i32_mma");
+                             }};
+
+}  // namespace exactile::cuda
