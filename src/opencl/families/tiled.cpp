@@ -74,7 +74,7 @@ const Kernel tiled{
     .role = "ladder",
     .summary = "square tiles of A and B in local memory, one element of C per work-item",
     .types = all_gemm_types(),
-    .refuses = [](const plan::Problem&, const Device& d) { return needs_items(d, side * side); },
+    .refuses = [](const plan::Problem&, const Device& d) { return needs_items(d, std::int64_t{side} * side); },
     .cost = [](const plan::Problem& p, const Device& d) { return estimate(p, d, 0.05); },
     .prepare = [](const plan::Problem& p, const Device& d) -> std::unique_ptr<DeviceProduct> {
       return std::make_unique<SquareTiles>(p, d, SquareTiles::Shape{tiled_cl, "tiled", "", side, side * side});
@@ -85,7 +85,7 @@ const Kernel tiled_kahan{
     .role = "ladder",
     .summary = "opencl_tiled with Kahan's compensated summation",
     .types = kahan_types,
-    .refuses = [](const plan::Problem&, const Device& d) { return needs_items(d, side * side); },
+    .refuses = [](const plan::Problem&, const Device& d) { return needs_items(d, std::int64_t{side} * side); },
     .cost = [](const plan::Problem& p, const Device& d) { return estimate(p, d, 0.03); },
     .prepare = [](const plan::Problem& p, const Device& d) -> std::unique_ptr<DeviceProduct> {
       return std::make_unique<SquareTiles>(p, d, SquareTiles::Shape{tiled_cl, "tiled", " -D KAHAN", side, side * side});
