@@ -66,9 +66,7 @@ struct Epilogue {
   }
 
   /// The last step of value(), for kernels that take it apart.
-  [[nodiscard]] __device__ Sum activate(Sum x) const {
-    return cuda::activate(activation, x);
-  }
+  [[nodiscard]] __device__ Sum activate(Sum x) const { return cuda::activate(activation, x); }
 
   /// An element of C or of the bias as a sum.
   [[nodiscard]] __device__ static Sum load_c(const Out* place) {
