@@ -185,9 +185,10 @@ struct PreparedState;
 /// that meet many inputs. Plan::prepare() makes it. Cheap to copy; safe to share between threads and queues.
 ///
 /// It also refers to the elements it was made of, and a run may read those too: they stay where they are and as they
-/// are as long as it is used. What a run computes after they have changed is a mixture of old and new; prepare again.
-/// What is in device memory is freed with the last copy, after the work enqueued on the device; a captured graph needs
-/// it for as long as it is launched.
+/// are as long as it is used. The object through which they were handed over stays too, where there is one: a pointer
+/// array, or a BufferSpan of interop/opencl.hpp. What a run computes after they have changed is a mixture of old and
+/// new; prepare again. What is in device memory is freed with the last copy, after the work enqueued on the device; a
+/// captured graph needs it for as long as it is launched.
 class PreparedOperand {
  public:
   [[nodiscard]] Operand operand() const noexcept;

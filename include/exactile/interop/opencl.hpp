@@ -28,7 +28,7 @@ namespace exactile::opencl {
 
 /// What a pointer of GemmArguments points at where operands lie in OpenCL's memory (and what each pointer of a pointer
 /// array, itself in host memory, points at): element (0, 0) is `byte_offset` bytes into `memory`. Read during run()
-/// only.
+/// only; one that was given to Plan::prepare() must stay as long as the PreparedOperand is used.
 struct BufferSpan {
   cl_mem memory = nullptr;
   std::int64_t byte_offset = 0;
