@@ -43,7 +43,7 @@ plan::KernelEntry packed_entry() {
       .summary = "cache-blocked loops over packed panels; any strides, any number of threads",
       .types = types_of<T>,
       .unavailable = unavailable<isa>,
-      .refuses = why_illegal_blocking,
+      .refuses = [](const plan::Problem& p) { return packed_refuses(p, Micro()); },
       .cost = [](const plan::Problem& p) { return packed_cost(p, Micro()); },
       .prepare = [](const plan::Problem& p) { return make_packed(p, Micro(), name.view()); },
       .tunable = [](GemmTypes,

@@ -162,7 +162,13 @@ def test_cache_blocks_of_the_cpu(searcher):
         assert "as asked for" in searcher(*explain, "--parameters", blocks).stdout
         assert np.array_equal(before, searcher.multiply(a, b, "--kernel", target, "--parameters", blocks))
         assert np.array_equal(before, searcher.multiply(np.asfortranarray(a), b, "--kernel", target, "--parameters", blocks))
-    assert "must be positive" in searcher(*explain, "--parameters", "KC=0", code=2).stderr
+    # What counts is what would be allocated: here a block of B as large as the product allows.
+    large = ("explain", "--m", 9000, "--n", 9000, "--k", 9000, "--kernel", target, "--parameters")
+    for blocks, says in (("KC=0", "must be positive"), ("NC=1048577", "at most 1048576"),
+                         ("NC=1048576 KC=1048576", "at most 16777216 elements"),
+                         ("FOO=3 MC=24 BAR=1", "unknown parameters: FOO, BAR; expected MC, KC and NC")):
+        assert says in searcher(*large, blocks, code=2).stderr
+    assert "as asked for" in searcher(*explain, "--parameters", "NC=1048576 KC=1048576").stdout
 
 
 def test_asked_for_parameters(tuner):

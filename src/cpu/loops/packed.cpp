@@ -76,15 +76,18 @@ class Packed final : public Product<T> {
 [[nodiscard]] bool a_must_be_packed(const Orientation& o) { return o.a.column_stride != 1 && o.k != 1; }
 
 template <class T>
-Blocking blocking_of(const Orientation& o, const MicroKernels<T>& kernels) {
-  return blocking_for(kernels.rows, kernels.vectors * kernels.lanes, sizeof(T), chunk_terms<T>, o.m, o.n, o.k,
-                      a_must_be_packed(o));
+BlockingModel blocking_of(const Orientation& o, const MicroKernels<T>& kernels) {
+  const bool a_is_packed = a_must_be_packed(o);
+  return {.blocking = blocking_for(kernels.rows, kernels.vectors * kernels.lanes, sizeof(T), chunk_terms<T>, o.m, o.n,
+                                   o.k, a_is_packed),
+          .chunk = chunk_terms<T>,
+          .a_is_packed = a_is_packed};
 }
 
 template <class T>
 Packed<T>::Packed(const plan::Problem& problem, const MicroKernels<T>& kernels, std::string_view name)
     : Base(problem, kernels, preferred_orientation(problem.description)),
-      blocking_sizes_(tuned_blocking(name, problem, blocking_of(o_, kernels), chunk_terms<T>)),
+      blocking_sizes_(tuned_blocking(name, problem, blocking_of(o_, kernels))),
       a_is_packed_(a_must_be_packed(o_)),
       a_elements_(a_is_packed_ ? core::round_up(blocking_sizes_.mc * blocking_sizes_.kc, 1024) : 0),
       b_elements_(core::round_up(blocking_sizes_.nc * blocking_sizes_.kc, 1024)) {
@@ -269,6 +272,12 @@ std::unique_ptr<plan::Executable> make_packed(const plan::Problem& problem, cons
 }
 
 template <class T>
+std::string_view packed_refuses(const plan::Problem& problem, const MicroKernels<T>& kernels) {
+  if (problem.parameters.empty()) return {};
+  return why_illegal_blocking(problem, blocking_of(preferred_orientation(problem.description), kernels));
+}
+
+template <class T>
 double packed_cost(const plan::Problem& problem, const MicroKernels<T>& kernels) {
   const Orientation o = preferred_orientation(problem.description);
   const auto m = static_cast<double>(core::round_up(o.m, 2));
@@ -289,6 +298,9 @@ template std::unique_ptr<plan::Executable> make_packed(const plan::Problem&, con
                                                        std::string_view);
 template std::unique_ptr<plan::Executable> make_packed(const plan::Problem&, const MicroKernels<double>&,
                                                        std::string_view);
+
+template std::string_view packed_refuses(const plan::Problem&, const MicroKernels<float>&);
+template std::string_view packed_refuses(const plan::Problem&, const MicroKernels<double>&);
 
 template double packed_cost(const plan::Problem&, const MicroKernels<float>&);
 template double packed_cost(const plan::Problem&, const MicroKernels<double>&);

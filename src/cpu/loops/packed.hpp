@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "cpu/micro/tile.hpp"
 #include "plan/kernel_entry.hpp"
@@ -23,6 +24,10 @@ namespace exactile::cpu {
 template <class T>
 [[nodiscard]] std::unique_ptr<plan::Executable> make_packed(const plan::Problem& problem,
                                                             const MicroKernels<T>& kernels, std::string_view name);
+
+/// Objects to parameters only.
+template <class T>
+[[nodiscard]] std::string_view packed_refuses(const plan::Problem& problem, const MicroKernels<T>& kernels);
 
 template <class T>
 [[nodiscard]] double packed_cost(const plan::Problem& problem, const MicroKernels<T>& kernels);

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "core/checked.hpp"
 #include "core/thread_count.hpp"
@@ -21,13 +23,10 @@ constexpr int version = 1;  ///< rises whenever measured blocks mean nothing any
 /// Threads share L3 and the way to memory, so their number is part of what was measured.
 std::string driver_of(int threads) { return fmt::format("{} threads", threads); }
 
-bool is_legal(const Parameters& p) {
-  constexpr std::int64_t largest_side = 1 << 20;
-  constexpr std::int64_t most_elements = 1 << 24;
-  const auto is_size = [&](const char* name) { return p.get(name, 1) >= 1 && p.get(name, 1) <= largest_side; };
-  return is_size("MC") && is_size("KC") && is_size("NC") &&
-         p.get("KC", 1) * std::max(p.get("MC", 1), p.get("NC", 1)) <= most_elements;
-}
+bool is_name(std::string_view name) { return name == "MC" || name == "KC" || name == "NC"; }
+
+/// Also keeps what is computed from the values far from overflow.
+bool is_size(std::int64_t value) { return value >= 1 && value <= 1 << 20; }
 
 /// Looking takes a microsecond or two, which small products would feel.
 bool is_worth_a_look(const GemmDescription& d) {
@@ -35,7 +34,45 @@ bool is_worth_a_look(const GemmDescription& d) {
   return static_cast<double>(d.m) * static_cast<double>(d.n) * static_cast<double>(d.k) >= least_terms;
 }
 
-std::optional<tuning::Found> measured(std::string_view kernel, const plan::Problem& problem) {
+Blocking with(const Parameters& p, const GemmDescription& d, const BlockingModel& model) {
+  const auto rounded = [&](const char* name, std::int64_t otherwise, std::int64_t step) {
+    return core::round_up(p.get(name, otherwise), step);
+  };
+  const Blocking& m = model.blocking;
+  Blocking sizes = m;
+  // The product may be computed transposed; no side of it is longer than this one.
+  const std::int64_t side = std::max(d.m, d.n);
+  sizes.mc = std::min(rounded("MC", m.mc, m.mr), core::round_up(side, m.mr));
+  sizes.nc = std::min(rounded("NC", m.nc, m.nr), core::round_up(side, m.nr));
+  sizes.kc = std::min(rounded("KC", m.kc, model.chunk), d.k);
+  return sizes;
+}
+
+/// Judges what would be allocated: values rounded up, cut to the product, and the model's where none is given.
+bool is_legal(const Parameters& p, const GemmDescription& d, const BlockingModel& model) {
+  constexpr std::int64_t most_elements = 1 << 24;
+  for (const auto& [name, value] : p.values())
+    if (!is_name(name) || !is_size(value)) return false;
+  const Blocking sizes = with(p, d, model);
+  // An A that is read where it lies takes no memory, however many its rows are.
+  return std::max(model.a_is_packed ? sizes.mc : 0, sizes.nc) <= most_elements / sizes.kc;
+}
+
+/// Kernels that are asked in turn are all asked about the same parameters, so their answers, which are kept until the
+/// thread asks about others, stay what they were.
+std::string_view unknown_names(const Parameters& p) {
+  std::string names;
+  for (const auto& [name, value] : p.values())
+    if (!is_name(name)) names += (names.empty() ? "" : ", ") + name;
+  if (names.empty()) return {};
+  thread_local std::string answer;
+  if (std::string text = fmt::format("unknown parameters: {}; expected MC, KC and NC", names); text != answer)
+    answer = std::move(text);
+  return answer;
+}
+
+std::optional<tuning::Found> measured(std::string_view kernel, const plan::Problem& problem,
+                                      const BlockingModel& model) {
   const GemmDescription& d = problem.description;
   if (!is_worth_a_look(d) || !tuning::has_user_rows()) return std::nullopt;
   return tuning::find({.kernel = std::string(kernel),
@@ -44,42 +81,30 @@ std::optional<tuning::Found> measured(std::string_view kernel, const plan::Probl
                        .shape_class = std::string(tuning::shape_class(d.m, d.n)),
                        .devices = {processor_name()},
                        .driver = driver_of(problem.threads)},
-                      is_legal);
-}
-
-Blocking with(const Parameters& p, const GemmDescription& d, const Blocking& model, std::int64_t chunk) {
-  const auto rounded = [&](const char* name, std::int64_t otherwise, std::int64_t step) {
-    return core::round_up(p.get(name, otherwise), step);
-  };
-  Blocking sizes = model;
-  // The product may be computed transposed; no side of it is longer than this one.
-  const std::int64_t side = std::max(d.m, d.n);
-  sizes.mc = std::min(rounded("MC", model.mc, model.mr), core::round_up(side, model.mr));
-  sizes.nc = std::min(rounded("NC", model.nc, model.nr), core::round_up(side, model.nr));
-  sizes.kc = std::min(rounded("KC", model.kc, chunk), d.k);
-  return sizes;
+                      [&](const Parameters& p) { return is_legal(p, d, model); });
 }
 
 }  // namespace
 
-Blocking tuned_blocking(std::string_view kernel, const plan::Problem& problem, const Blocking& model,
-                        std::int64_t chunk) {
-  Blocking sizes = model;
+Blocking tuned_blocking(std::string_view kernel, const plan::Problem& problem, const BlockingModel& model) {
+  Blocking sizes = model.blocking;
   if (const auto asked = Parameters::parse(problem.parameters); asked && !asked->empty()) {
-    sizes = with(*asked, problem.description, model, chunk);
+    sizes = with(*asked, problem.description, model);
     sizes.source = "as asked for";
-  } else if (const auto found = measured(kernel, problem)) {
-    sizes = with(found->parameters, problem.description, model, chunk);
+  } else if (const auto found = measured(kernel, problem, model)) {
+    sizes = with(found->parameters, problem.description, model);
     sizes.source = found->source;
   }
   return sizes;
 }
 
-std::string_view why_illegal_blocking(const plan::Problem& problem) {
-  if (problem.parameters.empty()) return {};
+std::string_view why_illegal_blocking(const plan::Problem& problem, const BlockingModel& model) {
   const auto asked = Parameters::parse(problem.parameters);
   if (!asked) return "the parameters are not of the form \"NAME=NUMBER NAME=NUMBER ...\"";
-  return is_legal(*asked) ? "" : "MC, KC and NC must be positive, and a block have at most 16777216 elements";
+  if (const auto unknown = unknown_names(*asked); !unknown.empty()) return unknown;
+  return is_legal(*asked, problem.description, model)
+             ? ""
+             : "MC, KC and NC must be positive and at most 1048576, and a packed block have at most 16777216 elements";
 }
 
 TuningTarget blocking_target(int rows, int columns, std::int64_t chunk) {
