@@ -9,6 +9,7 @@
 
 #include "plan/measured.hpp"
 #include "plan/select.hpp"
+#include "plan/transposed.hpp"
 #include "tuning/table/table.hpp"
 
 namespace exactile::plan {
@@ -18,18 +19,20 @@ constexpr std::array f32_only{GemmTypes{ElementType::f32, ElementType::f32}};
 
 template <int seconds>
 KernelEntry kernel(std::string_view name) {
-  return {
-      .name = name,
-      .backend = "made_up",
-      .role = "engine",
-      .summary = "",
-      .types = f32_only,
-      .unavailable = [](int) { return std::string_view(); },
-      .refuses = [](const Problem& p) { return std::string_view(p.description.m == 999 ? "dislikes 999 rows" : ""); },
-      .cost = [](const Problem&) { return double{seconds}; },
-      .prepare = nullptr,
-      .on_device = true,
-      .tunable = [](GemmTypes, int) { return TuningTarget{.version = 3, .device = "Chip", .driver = "7"}; }};
+  return {.name = name,
+          .backend = "made_up",
+          .role = "engine",
+          .summary = "",
+          .types = f32_only,
+          .unavailable = [](int) { return std::string_view(); },
+          .refuses =
+              [](const Problem& p) {
+                return std::string_view(seconds == 3 && p.description.m == 999 ? "dislikes 999 rows" : "");
+              },
+          .cost = [](const Problem&) { return double{seconds}; },
+          .prepare = nullptr,
+          .on_device = true,
+          .tunable = [](GemmTypes, int) { return TuningTarget{.version = 3, .device = "Chip", .driver = "7"}; }};
 }
 
 std::span<const KernelEntry> made_up_kernels() {
@@ -53,16 +56,23 @@ class Measured : public testing::Test {
     std::filesystem::remove_all(folder_);
   }
   [[nodiscard]] std::string file() const { return folder_ / "rows.tsv"; }
-  void measure(const std::string& name, double rate, const std::string& driver = "7", int version = 3) const {
-    ASSERT_TRUE(tuning::add_row(file(), {{name, version, "f32", "medium", "Chip", driver}, {}, rate}).ok());
+  void measure(const std::string& name, double rate, const std::string& driver = "7", int version = 3,
+               const std::string& shape_class = "medium") const {
+    ASSERT_TRUE(tuning::add_row(file(), {{name, version, "f32", shape_class, "Chip", driver}, {}, rate}).ok());
   }
-  [[nodiscard]] static Problem problem(std::int64_t size = 1000) {
+  [[nodiscard]] static Problem problem(std::int64_t m, std::int64_t n, std::int64_t k) {
     Problem made;
     made.memory = Memory::device;
-    made.description.types = f32_only[0];
-    made.description.m = made.description.n = made.description.k = size;
+    made.description = {.types = f32_only[0],
+                        .m = m,
+                        .n = n,
+                        .k = k,
+                        .a = {.row_stride = k},
+                        .b = {.row_stride = n},
+                        .c = {.row_stride = n}};
     return made;
   }
+  [[nodiscard]] static Problem problem(std::int64_t size = 1000) { return problem(size, size, size); }
   [[nodiscard]] static std::string chosen(const Problem& problem, const GemmOptions& options = {.backend = "made_up"}) {
     const auto entry = select(backends, problem, options);
     return entry.ok() ? std::string(entry.value()->name) : std::string(entry.status().message());
@@ -113,11 +123,47 @@ TEST_F(Measured, OnlyForProductsLikeTheMeasuredOnes) {
   EXPECT_EQ(chosen(other), "cheap") << "another class of shapes";
 }
 
+TEST_F(Measured, OnlyForTheMeasuredLayout) {
+  measure("cheap", 1e12);
+  measure("dear", 2e12);
+  Problem other = problem();
+  other.description.b.row_stride = 1024;
+  EXPECT_EQ(chosen(other), "dear") << "rows further apart are no other layout";
+  for (OperandLayout GemmDescription::*operand : {&GemmDescription::a, &GemmDescription::b, &GemmDescription::c}) {
+    other = problem();
+    other.description.*operand = transposed(other.description.*operand);
+    EXPECT_EQ(chosen(other), "cheap") << "transposed";
+  }
+  other = problem();
+  other.description.bias = Bias::per_row;
+  EXPECT_EQ(chosen(other), "cheap") << "a bias";
+  other = problem();
+  other.description.activation = Activation::relu;
+  EXPECT_EQ(chosen(other), "cheap") << "an activation";
+}
+
+TEST_F(Measured, OnlyNearTheMeasuredSide) {
+  for (const char* shape_class : {"thin", "medium"}) {
+    measure("cheap", 1e12, "7", 3, shape_class);
+    measure("dear", 2e12, "7", 3, shape_class);
+  }
+  for (const std::int64_t rows : {32, 64, 128}) {
+    EXPECT_EQ(chosen(problem(rows, 4096, 4096)), "dear") << rows;
+    EXPECT_EQ(chosen(problem(4096, rows, 4096)), "dear") << rows;
+  }
+  for (const std::int64_t rows : {8, 31}) {
+    EXPECT_EQ(chosen(problem(rows, 4096, 4096)), "cheap") << rows;
+    EXPECT_EQ(chosen(problem(4096, rows, 4096)), "cheap") << rows;
+  }
+  EXPECT_EQ(chosen(problem(300, 4096, 4096)), "cheap") << "medium is measured at 1024";
+}
+
 TEST_F(Measured, RefusalsAndNamesStand) {
   measure("cheap", 1e12);
   measure("dear", 2e12);
   EXPECT_EQ(chosen(problem(), {.kernel = "middling"}), "middling");
-  EXPECT_NE(chosen(problem(999)), "dear");
+  ASSERT_EQ(chosen(problem(998)), "dear");
+  EXPECT_EQ(chosen(problem(999)), "cheap");
   EXPECT_NE(chosen(problem(), {.kernel = "dear", .parameters = "X=1"}).find("no parameters"), std::string::npos);
 }
 
