@@ -23,6 +23,13 @@ __device__ inline void wait_for_kernel_before() {
 #endif
 }
 
+/// Whether what this file's kernels run as on sm_90 and later waits: code compiled for less does not.
+inline constexpr bool waits_for_kernel_before = [] {
+  for (const int architecture : {__CUDA_ARCH_LIST__})
+    if (architecture >= 900) return true;
+  return false;
+}();
+
 /// Launches `kernel` so that, on devices that can, its blocks may start where the kernel before it has left
 /// room and has called start_kernel_after(). The kernel must call wait_for_kernel_before() before it touches memory
 /// that others use.
@@ -38,7 +45,7 @@ cudaError_t launch_early(bool can, void (*kernel)(Parameters...), dim3 grid, uns
   config.dynamicSmemBytes = shared_bytes;
   config.stream = stream;
   config.attrs = &attribute;
-  config.numAttrs = can ? 1 : 0;
+  config.numAttrs = can && waits_for_kernel_before ? 1 : 0;
   return cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 

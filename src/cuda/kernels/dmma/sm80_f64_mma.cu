@@ -102,7 +102,7 @@ using Large = Tile<128, 128, 64, 32, 4>;
 using Medium = Tile<64, 64, 32, 16, 4>;
 
 template <class T>
-Status launch_tile(const Work& work, const Device& device, std::string_view name, cudaStream_t stream) {
+Status launch_tile(const Work& work, const Device& /*device*/, std::string_view name, cudaStream_t stream) {
   if (Status s = allow_shared_memory(kernel<T>, T::shared_bytes, name); !s.ok()) return s;
   kernel<T><<<work.items, T::threads, T::shared_bytes, stream>>>(work);
   return check_launch(name);

@@ -21,7 +21,7 @@ namespace exactile::cuda {
 }
 
 [[nodiscard]] inline std::string_view refuses_blocks(std::int64_t blocks) {
-  return blocks <= 0x7fffffff ? "" : "C has more elements than one grid has threads";
+  return blocks <= 0x7fffffff ? "" : "C has more tiles than one grid has blocks";
 }
 
 /// Traffic model of tiles: a row of A is read once for each column of tiles, a column of B once for each row of tiles.

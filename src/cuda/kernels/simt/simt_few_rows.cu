@@ -23,9 +23,18 @@ constexpr int tile_columns = 32;
 constexpr TileCost orientation{
     .bm = most_rows, .bn = tile_columns, .blocks_per_sm = 1, .cycles_alone = 1, .cycles_together = 1};
 
+/// Shared memory of a warp's ring, at the most.
+constexpr std::int64_t ring_bytes(std::int64_t rows) { return rows == 1 ? 25344 : 23040; }
+
+/// Shared memory of a block: its warps' rings, and the sums of its chunks.
+std::int64_t shared_bytes_of(const FewRowsDivision& few, const GemmDescription& d) {
+  const std::int64_t sums = few.division.chunks_per_split * (d.m == 1 ? 1 : most_rows) * tile_columns;
+  return few.tiles * (few.chunk_warps * ring_bytes(d.m) + sums * size_in_bytes(d.types.input));
+}
+
 FewRowsDivision divide_few_rows(const GemmDescription& d, const Device& device) {
   constexpr std::int64_t least_warps = 4;
-  const std::int64_t shared = device.shared_bytes_per_block;  // 25 KiB a warp, and 32 for the sums
+  const std::int64_t shared = device.shared_bytes_per_block;
   const std::int64_t most_chunk_warps = shared >= 220 << 10 ? 8 : shared >= 132 << 10 ? 4 : 2;
   constexpr std::int64_t most_chunks = 32;  // of a block: their sums lie in shared memory
   FewRowsDivision few{};
@@ -38,6 +47,9 @@ FewRowsDivision divide_few_rows(const GemmDescription& d, const Device& device) 
   division.chunks_per_split = core::ceil_divide(division.chunks, division.splits);
   few.chunk_warps = static_cast<int>(std::min(division.chunks_per_split, most_chunk_warps));
   few.tiles = static_cast<int>(std::max<std::int64_t>(1, least_warps / few.chunk_warps));
+  // One warp's ring and the sums of most_chunks fit everywhere.
+  while (few.tiles > 1 && shared_bytes_of(few, d) > shared) --few.tiles;
+  while (few.chunk_warps > 1 && shared_bytes_of(few, d) > shared) --few.chunk_warps;
   division.column_tiles = static_cast<std::uint32_t>(core::ceil_divide(d.n, few.tiles * tile_columns));
   return few;
 }
@@ -118,6 +130,7 @@ class FewRows final : public DeviceProduct {
 
   template <class S>
   [[nodiscard]] Status launch_stream(const Work<T, T>& work, cudaStream_t stream) const {
+    static_assert(S::ring_elements * sizeof(T) <= ring_bytes(S::rows));
     const auto kernel = few_rows_kernel<S, T>;
     const auto shared_bytes = static_cast<int>(sizeof(T)) *
                               (few_.warps() * S::ring_elements +
@@ -145,6 +158,11 @@ std::string_view why_refused(const plan::Problem& problem, const Device& device)
   if (static_cast<double>(few.division.splits) * few.division.column_tiles * static_cast<double>(d.batch_count) >
       0x7fffffff)
     return "more blocks than one grid has";
+  constexpr double most_sums_bytes = 512e6;  // as for the tiles, see division.cpp
+  if (few.division.splits > 1 && static_cast<double>(few.division.chunks * d.m * d.n * d.batch_count) *
+                                         static_cast<double>(size_in_bytes(d.types.input)) >
+                                     most_sums_bytes)
+    return "the sums of its chunks would take more than 512 MB";
   return refuses(problem, orientation);
 }
 

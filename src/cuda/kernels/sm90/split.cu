@@ -391,7 +391,7 @@ namespace {
 template <class Slices>
 Status enqueue_passes(const SplitPair& operands, unsigned* zero, std::int64_t zero_words, cudaStream_t stream) {
   const auto clear = [stream](void* words, std::int64_t count) {
-    return cudaMemsetAsync(words, 0, static_cast<std::size_t>(count) * 4, stream);
+    return count == 0 ? cudaSuccess : cudaMemsetAsync(words, 0, static_cast<std::size_t>(count) * 4, stream);
   };
   cudaError_t error = clear(zero, zero_words);
   // Facts are gathered with atomics: they begin as zero too.
