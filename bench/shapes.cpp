@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
+#include <system_error>
 
 namespace exactile::bench {
 namespace {
@@ -54,7 +55,8 @@ Shape parse_batch(const std::string& text) {
 }
 
 ShapeGroup read_shapes(const std::string& file_or_list) {
-  const bool is_file = std::filesystem::is_regular_file(file_or_list);
+  std::error_code no_such_name;  // a list may be longer than a name of a file
+  const bool is_file = std::filesystem::is_regular_file(file_or_list, no_such_name);
   ShapeGroup group;
   group.name = is_file ? std::filesystem::path(file_or_list).stem().string() : "list";
   for (const std::string& word : is_file ? lines_of(file_or_list) : split_at_commas(file_or_list))
