@@ -41,13 +41,15 @@ namespace exactile::interop {
 /// Runs on `queue`.
 [[nodiscard]] inline Execution on(cl_command_queue queue) { return {.queue = queue}; }
 
-/// Runs on `queue` once all of `after` are complete. `done`, unless null, becomes an event that completes with the run;
-/// the caller releases it. The one call here that needs the program to be linked with OpenCL's loader.
+/// Runs on `queue` once all of `after` are complete. `done`, unless null, becomes an event that completes with the run,
+/// which the caller releases; a null event where the call fails. A wait may have been enqueued even then. The one call
+/// here that needs the program to be linked with OpenCL's loader.
 [[nodiscard]] inline Status run(const Plan& plan, const GemmArguments& arguments, cl_command_queue queue,
                                 std::span<const cl_event> after, cl_event* done = nullptr) {
   const auto failed = [](const char* call, cl_int error) {
     return Status(StatusCode::device_failure, std::string(call) + ": error " + std::to_string(error));
   };
+  if (done != nullptr) *done = nullptr;
   if (!after.empty()) {
     const cl_int error = clEnqueueBarrierWithWaitList(queue, static_cast<cl_uint>(after.size()), after.data(), nullptr);
     if (error != CL_SUCCESS) return failed("clEnqueueBarrierWithWaitList", error);
