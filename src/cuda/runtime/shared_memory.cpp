@@ -3,6 +3,7 @@
 
 #include <mutex>
 #include <set>
+#include <shared_mutex>
 #include <utility>
 
 namespace exactile::cuda {
@@ -10,10 +11,14 @@ namespace exactile::cuda {
 Status allow_shared_memory(const void* function, int bytes, std::string_view kernel) {
   int device = 0;
   if (Status s = check(cudaGetDevice(&device), "cudaGetDevice", kernel); !s.ok()) return s;
-  static std::mutex mutex;
+  // Launches of many threads come by here, and after the first none has to wait for another.
+  static std::shared_mutex mutex;
   static std::set<std::pair<const void*, int>> allowed;
+  {
+    const std::shared_lock lock(mutex);
+    if (allowed.contains({function, device})) return {};
+  }
   const std::lock_guard lock(mutex);
-  if (allowed.contains({function, device})) return {};
   if (Status s = check(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
                        "cudaFuncSetAttribute", kernel);
       !s.ok())

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `cuda_pipelined`: `cuda_vectorized` with copies that pass no register (cp.async) into a ring of three stages: two
 // steps are on their way while one is computed, and a step has one barrier.
-// Traffic model: as cuda_vectorized. Limit: the arithmetic, and shared memory's second look at B: a warp's 32 threads
-// read 16 different vectors of B for 2 of A. See docs/ladder/cuda_pipelined.md.
+// Traffic model: as cuda_vectorized. Limit: the arithmetic. See docs/ladder/cuda_pipelined.md.
 #include "cuda/kernels/ladder/ladder_kernels.hpp"
 #include "cuda/kernels/ladder/ring_kernel.cuh"
 
