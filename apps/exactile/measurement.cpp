@@ -127,7 +127,7 @@ Result<Measurement> measure_kernel(const MeasurementRequest& request, Operands& 
   if (const auto peak = peaks.peak(result.summary.backend, whole.types, result.device))
     result.fraction_of_peak = result.operations_per_second / *peak;
   if (Status s = place.fetch_output(); !s.ok()) return s;
-  result.error = verification::compare(timed, operands.arguments(0), nullptr, comparison_work);
+  result.error = verification::compare(timed, operands.arguments(0), nullptr, result.accuracy, comparison_work);
   return result;
 }
 

@@ -87,9 +87,9 @@ std::optional<NpyInput> open_start_value(const Options& options, Scalar beta, Ge
 }
 
 void verify_call(const GemmDescription& description, const GemmArguments& arguments, const void* c_before,
-                 verification::ErrorReport& total) {
-  const verification::ErrorReport compared = verification::compare(description, arguments, c_before);
-  const verification::ErrorReport residual = verification::residual(description, arguments, c_before, 1);
+                 Accuracy accuracy, verification::ErrorReport& total) {
+  const verification::ErrorReport compared = verification::compare(description, arguments, c_before, accuracy);
+  const verification::ErrorReport residual = verification::residual(description, arguments, c_before, 1, accuracy);
   total.rows_checked += compared.rows_checked;
   for (const verification::ErrorReport* report : {&compared, &residual}) {
     total.max_relative_error = std::max(total.max_relative_error, report->max_relative_error);
@@ -155,7 +155,7 @@ class Multiplication {
     product_.for_each_call(c, [&](const GemmDescription& description, GemmArguments arguments, std::int64_t first) {
       arguments.alpha = alpha_;
       arguments.beta = beta_;
-      verify_call(description, arguments, before.element(first), report);
+      verify_call(description, arguments, before.element(first), gemm_options_.accuracy, report);
     });
   }
 

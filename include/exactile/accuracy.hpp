@@ -14,7 +14,7 @@ namespace exactile {
 /// In every mode integers are exact modulo 2^w, NaN and Inf come out as the plain loop's, and the bits do not depend on
 /// the number of threads or on how many rows or products share a call.
 enum class Accuracy : std::uint8_t {
-  /// Inputs may be rounded to a narrower type first. Never chosen unless asked for. (not yet available)
+  /// Inputs may be rounded to a narrower type first; see error_bound.hpp. Never chosen unless asked for.
   reduced,
   /// Componentwise |C^ - C| <= gamma_K |A||B|: the bound of the plain loop. The default.
   standard,

@@ -7,6 +7,7 @@
 #include "exactile/context.hpp"
 #include "exactile/devices.hpp"
 #include "exactile/epilogue.hpp"
+#include "exactile/error_bound.hpp"
 #include "exactile/gemm.hpp"
 #include "exactile/matrix_view.hpp"
 #include "exactile/plan.hpp"

@@ -3,8 +3,8 @@
 #include <array>
 #include <limits>
 
-#include "exactile/accuracy.hpp"
 #include "exactile/epilogue.hpp"
+#include "exactile/error_bound.hpp"
 
 namespace exactile {
 
@@ -28,6 +28,12 @@ std::optional<Accuracy> parse_accuracy(std::string_view name) noexcept {
 double gamma(std::int64_t k, double u) noexcept {
   const double ku = static_cast<double>(k) * u;
   return ku < 1 ? ku / (1 - ku) : std::numeric_limits<double>::infinity();
+}
+
+double error_beyond_gamma(Accuracy accuracy, ElementType input) noexcept {
+  if (accuracy != Accuracy::reduced || input != ElementType::f32) return 0;
+  constexpr double v = 0x1p-10;
+  return 2 * v + v * v;
 }
 
 std::string_view to_string(Activation activation) noexcept {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "exactile/error_bound.hpp"
 #include "verification/elements.hpp"
 
 namespace exactile::verification {
@@ -20,7 +21,8 @@ double multiple_of_quarter(double x) { return std::fabs(x) <= 1024 && std::nearb
 
 }  // namespace
 
-ErrorBound::ErrorBound(const GemmDescription& description, const GemmArguments& arguments, bool exact)
+ErrorBound::ErrorBound(const GemmDescription& description, const GemmArguments& arguments, Accuracy accuracy,
+                       bool exact)
     : alpha_(scalar_as_accumulator(arguments.alpha, description.types.input)),
       beta_(scalar_as_accumulator(arguments.beta, description.types.input)),
       has_alpha_(!arguments.alpha.is_zero()),
@@ -37,6 +39,7 @@ ErrorBound::ErrorBound(const GemmDescription& description, const GemmArguments& 
   // The oracle's own sum is off by at most gamma_k of its own roundoff (double, or its square for Dot2).
   const double own = accumulator_roundoff_ < 0x1p-30 ? 0x1p-104 : 0x1p-53;
   relative_ = gamma(depth, accumulator_roundoff_) + gamma(depth, own);
+  beyond_gamma_ = error_beyond_gamma(accuracy, description.types.input);
   const double stretch = std::max(1.0, std::fabs(alpha_.real()) + std::fabs(alpha_.imag()));
   underflow_ = static_cast<double>(depth) * smallest_positive(accumulator) * stretch;
   output_underflow_ = smallest_positive(output_) / 2;
@@ -83,13 +86,13 @@ DueElement ErrorBound::due(const ElementInput& input) const {
 Due ErrorBound::component(DoubleDouble z, double magnitude, double sum_magnitude) const {
   Due due{.value = z};
   const double largest = std::max(magnitude, sum_magnitude);
-  due.may_overflow = !(largest * (1 + relative_) < accumulator_limit_);
+  due.may_overflow = !(largest * (1 + relative()) < accumulator_limit_);
   // Quarters of integers below 2^(p-3) leave every partial result exact.
   if (exact_ && largest * accumulator_roundoff_ < 0x1p-3) {
     due.value = {round_to(output_, activation_ == Activation::relu ? std::max(z.hi, 0.0) : z.hi), 0};
     return due;
   }
-  due.reach = relative_ * magnitude + underflow_;
+  due.reach = relative_ * magnitude + beyond_gamma_ * std::abs(alpha_) * sum_magnitude + underflow_;
   activate(due);
   due.tolerance = due.reach;
   if (rounds_output_) due.tolerance += output_roundoff_ * (std::fabs(due.value.hi) + due.reach) + output_underflow_;

@@ -49,15 +49,16 @@ struct DueElement {
 /// the smallest number instead (section 2.8); only products can, and alpha stretches those inside the sum.
 /// For the narrow floats |a_k| and |b_k| are weights, see weight() in elements.hpp.
 /// Complex components are bounded one by one, from the real products they consist of (section 3.6 without moduli).
+/// An accuracy that allows more than gamma adds error_beyond_gamma() * |alpha| sum|a_k||b_k|.
 class ErrorBound {
  public:
   /// `exact`: the operands are such that no rounding happens before the last one, wherever that can be seen to be true.
-  ErrorBound(const GemmDescription& description, const GemmArguments& arguments, bool exact);
+  ErrorBound(const GemmDescription& description, const GemmArguments& arguments, Accuracy accuracy, bool exact);
 
   [[nodiscard]] DueElement due(const ElementInput& input) const;
 
   /// gamma_depth, and the same for the roundings of the last step and of underflow: for sums of whole rows.
-  [[nodiscard]] double relative() const { return relative_; }
+  [[nodiscard]] double relative() const { return relative_ + beyond_gamma_; }
   [[nodiscard]] double underflow() const { return underflow_; }
   [[nodiscard]] double output_roundoff() const { return rounds_output_ ? output_roundoff_ : 0; }
   [[nodiscard]] double output_underflow() const { return rounds_output_ ? output_underflow_ : 0; }
@@ -80,6 +81,7 @@ class ErrorBound {
   Activation activation_;
   double accumulator_roundoff_;
   double relative_;
+  double beyond_gamma_;  ///< of the sum of products alone
   double underflow_;
   double output_roundoff_;
   double output_underflow_;

@@ -67,8 +67,13 @@ std::string place(const GemmDescription& d, std::int64_t p, std::int64_t i, std:
 
 class FloatComparison {
  public:
-  FloatComparison(const GemmDescription& d, const GemmArguments& arguments, const void* c_before, bool exact)
-      : d_(d), arguments_(arguments), c_before_(c_before), bound_(d, arguments, exact), oracle_(d, arguments) {}
+  FloatComparison(const GemmDescription& d, const GemmArguments& arguments, const void* c_before, Accuracy accuracy,
+                  bool exact)
+      : d_(d),
+        arguments_(arguments),
+        c_before_(c_before),
+        bound_(d, arguments, accuracy, exact),
+        oracle_(d, arguments) {}
 
   FloatOracle& oracle() { return oracle_; }
 
@@ -225,17 +230,17 @@ std::vector<std::int64_t> rows_to_check(const GemmDescription& d, double work_li
 }
 
 ErrorReport compare_rows(const GemmDescription& description, const GemmArguments& arguments, const void* c_before,
-                         double work_limit, bool exact) {
+                         Accuracy accuracy, double work_limit, bool exact) {
   if (description.m == 0 || description.n == 0 || description.batch_count == 0) return {};
   const std::vector<std::int64_t> rows = rows_to_check(description, work_limit);
   if (!is_floating(description.types.output))
     return walk(IntegerComparison(description, arguments, c_before), description, rows);
-  return walk(FloatComparison(description, arguments, c_before, exact), description, rows);
+  return walk(FloatComparison(description, arguments, c_before, accuracy, exact), description, rows);
 }
 
 ErrorReport compare(const GemmDescription& description, const GemmArguments& arguments, const void* c_before,
-                    double work_limit) {
-  return compare_rows(description, arguments, c_before, work_limit, false);
+                    Accuracy accuracy, double work_limit) {
+  return compare_rows(description, arguments, c_before, accuracy, work_limit, false);
 }
 
 void merge(ErrorReport& into, const ErrorReport& from) {

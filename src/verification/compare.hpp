@@ -12,7 +12,7 @@ namespace exactile::verification {
 
 /// `exact`: the operands are small integers, so that wherever every intermediate result is exact equality is due.
 [[nodiscard]] ErrorReport compare_rows(const GemmDescription& description, const GemmArguments& arguments,
-                                       const void* c_before, double work_limit, bool exact);
+                                       const void* c_before, Accuracy accuracy, double work_limit, bool exact);
 
 /// Which rows, of batch * m counted through, are formed: all of them, or the first and last of each product (as far as
 /// they fit) and a spread of others. Ascending.

@@ -70,9 +70,9 @@ class RowReader {
 
 class FloatResidual {
  public:
-  FloatResidual(const GemmDescription& d, const GemmArguments& arguments, const void* c_before)
+  FloatResidual(const GemmDescription& d, const GemmArguments& arguments, const void* c_before, Accuracy accuracy)
       : d_(d),
-        bound_(d, arguments, false),
+        bound_(d, arguments, accuracy, false),
         reads_ab_(!arguments.alpha.is_zero()),
         reads_c_(!arguments.beta.is_zero()),
         a_(d.types.input, d.a, arguments.a, d.k),
@@ -202,7 +202,7 @@ void integer_product(const GemmDescription& d, const GemmArguments& arguments, c
 }  // namespace
 
 ErrorReport residual(const GemmDescription& description, const GemmArguments& arguments, const void* c_before,
-                     std::uint64_t seed) {
+                     std::uint64_t seed, Accuracy accuracy) {
   ErrorReport report;
   const bool floating = is_floating(description.types.output);
   if (description.activation != Activation::none || description.m == 0 || description.n == 0) return report;
@@ -216,7 +216,7 @@ ErrorReport residual(const GemmDescription& description, const GemmArguments& ar
     }();
     for (std::int64_t p = 0; p < description.batch_count; ++p) {
       if (floating) {
-        FloatResidual(description, arguments, c_before).product(p, x, report);
+        FloatResidual(description, arguments, c_before, accuracy).product(p, x, report);
       } else {
         integer_product(description, arguments, c_before, p, integers, report);
       }

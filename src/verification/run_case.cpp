@@ -135,8 +135,10 @@ Result<ErrorReport> run_case(const Case& test) {
   if (!ran.ok()) return ran;
 
   constexpr double work_limit = 1e8;
-  ErrorReport report = compare_rows(d, arguments, operands.c->before(), work_limit, test.fill == Fill::small_integers);
-  merge(report, residual(d, arguments, operands.c->before(), test.seed));
+  const Accuracy accuracy = test.options.accuracy;
+  ErrorReport report =
+      compare_rows(d, arguments, operands.c->before(), accuracy, work_limit, test.fill == Fill::small_integers);
+  merge(report, residual(d, arguments, operands.c->before(), test.seed, accuracy));
   if (operands.c->surroundings_changed()) fail(report, "the product wrote outside the elements of C");
   constexpr const char* names[] = {"A", "B", "the bias"};
   for (std::size_t t = 0; t < 3; ++t)

@@ -46,18 +46,19 @@ struct ErrorReport {
   std::string failure;            ///< the first failing element with both values; "" when passed
 };
 
-/// Compares against a product formed in higher precision (f64 for f32 and narrower, double-double for f64 and cf64,
-/// modular integers for integers). Where m*n*k*batch is above `work_limit` only a sample of rows is formed, first and
-/// last of each product among them. `c_before` is laid out as C is (an array of pointers where C's layout says so) and
-/// may be null when beta is zero. A and B are not read when alpha is zero.
+/// Compares, within the bound of `accuracy`, against a product formed in higher precision (f64 for f32 and narrower,
+/// double-double for f64 and cf64, modular integers for integers). Where m*n*k*batch is above `work_limit` only a
+/// sample of rows is formed, first and last of each product among them. `c_before` is laid out as C is (an array of
+/// pointers where C's layout says so) and may be null when beta is zero. A and B are not read when alpha is zero.
 [[nodiscard]] ErrorReport compare(const GemmDescription& description, const GemmArguments& arguments,
-                                  const void* c_before, double work_limit = 2e8);
+                                  const void* c_before, Accuracy accuracy = Accuracy::standard,
+                                  double work_limit = 2e8);
 
 /// Freivalds: |C x - (alpha A (B x) + beta C_before x)| against its bound for random vectors x of +-1, in O(mn+mk+nk).
 /// Floating and integer types; with an activation nothing is checked (rows_checked is 0), and rows that hold special
 /// values or come near the end of the range are left to compare().
 [[nodiscard]] ErrorReport residual(const GemmDescription& description, const GemmArguments& arguments,
-                                   const void* c_before, std::uint64_t seed);
+                                   const void* c_before, std::uint64_t seed, Accuracy accuracy = Accuracy::standard);
 
 /// One test: description and options say what runs, fill and seed say on what.
 struct Case {

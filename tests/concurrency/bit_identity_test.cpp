@@ -32,7 +32,8 @@ std::vector<std::byte> product(const GemmDescription& d, Matrices& matrices, con
 void expect_same_on_all_thread_counts(const GemmDescription& d, Matrices& matrices, const KernelOfType& kernel) {
   const std::vector<std::byte> one = product(d, matrices, kernel, 1);
   if (one.empty()) return;
-  const verification::ErrorReport report = verification::compare(d, matrices.arguments(), nullptr, 3e6);
+  const verification::ErrorReport report =
+      verification::compare(d, matrices.arguments(), nullptr, Accuracy::standard, 3e6);
   EXPECT_TRUE(report.passed) << test_name(kernel) << ": " << report.failure;
   for (const int threads : {2, 3, 4, 7, 16})
     EXPECT_EQ(product(d, matrices, kernel, threads) == one, true)

@@ -21,7 +21,7 @@ inline constexpr GemmTypes f64_types{ElementType::f64, ElementType::f64};
 /// Runs the product; answers false where the kernel refuses it, which is no failure.
 [[nodiscard]] inline bool runs(const GemmDescription& description, const GemmArguments& arguments,
                                const KernelOfType& kernel) {
-  const Status status = gemm(description, arguments, {.kernel = kernel.kernel});
+  const Status status = gemm(description, arguments, {.kernel = kernel.kernel, .accuracy = kernel.accuracy});
   if (status.code() == StatusCode::unsupported && !kernel.kernel.empty()) return false;
   EXPECT_TRUE(status.ok()) << test_name(kernel) << ": " << status.message();
   return status.ok();

@@ -35,7 +35,7 @@ std::vector<KernelOfType> cuda_kernels() {
   std::vector<KernelOfType> all;
   for (const KernelInfo& kernel : kernels())
     if (kernel.backend == "cuda" && kernel.available)
-      for (const GemmTypes types : kernel.types) all.push_back({kernel.name, types});
+      for (const GemmTypes types : kernel.types) all.push_back({kernel.name, types, accuracy_kept(kernel, types)});
   return all;
 }
 
@@ -46,7 +46,8 @@ DeviceProduct::DeviceProduct(const Context& context, const KernelOfType& kernel,
       c_(allocate(context, m * n * size_in_bytes(kernel.types.output))) {
   verification::Case test = contiguous_case(kernel.types, m, n, k);
   const Result<Plan> plan =
-      Plan::make(test.description, {.backend = "cuda", .kernel = kernel.kernel, .memory = Memory::device});
+      Plan::make(test.description,
+                 {.backend = "cuda", .kernel = kernel.kernel, .accuracy = kernel.accuracy, .memory = Memory::device});
   if (plan.ok())
     plan_ = plan.value();
   else

@@ -87,7 +87,8 @@ class Exhaustive {
   bool enqueue(std::int64_t m, std::int64_t n, std::int64_t k, void* c) {
     const GemmDescription d{
         .types = kernel_.types, .m = m, .n = n, .k = k, .a = {most, 1}, .b = {most, 1}, .c = {leading, 1}};
-    const Result<Plan> plan = Plan::make(d, {.backend = "cuda", .kernel = kernel_.kernel, .memory = Memory::device});
+    const Result<Plan> plan = Plan::make(
+        d, {.backend = "cuda", .kernel = kernel_.kernel, .accuracy = kernel_.accuracy, .memory = Memory::device});
     if (!plan.ok()) {
       EXPECT_EQ(plan.status().code(), StatusCode::unsupported) << plan.status().message();
       return false;

@@ -29,7 +29,8 @@ class Hog {
 std::optional<KernelOfType> kernel_with_workspace(std::int64_t size) {
   for (const KernelOfType& kernel : cuda_kernels()) {
     const GemmDescription d = contiguous_case(kernel.types, size, size, size).description;
-    const Result<Plan> plan = Plan::make(d, {.backend = "cuda", .kernel = kernel.kernel, .memory = Memory::device});
+    const Result<Plan> plan = Plan::make(
+        d, {.backend = "cuda", .kernel = kernel.kernel, .accuracy = kernel.accuracy, .memory = Memory::device});
     if (plan.ok() && plan.value().summary().workspace_bytes > 64 * mebibyte) return kernel;
   }
   return std::nullopt;

@@ -105,7 +105,7 @@ std::vector<GemmDescription> layouts() {
 std::vector<std::string> f32_kernels() {
   std::vector<std::string> names;
   for (const KernelOfType& kernel : cuda_kernels())
-    if (kernel.types == f32_types) names.push_back(kernel.kernel);
+    if (kernel.types == f32_types && kernel.accuracy == Accuracy::standard) names.push_back(kernel.kernel);
   return names;
 }
 

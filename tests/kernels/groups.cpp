@@ -26,6 +26,7 @@ class Runner {
   [[nodiscard]] Case make(const Shape& shape) {
     Case test = contiguous_case(kernel_.types, shape.m, shape.n, shape.k);
     test.options.kernel = kernel_.kernel;
+    test.options.accuracy = kernel_.accuracy;
     test.options.threads = static_cast<int>(turn_ % 3);  // 0: the default
     test.seed = ++turn_;
     test.fill = fills_[turn_ % fills_.size()];

@@ -23,9 +23,11 @@ class RandomCase {
 
   Case make(const std::vector<KernelOfType>& kernels) {
     const std::size_t which = pick(2 * kernels.size());
-    const GemmTypes types = kernels[which % kernels.size()].types;
+    const KernelOfType& kernel = kernels[which % kernels.size()];
+    const GemmTypes types = kernel.types;
     Case test = contiguous_case(types, size(), size(), size());
-    if (which < kernels.size()) test.options.kernel = kernels[which].kernel;
+    if (which < kernels.size()) test.options.kernel = kernel.kernel;
+    test.options.accuracy = kernel.accuracy;
     test.options.threads = static_cast<int>(pick(5));
     test.seed = seed_;
     const auto fills = verification::fills_for(types.input);

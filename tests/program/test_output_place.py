@@ -103,3 +103,7 @@ def test_a_refused_kernel_leaves_nothing(program, operands):
     program.refuses(*operands, "c.npy", "--backend", "none", code=2, says=["--backend none", "cpu"])
     program.refuses(*operands, "c.npy", "--accuracy", "none", code=2, says=["--accuracy none", "standard"])
     program.refuses(*operands, "c.npy", "--accuracy", "correctly_rounded", code=2, says="not yet available")
+
+
+def test_reduced_accuracy_is_kept_and_verified(program, operands):
+    assert program.json(*operands, "c.npy", "--accuracy", "reduced", "--verify")["accuracy"] == "reduced"

@@ -85,18 +85,29 @@ bool register_absence() {
   return true;
 }
 
+Accuracy accuracy_kept(const KernelInfo& kernel, GemmTypes types) {
+  const GemmDescription description = contiguous_case(types, 256, 256, 256).description;
+  const auto takes = [&](Accuracy accuracy) {
+    return Plan::make(description, {.kernel = kernel.name, .accuracy = accuracy}).ok();
+  };
+  return !takes(Accuracy::standard) && takes(Accuracy::reduced) ? Accuracy::reduced : Accuracy::standard;
+}
+
 std::vector<KernelOfType> available_kernels() {
   const std::string& wanted = tested_options().backend;
   std::vector<KernelOfType> all;
   for (const KernelInfo& kernel : kernels())
     if (kernel.available && kernel.backend == (wanted.empty() ? "cpu" : wanted))
-      for (const GemmTypes types : kernel.types) all.push_back({kernel.name, types});
+      for (const GemmTypes types : kernel.types) all.push_back({kernel.name, types, accuracy_kept(kernel, types)});
   return all;
 }
 
 std::vector<KernelOfType> planner_for_all_types() {
   std::vector<KernelOfType> all;
-  for (const GemmTypes types : all_gemm_types()) all.push_back({"", types});
+  for (const GemmTypes types : all_gemm_types()) {
+    all.push_back({"", types});
+    if (error_beyond_gamma(Accuracy::reduced, types.input) > 0) all.push_back({"", types, Accuracy::reduced});
+  }
   return all;
 }
 
@@ -104,6 +115,7 @@ Blocking blocking_of(const KernelOfType& kernel, std::int64_t m, std::int64_t n,
   const GemmDescription description = contiguous_case(kernel.types, m, n, k).description;
   GemmOptions options = tested_options();
   options.kernel = kernel.kernel;
+  options.accuracy = kernel.accuracy;
   const Result<Plan> plan = Plan::make(description, options);
   if (!plan.ok()) return {};
   std::string text(1, ' ');
@@ -118,6 +130,7 @@ Blocking blocking_of(const KernelOfType& kernel, std::int64_t m, std::int64_t n,
 
 std::string test_name(const KernelOfType& kernel) {
   std::string name = (kernel.kernel.empty() ? "planner" : kernel.kernel) + "__" + to_string(kernel.types);
+  if (kernel.accuracy != Accuracy::standard) name += "__" + std::string(to_string(kernel.accuracy));
   for (char& c : name)
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
   return name;

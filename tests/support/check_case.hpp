@@ -36,14 +36,18 @@ struct Tally {
   void operator+=(Outcome outcome);
 };
 
-/// A kernel of this machine with one of its types; an empty name is the planner's choice.
+/// A kernel of this machine with one of its types, and the accuracy to ask of it; an empty name is the planner's
+/// choice.
 struct KernelOfType {
   std::string kernel;
   GemmTypes types;
+  Accuracy accuracy = Accuracy::standard;
 };
+/// `standard`, unless the kernel refuses that of products that it takes under `reduced`.
+[[nodiscard]] Accuracy accuracy_kept(const KernelInfo& kernel, GemmTypes types);
 /// Every available kernel of the tested backend times every type it has.
 [[nodiscard]] std::vector<KernelOfType> available_kernels();
-/// The planner's choice for every type.
+/// The planner's choice for every type, and under `reduced` where that differs from `standard`.
 [[nodiscard]] std::vector<KernelOfType> planner_for_all_types();
 
 /// Block sizes as the plan's summary states them; 0 where it does not.

@@ -124,9 +124,19 @@ TEST(Refusals, NamesThatThereAreNot) {
 }
 
 TEST(Refusals, AccuracyNotYetAvailable) {
-  for (const Accuracy accuracy : {Accuracy::reduced, Accuracy::compensated, Accuracy::correctly_rounded})
+  for (const Accuracy accuracy : {Accuracy::compensated, Accuracy::correctly_rounded})
     expect_refusal(make(contiguous(f32, 2, 2, 2), {.accuracy = accuracy}), StatusCode::not_yet_available,
                    {std::string(to_string(accuracy)), "not yet available", "standard"});
+}
+
+TEST(Refusals, ReducedIsTakenForEveryType) {
+  for (const GemmTypes types : all_gemm_types()) {
+    const Status status = make(contiguous(types, 2, 2, 2), {.accuracy = Accuracy::reduced});
+    EXPECT_TRUE(status.ok()) << to_string(types) << ": " << status.message();
+    EXPECT_EQ(error_beyond_gamma(Accuracy::standard, types.input), 0);
+  }
+  EXPECT_EQ(error_beyond_gamma(Accuracy::reduced, ElementType::f64), 0);
+  EXPECT_EQ(error_beyond_gamma(Accuracy::reduced, ElementType::f32), 0x1p-9 + 0x1p-20);
 }
 
 TEST(Refusals, Threads) {

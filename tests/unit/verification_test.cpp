@@ -42,6 +42,35 @@ TEST(Oracle, SeesAnErrorOfSomeRoundings) {
   EXPECT_FALSE(judge<float>({0.1F, 0.2F}, {3, 7}, static_cast<float>(right) * (1 + 1e-6F)).passed);
 }
 
+TEST(Oracle, AllowsReducedProductsRoundedFactorsAndNoMore) {
+  // 1 + 2^-10 - 2^-20 loses almost 2^-10 where it is cut to 11 bits.
+  const std::vector<float> a{1 + 0x1p-10F - 0x1p-20F, 3};
+  const std::vector<float> b{1 + 0x1p-10F - 0x1p-20F, 0x1p-12F};
+  const GemmDescription d = contiguous({ElementType::f32, ElementType::f32}, 1, 1, 2);
+  const auto passes = [&](float c, Accuracy accuracy) {
+    const GemmArguments arguments{.a = a.data(), .b = b.data(), .c = &c};
+    const bool passed = compare(d, arguments, nullptr, accuracy).passed;
+    EXPECT_EQ(residual(d, arguments, nullptr, 1, accuracy).passed, passed);
+    return passed;
+  };
+  const float cut = 1 + 3 * 0x1p-12F;
+  EXPECT_TRUE(passes(cut, Accuracy::reduced));
+  EXPECT_FALSE(passes(cut, Accuracy::standard));
+  EXPECT_FALSE(passes(cut - 0x1p-17F, Accuracy::reduced));
+}
+
+TEST(Oracle, ReducedAllowsNothingInAddends) {
+  const float a = 0x1p-20F;
+  const float b = 1;
+  const float before = 1;
+  const GemmDescription d = contiguous({ElementType::f32, ElementType::f32}, 1, 1, 1);
+  const auto passes = [&](float c) {
+    return compare(d, {.a = &a, .b = &b, .c = &c, .beta = 1}, &before, Accuracy::reduced).passed;
+  };
+  EXPECT_TRUE(passes(1 + 0x1p-20F));
+  EXPECT_FALSE(passes(1 + 0x1p-18F));
+}
+
 TEST(Oracle, ForgivesCancellationByMagnitude) {
   // The sum is 2^-60, and any order of summation in double may lose it, but no more than u * sum|a||b|.
   EXPECT_TRUE(judge<double>({1, 0x1p-60, -1}, {1, 1, 1}, 0).passed);
