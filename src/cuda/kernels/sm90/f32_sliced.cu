@@ -34,7 +34,7 @@ GemmDescription with_contiguous_rows(const GemmDescription& description) {
   return plan::transposed(description);
 }
 
-SlicedLayout::SlicedLayout(const GemmDescription& d, int bytes_per_block, bool may_divide)
+SlicedLayout::SlicedLayout(const GemmDescription& d, int bytes_per_block, bool may_divide, int clusters)
     : a_batches(plan::distinct_matrices(d.a, d.batch_count)),
       b_batches(plan::distinct_matrices(d.b, d.batch_count)),
       a_pitch(core::round_up(d.m, cluster * tile_m)),
@@ -52,11 +52,15 @@ SlicedLayout::SlicedLayout(const GemmDescription& d, int bytes_per_block, bool m
   tiny_again = take(lines);
   left_any = take(4);
   left_warps = take(tiles * 4);
+  const bool carries = parts == 1 && TileShares(order.count(), clusters, 1, true).shares_out();
+  const std::int64_t carried_places = carries ? clusters * CarriedSums::places : 0;
+  carried_ready = take(carried_places * 4);
   zeroed = end;
   left_marks = take(tiles * consumers * warpgroup_threads * 16);
   a_slices = take(a_batches * d.m * blocks * bytes_per_block);
   b_slices = take(b_batches * d.n * blocks * bytes_per_block);
   partials = take(parts == 1 ? 0 : parts * d.batch_count * d.m * partial_pitch() * 4);
+  carried_sums = take(carried_places * CarriedSums::place_bytes);
   bytes = end;
 }
 
@@ -90,6 +94,9 @@ GemmParameters sliced_parameters(const GemmDescription& d, const GemmArguments& 
           .b = {},
           .c = {},
           .order = layout.order,
+          .shares = {},
+          .carried = {.ready = reinterpret_cast<unsigned*>(base + layout.carried_ready),
+                      .sums = reinterpret_cast<float4*>(base + layout.carried_sums)},
           .parts = 1,
           .blocks = 0,
           .operands = {.a = operand(Operand::a, arguments.a, layout.a_slices, 0),
@@ -167,9 +174,9 @@ std::string_view sliced_refuses(const plan::Problem& problem, const Device& devi
 }
 
 double sliced_cost(const GemmDescription& d, const Device& device, double flops_per_second, int bytes_per_block) {
-  const SlicedLayout layout(d, bytes_per_block, true);
-  const double clusters = device.multiprocessors / cluster;
-  const double waves = std::ceil(layout.order.count() * layout.parts / clusters) / layout.parts;
+  const SlicedLayout layout(d, bytes_per_block, true, clusters_of(device));
+  const double clusters = clusters_of(device);
+  const double waves = std::max(1.0, layout.order.count() * layout.parts / clusters) / layout.parts;
   const double tile_flops = 2.0 * cluster * tile_m * tile_n * static_cast<double>(d.k);
   const double elements = static_cast<double>((layout.a_batches * d.m + layout.b_batches * d.n) * d.k);
   const double split_bytes = elements * (8 + bytes_per_block / static_cast<double>(block_k));
@@ -178,9 +185,9 @@ double sliced_cost(const GemmDescription& d, const Device& device, double flops_
 }
 
 double sliced_model_bytes(const GemmDescription& d, double bytes_per_element) {
-  const SlicedLayout layout(d, block_bytes<Fp16x3>, false);
-  return bytes_per_element * static_cast<double>((layout.a_batches * d.m + layout.b_batches * d.n) * d.k) +
-         4.0 * static_cast<double>(d.m * d.n * d.batch_count);
+  const std::int64_t elements =
+      (plan::distinct_matrices(d.a, d.batch_count) * d.m + plan::distinct_matrices(d.b, d.batch_count) * d.n) * d.k;
+  return bytes_per_element * static_cast<double>(elements) + 4.0 * static_cast<double>(d.m * d.n * d.batch_count);
 }
 
 Status make_output_map(GemmParameters& p, const GemmDescription& d) {

@@ -15,6 +15,9 @@
 
 namespace exactile::cuda::sm90 {
 
+/// Clusters that run at a time.
+[[nodiscard]] inline int clusters_of(const Device& device) { return device.multiprocessors / cluster; }
+
 /// The same product with C's columns contiguous, if C has columns or rows contiguous: (A B)^T = B^T A^T.
 [[nodiscard]] GemmDescription with_contiguous_rows(const GemmDescription& description);
 
@@ -30,16 +33,19 @@ struct SlicedLayout {
   std::int64_t tiny_again;  ///< for the second; from here on all is zeroed first
   std::int64_t left_any;
   std::int64_t left_warps;
+  std::int64_t carried_ready;
   std::int64_t zeroed;  ///< up to here
   std::int64_t left_marks;
   std::int64_t a_slices;
   std::int64_t b_slices;
   std::int64_t partials;
+  std::int64_t carried_sums;
   std::int64_t bytes;
   int parts;  ///< of K; what there is for leftovers is not there for partial sums, and the other way round
 
-  /// `bytes_per_block`: of the largest slices that will lie there. K is taken in parts if it `may_divide`.
-  SlicedLayout(const GemmDescription& description, int bytes_per_block, bool may_divide);
+  /// `bytes_per_block`: of the largest slices that will lie there. K is taken in parts if it `may_divide`. `clusters`:
+  /// that run at a time.
+  SlicedLayout(const GemmDescription& description, int bytes_per_block, bool may_divide, int clusters);
 
   /// From row to row of the partial sums.
   [[nodiscard]] std::int64_t partial_pitch() const { return b_pitch; }
@@ -128,9 +134,11 @@ template <class Slices, Turn turn>
   // Of 2k. Elements spread evenly over 90 binary orders of magnitude have as many, and are mostly summed well enough;
   // those of A D and D^-1 B are not, from far fewer on.
   p.hopeless_tiny = static_cast<unsigned>(p.operands.a.k / 8 * 13);
-  const int ctas = std::min(p.order.count() * p.parts, device.multiprocessors / cluster) * cluster;
-  return check(launch_early(true, multiply<Slices, turn>, ctas, cta_threads, shared_bytes, stream, p), "launch",
-               kernel);
+  const int tiles = p.order.count() * p.parts;
+  const int clusters = std::min(tiles, clusters_of(device));
+  p.shares = {tiles, clusters, p.blocks / Slices::chunk_stages, turn == Turn::first || turn == Turn::all};
+  return check(launch_early(true, multiply<Slices, turn>, clusters * cluster, cta_threads, shared_bytes, stream, p),
+               "launch", kernel);
 }
 
 /// What products of both kinds of slices share: operands are split unless they were prepared.
@@ -155,7 +163,7 @@ class SlicedProduct : public DeviceProduct {
   SlicedProduct(const GemmDescription& description, const Device& device, int bytes_per_block, bool may_divide)
       : description_(with_contiguous_rows(description)),
         is_transposed_(!(description_ == description)),
-        layout_(description_, bytes_per_block, may_divide),
+        layout_(description_, bytes_per_block, may_divide, clusters_of(device)),
         device_(device) {}
 
   /// Enqueues the split of what is not prepared, and zeroes what must be zero. Afterwards the parameters lack only the

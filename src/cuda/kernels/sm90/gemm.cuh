@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The kernel around main loop and epilogue: persistent, each cluster takes every so-manieth tile.
+/// The kernel around main loop and epilogue: persistent, each cluster takes every so-manieth tile and, of the last
+/// ones, its share.
 #pragma once
 
+#include "cuda/kernels/sm90/carried_sums.cuh"
 #include "cuda/kernels/sm90/epilogue.cuh"
 #include "cuda/kernels/sm90/mainloop.cuh"
+#include "cuda/kernels/sm90/tile_shares.hpp"
 
 namespace exactile::cuda::sm90 {
 
@@ -13,9 +16,11 @@ struct GemmParameters {
   CUtensorMap b;
   CUtensorMap c;
   TileOrder order;
-  int parts;           ///< of K, computed as products of their own; 1 except in Turn::part
-  int blocks;          ///< of block_k
-  SplitPair operands;  ///< with A's rows down C, B's across
+  TileShares shares;
+  CarriedSums carried;  ///< where tiles are shared out
+  int parts;            ///< of K, computed as products of their own; 1 except in Turn::part
+  int blocks;           ///< of block_k
+  SplitPair operands;   ///< with A's rows down C, B's across
   float tiny_scale;
   unsigned hopeless_tiny;  ///< in Turn::first: a row and a column with more tiny elements together are not tried
   Output out;
@@ -56,15 +61,24 @@ struct Work {
   int part;
   int first_block;
   int blocks;
+  bool goes_on;  ///< from the sums of the cluster before
+  bool is_left;  ///< to the cluster after
 };
 
 template <class Slices>
-[[nodiscard]] __device__ inline Work work_at(const GemmParameters& p, int index) {
-  const int part = index / p.order.count();
+[[nodiscard]] __device__ inline Work work_at(const GemmParameters& p, int cluster, int index) {
+  const TileShare share = p.shares.at(cluster, index);
+  const int part = share.tile / p.order.count();
   const std::int64_t chunks = p.blocks / Slices::chunk_stages;
-  const int first = static_cast<int>(chunks * part / p.parts) * Slices::chunk_stages;
-  const int last = static_cast<int>(chunks * (part + 1) / p.parts) * Slices::chunk_stages;
-  return {index % p.order.count(), part, first, last - first};
+  const int first = static_cast<int>(chunks * part / p.parts);
+  const int last = static_cast<int>(chunks * (part + 1) / p.parts);
+  const bool is_cut = share.first_chunk > 0 || share.is_left;
+  return {share.tile % p.order.count(),
+          part,
+          (is_cut ? share.first_chunk : first) * Slices::chunk_stages,
+          (is_cut ? share.chunks : last - first) * Slices::chunk_stages,
+          share.first_chunk > 0,
+          share.is_left};
 }
 
 template <class Slices, Turn turn>
@@ -86,19 +100,19 @@ __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(cta_threads, 1
   auto& shared = *reinterpret_cast<Shared<Slices, turn>*>(dynamic);
   const int rank = static_cast<int>(isa::cluster_rank());
   const int warpgroup = static_cast<int>(threadIdx.x) / warpgroup_threads;
-  const int clusters = static_cast<int>(gridDim.x) / cluster;
+  const int own = static_cast<int>(blockIdx.x) / cluster;
 
   if (threadIdx.x == 0) shared.ring.initialise();
   isa::cluster_sync();
   if constexpr (turn != Turn::leftovers) isa::wait_for_kernel_before();
 
-  const int works = p.order.count() * p.parts;
+  const int works = p.shares.count(own);
   RingPlace<Slices> at;
   if (warpgroup == consumers) {
     isa::registers_give<40>();
     if (threadIdx.x < consumers * warpgroup_threads + 32) {
-      for (int index = blockIdx.x / cluster; index < works; index += clusters) {
-        const Work work = work_at<Slices>(p, index);
+      for (int index = 0; index < works; ++index) {
+        const Work work = work_at<Slices>(p, own, index);
         if (turn == Turn::leftovers && nothing_left(p.left, work.tile)) continue;
         const TilePlace place = p.order(work.tile);
         if (turn == Turn::first && begins_hopeless(p, place) && is_hopeless(p, place)) continue;
@@ -113,8 +127,8 @@ __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(cta_threads, 1
     Sums sums;
     auto& space = shared.space[warpgroup];
     const int warp = static_cast<int>(threadIdx.x) % warpgroup_threads / 32;
-    for (int index = blockIdx.x / cluster; index < works; index += clusters) {
-      const Work work = work_at<Slices>(p, index);
+    for (int index = 0; index < works; ++index) {
+      const Work work = work_at<Slices>(p, own, index);
       if (turn == Turn::leftovers && nothing_left(p.left, work.tile)) continue;
       const TilePlace place = p.order(work.tile);
       const SumPlace sum_place{(place.row * cluster + rank) * tile_m + warpgroup * 64, place.column * tile_n,
@@ -125,12 +139,22 @@ __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(cta_threads, 1
       const int cta_tile = work.tile * cluster + rank;
       unsigned marks[4] = {};
       const bool may_be_hopeless = turn == Turn::first && begins_hopeless(p, place);
-      if constexpr (turn != Turn::part) load_columns<Slices>(space.lines, facts, sum_place.column, 1 + warpgroup);
+      if (turn != Turn::part && !work.is_left)
+        load_columns<Slices>(space.lines, facts, sum_place.column, 1 + warpgroup);
       if (may_be_hopeless && is_hopeless(p, place)) {
-        leave_untried(p.left, cta_tile, warpgroup, warp);
+        if (!work.is_left) leave_untried(p.left, cta_tile, warpgroup, warp);
         continue;
       }
+      if (work.goes_on) {
+        take_sums(sums, p.carried, carried_place(own - 1, rank, warpgroup));
+      } else {
+        clear_sums(sums);
+      }
       multiply_tile(sums, shared.ring, at, warpgroup, work.blocks);
+      if (work.is_left) {
+        leave_sums(sums, p.carried, carried_place(own, rank, warpgroup), 1 + warpgroup);
+        continue;
+      }
 
       if constexpr (turn == Turn::leftovers) read_marks(marks, p.left, cta_tile, warpgroup, warp);
       store_tile<Slices, turn>(sums, p.out, &p.c, space, sum_place, 1 + warpgroup, facts, p.operands, marks);

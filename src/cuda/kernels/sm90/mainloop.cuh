@@ -117,11 +117,6 @@ __device__ inline void multiply_chunk(float (&fragment)[fragment_n / 2], const R
 template <class Slices>
 __device__ inline void multiply_tile(Sums& sums, Ring<Slices>& ring, RingPlace<Slices>& at, int warpgroup, int blocks) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
-#pragma unroll
-  for (int f = 0; f < fragments; ++f)
-#pragma unroll
-    for (int i = 0; i < fragment_n / 2; ++i) sums[f][i] = 0;
-
   for (int block = 0; block < blocks; block += Slices::chunk_stages) {
     const int first_stage = at.stage;
 #pragma unroll
