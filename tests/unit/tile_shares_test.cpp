@@ -57,6 +57,11 @@ TEST(TileShares, AreEven) {
   }
 }
 
+TEST(TileShares, AreWholeWhereLittleIsIdle) {
+  EXPECT_FALSE(TileShares(256, 66, 64, true).shares_out());
+  EXPECT_TRUE(TileShares(272, 66, 65, true).shares_out());
+}
+
 TEST(TileShares, AreWholeUnlessTheyMayBeCut) {
   const TileShares shares(272, 66, 65, false);
   EXPECT_FALSE(shares.shares_out());

@@ -52,8 +52,7 @@ SlicedLayout::SlicedLayout(const GemmDescription& d, int bytes_per_block, bool m
   tiny_again = take(lines);
   left_any = take(4);
   left_warps = take(tiles * 4);
-  const bool carries = parts == 1 && TileShares(order.count(), clusters, 1, true).shares_out();
-  const std::int64_t carried_places = carries ? clusters * CarriedSums::places : 0;
+  const std::int64_t carried_places = carries(clusters) ? clusters * CarriedSums::places : 0;
   carried_ready = take(carried_places * 4);
   zeroed = end;
   left_marks = take(tiles * consumers * warpgroup_threads * 16);
@@ -62,6 +61,10 @@ SlicedLayout::SlicedLayout(const GemmDescription& d, int bytes_per_block, bool m
   partials = take(parts == 1 ? 0 : parts * d.batch_count * d.m * partial_pitch() * 4);
   carried_sums = take(carried_places * CarriedSums::place_bytes);
   bytes = end;
+}
+
+bool SlicedLayout::carries(int clusters) const {
+  return parts == 1 && TileShares(order.count(), clusters, 1, true).shares_out();
 }
 
 SplitOperand split_operand(const GemmDescription& d, const SlicedLayout& layout, Operand operand) {
@@ -175,8 +178,11 @@ std::string_view sliced_refuses(const plan::Problem& problem, const Device& devi
 
 double sliced_cost(const GemmDescription& d, const Device& device, double flops_per_second, int bytes_per_block) {
   const SlicedLayout layout(d, bytes_per_block, true, clusters_of(device));
-  const double clusters = clusters_of(device);
-  const double waves = std::max(1.0, layout.order.count() * layout.parts / clusters) / layout.parts;
+  const int clusters = clusters_of(device);
+  const int tiles = layout.order.count() * layout.parts;
+  constexpr double price = 1.06;  // of sharing tiles out
+  const double even = static_cast<double>(tiles) / clusters;
+  const double waves = (layout.carries(clusters) ? price * even : std::ceil(even)) / layout.parts;
   const double tile_flops = 2.0 * cluster * tile_m * tile_n * static_cast<double>(d.k);
   const double elements = static_cast<double>((layout.a_batches * d.m + layout.b_batches * d.n) * d.k);
   const double split_bytes = elements * (8 + bytes_per_block / static_cast<double>(block_k));

@@ -47,6 +47,8 @@ struct SlicedLayout {
   /// that run at a time.
   SlicedLayout(const GemmDescription& description, int bytes_per_block, bool may_divide, int clusters);
 
+  /// Whether some tiles are shared by two clusters.
+  [[nodiscard]] bool carries(int clusters) const;
   /// From row to row of the partial sums.
   [[nodiscard]] std::int64_t partial_pitch() const { return b_pitch; }
 };
