@@ -58,6 +58,9 @@ class Cublas final : public Contender {
     const auto shape = cublas_shape(product);
     const bool is_fp8 = product.type == ElementType::f8e4m3 || product.type == ElementType::f8e5m2;
     if (!types || !shape || is_fp8) return nullptr;
+    // cuBLAS takes 8-bit integers only with leading dimensions of whole words.
+    if (product.type == ElementType::i8 && (shape->first_leading % 4 != 0 || shape->second_leading % 4 != 0))
+      return nullptr;
     return make_call([handle = handle_, gemm = gemm_, t = *types, s = *shape, scalars = CublasScalars(*types)](
                          const void* a, const void* b, void* c) {
       constexpr int default_algorithm = -1;
