@@ -75,7 +75,7 @@ FAULTS = [
 
 TILED = "src/cuda/kernels/ladder/cuda_tiled.cu"
 REGISTERS = "src/cuda/kernels/ladder/cuda_register_blocked.cu"
-TRANSPOSE = "src/cuda/kernels/ladder/transposed_copy.cu"
+TRANSPOSE = "src/cuda/tile/transposed_copy.cu"
 WORKSPACE = "src/cuda/runtime/workspace.cpp"
 EXECUTABLE = "src/cuda/runtime/executable.cpp"
 

@@ -9,9 +9,9 @@
 // See docs/ladder/cuda_register_blocked.md.
 #include "cuda/kernels/ladder/ladder_kernels.hpp"
 #include "cuda/kernels/ladder/padded_product.hpp"
-#include "cuda/kernels/ladder/tiles.hpp"
 #include "cuda/kernels/ladder/write_up_types.cuh"
 #include "cuda/tile/epilogue.cuh"
+#include "cuda/tile/tiles.hpp"
 
 namespace exactile::cuda {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "cuda/kernels/ladder/ladder_kernels.hpp"
 #include "cuda/kernels/ladder/row_shared_kahan.hpp"
-#include "cuda/kernels/ladder/tiles.hpp"
-#include "cuda/kernels/ladder/transposed_copy.hpp"
+#include "cuda/tile/tiles.hpp"
+#include "cuda/tile/transposed_copy.hpp"
 #include "plan/transposed.hpp"
 
 namespace exactile::cuda {

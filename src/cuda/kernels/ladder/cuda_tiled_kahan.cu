@@ -7,8 +7,8 @@
 
 #include "cuda/kernels/ladder/kahan.cuh"
 #include "cuda/kernels/ladder/ladder_kernels.hpp"
-#include "cuda/kernels/ladder/tiles.hpp"
 #include "cuda/tile/epilogue.cuh"
+#include "cuda/tile/tiles.hpp"
 
 namespace exactile::cuda {
 namespace {

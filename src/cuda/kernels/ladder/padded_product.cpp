@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/kernels/ladder/padded_product.hpp"
 
-#include "cuda/kernels/ladder/tiles.hpp"
+#include "cuda/tile/tiles.hpp"
 #include "plan/transposed.hpp"
 
 namespace exactile::cuda {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "cuda/kernel.hpp"
-#include "cuda/kernels/ladder/transposed_copy.hpp"
+#include "cuda/tile/transposed_copy.hpp"
 
 namespace exactile::cuda {
 

@@ -7,8 +7,8 @@
 #include <array>
 
 #include "cuda/kernels/ladder/padded_product.hpp"
-#include "cuda/kernels/ladder/tiles.hpp"
 #include "cuda/tile/epilogue.cuh"
+#include "cuda/tile/tiles.hpp"
 
 namespace exactile::cuda::vector_tile {
 

@@ -4,7 +4,7 @@
 /// anew.
 #pragma once
 
-#include "cuda/kernels/ladder/transposed_copy.hpp"
+#include "cuda/tile/transposed_copy.hpp"
 
 namespace exactile::cuda::sm80 {
 

@@ -9,11 +9,11 @@
 #include <array>
 
 #include "core/checked.hpp"
-#include "cuda/kernels/ladder/tiles.hpp"
 #include "cuda/kernels/sm80/operand.hpp"
 #include "cuda/kernels/sm80/sm80_kernels.hpp"
 #include "cuda/kernels/sm80/tile.cuh"
 #include "cuda/tile/dispatch.cuh"
+#include "cuda/tile/tiles.hpp"
 #include "plan/transposed.hpp"
 
 namespace exactile::cuda {

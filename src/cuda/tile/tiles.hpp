@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// \file What the steps of the ladder share: C cut into tiles, one block for each; batches cut to fit a workspace.
+/// \file What kernels share: C cut into tiles, one block for each; batches cut to fit a workspace.
 #pragma once
 
 #include <algorithm>

@@ -8,8 +8,8 @@
 
 #include "core/checked.hpp"
 #include "cuda/kernel.hpp"
-#include "cuda/kernels/ladder/transposed_copy.hpp"
 #include "cuda/tile/epilogue.cuh"
+#include "cuda/tile/transposed_copy.hpp"
 
 namespace exactile::cuda {
 namespace {
