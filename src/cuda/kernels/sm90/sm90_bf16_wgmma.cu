@@ -24,5 +24,8 @@ const Kernel sm90_bf16_wgmma_128x128 = sm90::narrow::make_kernel<__nv_bfloat16, 
 const Kernel sm90_bf16_wgmma_128x64 = sm90::narrow::make_kernel<__nv_bfloat16, 64>(types, summary);
 const Kernel sm90_bf16_wgmma_64x40 = sm90::narrow::make_kernel<__nv_bfloat16, 40>(types, summary);
 const Kernel sm90_bf16_wgmma_128x16 = sm90::narrow::make_kernel<__nv_bfloat16, 16>(types, summary);
+const Kernel sm90_bf16_wgmma_128x256_k2 = sm90::narrow::make_kernel<__nv_bfloat16, 256, 2>(types, summary);
+const Kernel sm90_bf16_wgmma_128x128_k2 = sm90::narrow::make_kernel<__nv_bfloat16, 128, 2>(types, summary);
+const Kernel sm90_bf16_wgmma_128x128_k4 = sm90::narrow::make_kernel<__nv_bfloat16, 128, 4>(types, summary);
 
 }  // namespace exactile::cuda

@@ -26,5 +26,8 @@ const Kernel sm90_f16_wgmma_128x128 = sm90::narrow::make_kernel<__half, 128>(typ
 const Kernel sm90_f16_wgmma_128x64 = sm90::narrow::make_kernel<__half, 64>(types, summary);
 const Kernel sm90_f16_wgmma_64x40 = sm90::narrow::make_kernel<__half, 40>(types, summary);
 const Kernel sm90_f16_wgmma_128x16 = sm90::narrow::make_kernel<__half, 16>(types, summary);
+const Kernel sm90_f16_wgmma_128x256_k2 = sm90::narrow::make_kernel<__half, 256, 2>(types, summary);
+const Kernel sm90_f16_wgmma_128x128_k2 = sm90::narrow::make_kernel<__half, 128, 2>(types, summary);
+const Kernel sm90_f16_wgmma_128x128_k4 = sm90::narrow::make_kernel<__half, 128, 4>(types, summary);
 
 }  // namespace exactile::cuda

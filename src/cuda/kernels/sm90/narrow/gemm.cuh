@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cuda/kernels/sm90/narrow/join.cuh"
 #include "cuda/kernels/sm90/narrow/mainloop.cuh"
 #include "cuda/kernels/sm90/narrow/product.hpp"
 #include "cuda/runtime/shared_memory.hpp"
@@ -30,7 +31,11 @@ __global__ void __launch_bounds__(T::cta_threads, T::residents)
   const int warpgroup = static_cast<int>(threadIdx.x) / warpgroup_threads;
   const int clusters = static_cast<int>(gridDim.x) / peers.size;
   const int first_tile = static_cast<int>(blockIdx.x) / peers.size;
-  const auto blocks_of = [&](int chunk) { return min(p.chunk_blocks, p.blocks - chunk * p.chunk_blocks); };
+  const auto first_of = [&](int chunk, int part) {
+    const int blocks = min(p.chunk_blocks, p.blocks - chunk * p.chunk_blocks);
+    return chunk * p.chunk_blocks + blocks * part / p.cluster.depth;
+  };
+  const auto blocks_of = [&](int chunk) { return first_of(chunk, peers.part + 1) - first_of(chunk, peers.part); };
   const auto row_of = [&](const TilePlace& place) { return (place.row * p.cluster.rows + peers.row) * T::tile_m; };
   const auto column_of = [&](const TilePlace& place) {
     return (place.column * p.cluster.columns + peers.column) * T::tile_n;
@@ -59,16 +64,19 @@ __global__ void __launch_bounds__(T::cta_threads, T::residents)
                       .column = column_of(place),
                       .a_batch = p.a_is_shared ? 0 : product,
                       .b_batch = p.b_is_shared ? 0 : product,
-                      .first_block = chunk * p.chunk_blocks,
+                      .first_block = first_of(chunk, peers.part),
                       .blocks = blocks_of(chunk)});
       }
     }
+    __syncwarp();
+    if (p.cluster.depth > 1) isa::cluster_sync();
   } else {
     if constexpr (T::tile_n == 256) isa::registers_take<232>();
     typename T::Sum sums[T::tile_n / 2];
     for (int tile = first_tile; tile < p.order.count(); tile += clusters) {
       const TilePlace place = p.order(tile);
       multiply_tile<T>(sums, ring, at, peers, warpgroup, blocks_of(place.batch % p.chunks));
+      if (p.cluster.depth > 1 && !join_parts<T>(sums, ring, peers, warpgroup)) continue;
       store_tile<T>(sums, p.out, &p.c, shared->staging[warpgroup],
                     {.row = row_of(place) + warpgroup * 64,
                      .column = column_of(place),

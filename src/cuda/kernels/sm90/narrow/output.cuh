@@ -83,6 +83,26 @@ struct Output {
   }
 };
 
+/// Of a product as described; stores are element by element.
+template <class Sum>
+[[nodiscard]] Output<Sum> output_of(const GemmDescription& d, const GemmArguments& arguments) {
+  const bool is_alone = d.bias == Bias::none && d.activation == Activation::none && arguments.beta.is_zero();
+  return {.data = arguments.c,
+          .layout = d.c,
+          .rows = static_cast<int>(d.m),
+          .columns = static_cast<int>(d.n),
+          .type = d.types.output,
+          .store_by = StoreBy::elements,
+          .is_aligned = false,
+          .alpha = arguments.alpha.as<Sum>(),
+          .beta = arguments.beta.as<Sum>(),
+          .reads_c = !arguments.beta.is_zero(),
+          .is_plain = is_alone && arguments.alpha.as<Sum>() == Sum(1),
+          .bias_kind = d.bias,
+          .activation = d.activation,
+          .bias = arguments.bias};
+}
+
 /// A warpgroup's sums: thread 32w + l holds at [4j + 2r + c] row 16w + l / 4 + 8r, column 8j + 2(l % 4) + c.
 struct SumPlace {
   int row;     ///< of the warpgroup's first

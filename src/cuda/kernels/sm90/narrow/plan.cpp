@@ -57,11 +57,15 @@ double tile_seconds(const Layout& layout, const Device& device) {
   const GemmDescription& d = layout.d;
   const double clusters = clusters_of(d, layout.tile_n, layout.cluster, layout.chunks);
   const double at_a_time = resident_clusters(layout, device);
-  const double blocks = static_cast<double>(chunk_blocks_of(d));
+  const int depth = layout.cluster.depth;
+  const double blocks = std::ceil(static_cast<double>(chunk_blocks_of(d, depth)) / depth);
   // What does not overlap with products: the sums on their way to C, and at first the loads.
   const double stored = 300 + (d.c.column_stride == 1 || layout.chunks > 1 ? 4.0 : 100.0) * layout.tile_n;
+  // Sums go from CTA to CTA, and no CTA begins its next tile while its last is computed.
+  const double joined = depth == 1 ? 0 : 2500 + 8.0 * layout.tile_n * (depth - 1);
   const double cycles = std::ceil(clusters / at_a_time) *
-                            (blocks * block_cycles(layout.tile_m(), layout.tile_n, layout.residents) + stored) +
+                            (blocks * block_cycles(layout.tile_m(), layout.tile_n, layout.residents) + stored +
+                             joined) +
                         1500;
   constexpr double sustained = 0.87;  // of the clock, under load
   return cycles / (sustained * device.clock_hertz);
@@ -80,7 +84,7 @@ Layout estimated(Layout layout, const Device& device) {
   const double ctas =
       clusters_of(d, layout.tile_n, layout.cluster, layout.chunks) * static_cast<double>(layout.cluster.size());
   const bool is_sparse = 2 * ctas <= device.multiprocessors;
-  const double energy = layout.cluster.size() == 1 ? (is_sparse ? 0.98 : 1.02) : layout.cluster.rows == 2 ? 1 : 1.01;
+  const double energy = layout.cluster.layer() == 1 ? (is_sparse ? 0.98 : 1.02) : layout.cluster.rows == 2 ? 1 : 1.01;
   layout.seconds = 2e-6 + energy * (std::max(arithmetic, memory) + 0.1 * std::min(arithmetic, memory));
   layout.seconds += copy_seconds(d.a, d.m, true, layout.tile_n, d, device);
   layout.seconds += copy_seconds(plan::transposed(d.b), d.n, false, layout.tile_n, d, device);
@@ -106,14 +110,14 @@ GemmDescription reachable(GemmDescription d) {
 
 }  // namespace
 
-std::int64_t chunk_blocks_of(const GemmDescription& d) {
+std::int64_t chunk_blocks_of(const GemmDescription& d, Depth depth) {
   constexpr double longest_sum = 512, longest_chunk = 128;
   const double blocks = blocks_of(d);
-  return static_cast<std::int64_t>(blocks > longest_sum ? longest_chunk : blocks);
+  return static_cast<std::int64_t>(depth == 1 && blocks > longest_sum ? longest_chunk : blocks);
 }
 
-std::int64_t chunks_of(const GemmDescription& d) {
-  return static_cast<std::int64_t>(std::ceil(blocks_of(d) / static_cast<double>(chunk_blocks_of(d))));
+std::int64_t chunks_of(const GemmDescription& d, Depth depth) {
+  return static_cast<std::int64_t>(std::ceil(blocks_of(d) / static_cast<double>(chunk_blocks_of(d, depth))));
 }
 
 int stages_for(int tile_n, int residents) {
@@ -124,7 +128,10 @@ int stages_for(int tile_n, int residents) {
 }
 
 int resident_clusters(const Layout& layout, const Device& device) {
-  return layout.residents * device.multiprocessors / layout.cluster.size();
+  // Multiprocessors hang together in groups of 16 or 18, not all of which clusters of four and more can fill.
+  const int size = layout.cluster.size();
+  const int usable = size <= 2 ? device.multiprocessors : device.multiprocessors * 10 / 11;
+  return layout.residents * usable / size;
 }
 
 ElementType multiplied_type(ElementType type) {
@@ -144,9 +151,9 @@ Reach reach_of(const OperandLayout& layout, ElementType element, bool is_convert
   return Reach::none;
 }
 
-std::vector<Layout> layouts(const GemmDescription& description, int tile_n, const Device& device) {
-  constexpr ClusterShape shapes[] = {{2, 1}, {1, 2}, {1, 1}};
-  const std::int64_t chunks = chunks_of(description);
+std::vector<Layout> layouts(const GemmDescription& description, int tile_n, Depth depth, const Device& device) {
+  const ClusterShape shapes[] = {{2, 1, depth}, {1, 2, depth}, {1, 1, depth}};
+  const std::int64_t chunks = chunks_of(description, depth);
   std::vector<Layout> all;
   for (const bool is_transposed : {false, true}) {
     const GemmDescription d = reachable(is_transposed ? plan::transposed(description) : description);
@@ -171,8 +178,8 @@ std::vector<Layout> layouts(const GemmDescription& description, int tile_n, cons
   return all;
 }
 
-Layout choose_layout(const GemmDescription& description, int tile_n, const Device& device) {
-  const std::vector<Layout> all = layouts(description, tile_n, device);
+Layout choose_layout(const GemmDescription& description, int tile_n, Depth depth, const Device& device) {
+  const std::vector<Layout> all = layouts(description, tile_n, depth, device);
   return *std::min_element(all.begin(), all.end(),
                            [](const Layout& x, const Layout& y) { return x.seconds < y.seconds; });
 }

@@ -3,16 +3,21 @@
 /// How a product is laid over the device: which way round, how wide the tiles, in how many chunks of K.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "cuda/kernel.hpp"
 
 namespace exactile::cuda::sm90::narrow {
 
-/// Sums longer than 512 blocks of K (128 bytes each) are formed in chunks of so many blocks, added in their order: the
-/// order of a sum depends on k alone.
-[[nodiscard]] std::int64_t chunk_blocks_of(const GemmDescription& description);
-[[nodiscard]] std::int64_t chunks_of(const GemmDescription& description);
+/// CTAs of a cluster that share the sums of a tile, each a part of K: a constant of a kernel, so that the order of a sum
+/// depends on the kernel and on k alone. The parts' sums are added in order.
+using Depth = int;
+
+/// Without such parts, sums longer than 512 blocks of K (128 bytes each) are formed in chunks of so many blocks, added in
+/// their order.
+[[nodiscard]] std::int64_t chunk_blocks_of(const GemmDescription& description, Depth depth);
+[[nodiscard]] std::int64_t chunks_of(const GemmDescription& description, Depth depth);
 
 /// Rows of C that a CTA computes at a time, by its columns: one or two warpgroups multiply 64 rows each.
 [[nodiscard]] constexpr int tile_rows(int tile_n) { return tile_n == 40 ? 64 : 128; }
@@ -21,12 +26,14 @@ namespace exactile::cuda::sm90::narrow {
 [[nodiscard]] constexpr int most_residents(int tile_n) { return tile_n >= 128 ? 1 : tile_n == 40 ? 3 : 2; }
 
 /// CTAs that load for each other: those side by side the same rows of A, those one above the other the same columns of
-/// B.
+/// B. Those one behind the other do not; they compute the same tile.
 struct ClusterShape {
   int rows = 1;
   int columns = 1;
+  Depth depth = 1;
 
-  [[nodiscard]] constexpr int size() const { return rows * columns; }
+  [[nodiscard]] __host__ __device__ constexpr int layer() const { return rows * columns; }
+  [[nodiscard]] __host__ __device__ constexpr int size() const { return layer() * depth; }
 };
 
 /// Blocks of K, 128 bytes long, that a CTA can hold in shared memory.
@@ -61,9 +68,15 @@ enum class Reach { along_k, along_lines, none };
 [[nodiscard]] constexpr bool stores_boxes(int tile_n, std::int64_t bytes) { return tile_n * bytes % 128 == 0; }
 
 /// All ways that kernels of that width have.
-[[nodiscard]] std::vector<Layout> layouts(const GemmDescription& description, int tile_n, const Device& device);
+[[nodiscard]] std::vector<Layout> layouts(const GemmDescription& description, int tile_n, Depth depth,
+                                          const Device& device);
 /// The cheapest of them.
-[[nodiscard]] Layout choose_layout(const GemmDescription& description, int tile_n, const Device& device);
+[[nodiscard]] Layout choose_layout(const GemmDescription& description, int tile_n, Depth depth, const Device& device);
+
+/// A product of elements In: f16 (also for the 8-bit floats), bf16 or i8.
+template <class In>
+[[nodiscard]] std::unique_ptr<DeviceProduct> make_product(const Layout& layout, const Device& device,
+                                                          std::string_view kernel);
 
 /// The type the tensor cores multiply: f16 for the 8-bit floats.
 [[nodiscard]] ElementType multiplied_type(ElementType type);

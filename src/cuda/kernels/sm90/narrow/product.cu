@@ -104,6 +104,7 @@ class Product final : public DeviceProduct {
     std::string text = "BM=" + std::to_string(layout_.tile_m()) + " BN=" + std::to_string(layout_.tile_n) +
                        " BK=" + std::to_string(128 / sizeof(In)) + " cluster=" + std::to_string(layout_.cluster.rows) +
                        "x" + std::to_string(layout_.cluster.columns);
+    if (layout_.cluster.depth > 1) text += "x" + std::to_string(layout_.cluster.depth);
     if (layout_.residents > 1) text += " CTAs=" + std::to_string(layout_.residents);
     if (layout_.chunks > 1) text += " chunks=" + std::to_string(layout_.chunks);
     return layout_.is_transposed ? text + " as C^T" : text;
@@ -200,22 +201,10 @@ class Product final : public DeviceProduct {
   }
 
   [[nodiscard]] Output<Sum> output(const GemmArguments& arguments) const {
-    const GemmDescription& d = layout_.d;
-    const bool is_alone = d.bias == Bias::none && d.activation == Activation::none && arguments.beta.is_zero();
-    return {.data = arguments.c,
-            .layout = d.c,
-            .rows = static_cast<int>(d.m),
-            .columns = static_cast<int>(d.n),
-            .type = d.types.output,
-            .store_by = store_by(layout_, arguments),
-            .is_aligned = has_aligned_rows(d, arguments),
-            .alpha = arguments.alpha.as<Sum>(),
-            .beta = arguments.beta.as<Sum>(),
-            .reads_c = !arguments.beta.is_zero(),
-            .is_plain = is_alone && arguments.alpha.as<Sum>() == Sum(1),
-            .bias_kind = d.bias,
-            .activation = d.activation,
-            .bias = arguments.bias};
+    Output<Sum> out = output_of<Sum>(layout_.d, arguments);
+    out.store_by = store_by(layout_, arguments);
+    out.is_aligned = has_aligned_rows(layout_.d, arguments);
+    return out;
   }
   [[nodiscard]] Output<Sum> partial_output(void* partial) const {
     const GemmDescription& d = layout_.d;
@@ -253,16 +242,17 @@ class Product final : public DeviceProduct {
             .cluster = layout_.cluster,
             .stages = stages_for(layout_.tile_n, layout_.residents),
             .chunks = static_cast<int>(layout_.chunks),
-            .chunk_blocks = static_cast<int>(chunk_blocks_of(d)),
+            .chunk_blocks = static_cast<int>(chunk_blocks_of(d, layout_.cluster.depth)),
             .blocks = blocks,
             .a_is_shared = plan::distinct_matrices(d.a, d.batch_count) == 1,
             .b_is_shared = plan::distinct_matrices(d.b, d.batch_count) == 1,
             .out = out};
   }
 
-  /// The grid: what the device holds at a time, if there are as many tiles.
+  /// The grid: what the device holds at a time, if there are as many tiles. With parts, a cluster has one tile.
   [[nodiscard]] int ctas_of(const Parameters<Sum>& p) const {
     const int size = layout_.cluster.size();
+    if (layout_.cluster.depth > 1) return p.order.count() * size;
     return std::min(p.order.count(), resident_clusters(layout_, device_)) * size;
   }
 
@@ -285,17 +275,19 @@ template std::unique_ptr<DeviceProduct> make_product<__half>(const Layout&, cons
 template std::unique_ptr<DeviceProduct> make_product<__nv_bfloat16>(const Layout&, const Device&, std::string_view);
 template std::unique_ptr<DeviceProduct> make_product<std::int8_t>(const Layout&, const Device&, std::string_view);
 
-std::string_view refuses(const plan::Problem& problem, const Device& device) {
+std::string_view refuses(const plan::Problem& problem, Depth depth, const Device& device) {
   const GemmDescription& d = problem.description;
   constexpr std::int64_t most = 1 << 30;
-  if (d.m > most || d.n > most || d.k > most || d.batch_count > most / chunks_of(d))
+  if (depth > 1 && d.k * size_in_bytes(multiplied_type(d.types.input)) <= (2 * depth - 1) * 128)
+    return "K is too short for its parts";
+  if (d.m > most || d.n > most || d.k > most || d.batch_count > most / chunks_of(d, depth))
     return "needs sizes of at most 2^30";
   const auto rounded = [](std::int64_t size) { return static_cast<double>(size) + 128; };
-  if (rounded(d.m) * rounded(d.n) / (64 * 16) * static_cast<double>(d.batch_count * chunks_of(d)) > most)
+  if (rounded(d.m) * rounded(d.n) / (64 * 16) * static_cast<double>(d.batch_count * chunks_of(d, depth) * depth) > most)
     return "the product has too many tiles";
-  const double partial = chunks_of(d) == 1 ? 0
+  const double partial = chunks_of(d, depth) == 1 ? 0
                                            : 4.0 * static_cast<double>(d.m) * static_cast<double>(d.n) *
-                                                 static_cast<double>(d.batch_count * chunks_of(d));
+                                                 static_cast<double>(d.batch_count * chunks_of(d, depth));
   const double copies = 2.0 * static_cast<double>(d.batch_count) * (rounded(d.m) + rounded(d.n)) * rounded(d.k);
   if (partial + copies > 0.4 * static_cast<double>(device.memory_bytes))
     return "needs more scratch memory than there is";

@@ -46,46 +46,45 @@ template <class In>
 [[nodiscard]] Status enqueue_tiles(const Parameters<DeviceSum<In>>& p, int tile_n, Major a, Major b, int ctas,
                                    std::string_view kernel, cudaStream_t stream);
 
-/// "sm90_bf16_wgmma_128x256": the family's file and the tile.
-template <class In, int tile_n>
+/// "sm90_bf16_wgmma_128x256_k2": the family's file, the tile, and parts of K.
+template <class In, int tile_n, Depth depth>
 inline constexpr std::string_view kernel_name{};
-#define EXACTILE_NAME(In, text, n, tile) \
-  template <>                            \
-  inline constexpr std::string_view kernel_name<In, n> = "sm90_" text "_wgmma_" tile;
-#define EXACTILE_NAMES(In, text)          \
-  EXACTILE_NAME(In, text, 256, "128x256") \
-  EXACTILE_NAME(In, text, 128, "128x128") \
-  EXACTILE_NAME(In, text, 64, "128x64")   \
-  EXACTILE_NAME(In, text, 40, "64x40")    \
-  EXACTILE_NAME(In, text, 16, "128x16")
+#define EXACTILE_NAME(In, text, n, depth, tile) \
+  template <>                                   \
+  inline constexpr std::string_view kernel_name<In, n, depth> = "sm90_" text "_wgmma_" tile;
+#define EXACTILE_NAMES(In, text)                \
+  EXACTILE_NAME(In, text, 256, 1, "128x256")    \
+  EXACTILE_NAME(In, text, 128, 1, "128x128")    \
+  EXACTILE_NAME(In, text, 64, 1, "128x64")      \
+  EXACTILE_NAME(In, text, 40, 1, "64x40")       \
+  EXACTILE_NAME(In, text, 16, 1, "128x16")      \
+  EXACTILE_NAME(In, text, 256, 2, "128x256_k2") \
+  EXACTILE_NAME(In, text, 128, 2, "128x128_k2") \
+  EXACTILE_NAME(In, text, 128, 4, "128x128_k4")
 EXACTILE_NAMES(__nv_bfloat16, "bf16")
 EXACTILE_NAMES(__half, "f16")
 EXACTILE_NAMES(std::int8_t, "i8_i32")
 #undef EXACTILE_NAMES
 #undef EXACTILE_NAME
 
-/// A product of elements In: f16 (also for the 8-bit floats), bf16 or i8.
-template <class In>
-[[nodiscard]] std::unique_ptr<DeviceProduct> make_product(const Layout& layout, const Device& device,
-                                                          std::string_view kernel);
+[[nodiscard]] std::string_view refuses(const plan::Problem& problem, Depth depth, const Device& device);
 
-[[nodiscard]] std::string_view refuses(const plan::Problem& problem, const Device& device);
-
-/// The kernel of one width.
-template <class In, int tile_n>
+/// The kernel of one width and number of parts.
+template <class In, int tile_n, Depth depth = 1>
 [[nodiscard]] Kernel make_kernel(std::span<const GemmTypes> types, std::string_view summary) {
-  return {.name = kernel_name<In, tile_n>,
+  return {.name = kernel_name<In, tile_n, depth>,
           .role = "engine",
           .summary = summary,
           .types = types,
           .least_capability = 90,
           .most_capability = 90,
-          .refuses = refuses,
+          .refuses = [](const plan::Problem& p, const Device& device) { return refuses(p, depth, device); },
           .cost = [](const plan::Problem& p,
-                     const Device& device) { return choose_layout(p.description, tile_n, device).seconds; },
+                     const Device& device) { return choose_layout(p.description, tile_n, depth, device).seconds; },
           .prepare =
               [](const plan::Problem& p, const Device& device) {
-                return make_product<In>(choose_layout(p.description, tile_n, device), device, kernel_name<In, tile_n>);
+                return make_product<In>(choose_layout(p.description, tile_n, depth, device), device,
+                                        kernel_name<In, tile_n, depth>);
               }};
 }
 

@@ -48,21 +48,25 @@ struct Tile {
 struct Peers {
   ClusterShape cluster;
   int size;
+  int rank;
   int row;
   int column;
+  int part;  ///< of K
 
-  __device__ explicit Peers(ClusterShape shape) : cluster(shape), size(shape.rows * shape.columns) {
-    const int rank = static_cast<int>(isa::cluster_rank());
-    row = rank / shape.columns;
+  __device__ explicit Peers(ClusterShape shape)
+      : cluster(shape), size(shape.size()), rank(static_cast<int>(isa::cluster_rank())) {
+    part = rank / shape.layer();
+    row = rank % shape.layer() / shape.columns;
     column = rank % shape.columns;
   }
   /// The CTAs that need the same rows of A, as a mask.
   [[nodiscard]] __device__ std::uint16_t beside() const {
-    return static_cast<std::uint16_t>(((1 << cluster.columns) - 1) << row * cluster.columns);
+    return static_cast<std::uint16_t>(((1 << cluster.columns) - 1) << (part * cluster.layer() + row * cluster.columns));
   }
   /// The CTAs that need the same columns of B.
   [[nodiscard]] __device__ std::uint16_t above() const {
-    return static_cast<std::uint16_t>(cluster.rows == 1 ? 1 << column : (1 | 1 << cluster.columns) << column);
+    return static_cast<std::uint16_t>((cluster.rows == 1 ? 1 : 1 | 1 << cluster.columns)
+                                      << (part * cluster.layer() + column));
   }
   /// Whether that CTA loads for this one.
   [[nodiscard]] __device__ bool is_supplier(int rank) const { return rank < size && (beside() | above()) >> rank & 1; }

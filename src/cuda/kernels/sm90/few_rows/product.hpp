@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Host side of products with few rows of 8 and 16 bits.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "cuda/kernels/sm90/few_rows/stream.cuh"
+#include "cuda/kernels/sm90/tensor_map.hpp"
+#include "core/checked.hpp"
+#include "cuda/runtime/shared_memory.hpp"
+#include "plan/transposed.hpp"
+
+namespace exactile::cuda::sm90::few_rows {
+
+inline constexpr int most_rows = 16;
+
+/// Of C, or of C^T = B^T A^T where that has fewer rows.
+[[nodiscard]] inline bool is_transposed(const GemmDescription& d) { return d.n < d.m; }
+[[nodiscard]] inline GemmDescription as_computed(const GemmDescription& d) {
+  return is_transposed(d) ? plan::transposed(d) : d;
+}
+
+/// Rows that the kernel computes, those there are or more.
+[[nodiscard]] inline int rows_of(const GemmDescription& d) { return d.m <= 8 ? 8 : 16; }
+
+/// A CTA's rings with their barriers, and the sums that it keeps.
+[[nodiscard]] inline int shared_bytes(const Division& division, int rows) {
+  constexpr int alignment = 1024;
+  return alignment + division.warps * division.stages * ((tile_lines + rows) * stage_bytes + 8) +
+         division.sums_of_cta() * rows * tile_lines * 4;
+}
+
+/// Of d as computed. Parts depend on k alone, the grid on all.
+[[nodiscard]] Division divide(const GemmDescription& d, const Device& device);
+/// Estimated, with that division.
+[[nodiscard]] double seconds(const GemmDescription& d, const Division& division, const Device& device);
+
+[[nodiscard]] std::string_view refuses(const plan::Problem& problem, const Device& device);
+
+/// Whether TMA can read an operand along `fast`.
+[[nodiscard]] bool is_reachable(const OperandLayout& layout, std::int64_t fast, std::int64_t slow, ElementType type,
+                                const void* data);
+
+/// A product of elements In: bf16, f16 or i8.
+template <class In>
+class Product final : public DeviceProduct {
+ public:
+  Product(const GemmDescription& d, const Division& division, const Device& device, std::string_view kernel)
+      : is_transposed_(is_transposed(d)), d_(as_computed(d)), device_(device), division_(division), kernel_(kernel) {}
+
+  [[nodiscard]] Status launch(const Launch& launch) const override {
+    GemmArguments arguments = launch.arguments;
+    if (is_transposed_) std::swap(arguments.a, arguments.b);
+    const OperandLayout lines = plan::transposed(d_.b);
+    const ElementType type = d_.types.input;
+    const bool along_lines = sizeof(In) == 2 && lines.row_stride == 1 && lines.column_stride != 1;
+    Work<In> work{.lines_map = {},
+                  .rows_map = {},
+                  .lines_are_shared = plan::distinct_matrices(lines, d_.batch_count) == 1,
+                  .rows_are_shared = plan::distinct_matrices(d_.a, d_.batch_count) == 1,
+                  .lines = static_cast<const In*>(arguments.b),
+                  .lines_layout = lines,
+                  .rows = static_cast<const In*>(arguments.a),
+                  .rows_layout = d_.a,
+                  .k = static_cast<int>(d_.k),
+                  .division = division_,
+                  .out = narrow::output_of<DeviceSum<In>>(d_, arguments)};
+    const bool by_tma =
+        is_reachable(d_.a, d_.a.column_stride, d_.a.row_stride, type, arguments.a) &&
+        (along_lines ? is_reachable(lines, lines.row_stride, lines.column_stride, type, arguments.b)
+                     : is_reachable(lines, lines.column_stride, lines.row_stride, type, arguments.b));
+    if (by_tma) {
+      const OperandLayout& of_map = along_lines ? d_.b : lines;
+      if (Status s = map(work.lines_map, arguments.b, of_map, along_lines ? d_.n : d_.k, along_lines ? d_.k : d_.n,
+                         tile_lines);
+          !s.ok())
+        return s;
+      if (Status s = map(work.rows_map, arguments.a, d_.a, d_.k, d_.m, rows_of(d_)); !s.ok()) return s;
+    }
+    return along_lines ? launch_along<Contiguous::along_lines>(work, by_tma, launch.stream)
+                       : launch_along<Contiguous::along_k>(work, by_tma, launch.stream);
+  }
+
+  [[nodiscard]] std::string blocking() const override {
+    const std::string text = "columns=64 parts=" + std::to_string(division_.parts) +
+                             " warps=" + std::to_string(division_.warps) +
+                             " stages=" + std::to_string(division_.stages) +
+                             " cluster=" + std::to_string(division_.cluster);
+    return is_transposed_ ? text + " as C^T" : text;
+  }
+  [[nodiscard]] double model_bytes() const override {
+    const auto m = static_cast<double>(d_.m), n = static_cast<double>(d_.n), k = static_cast<double>(d_.k);
+    return static_cast<double>(d_.batch_count) *
+           (static_cast<double>(sizeof(In)) * (m + n) * k + static_cast<double>(size_in_bytes(d_.types.output)) * m * n);
+  }
+
+ private:
+  /// Rows of `columns` contiguous elements, in boxes of 128 bytes by `box_rows`.
+  [[nodiscard]] Status map(CUtensorMap& to, const void* data, const OperandLayout& layout, std::int64_t columns,
+                           std::int64_t rows, int box_rows) const {
+    constexpr std::int64_t size = sizeof(In);
+    const std::int64_t batches = plan::distinct_matrices(layout, d_.batch_count);
+    // With one row its stride is anything.
+    const std::int64_t pitch = (rows == 1 ? core::round_up(columns, 16) : layout.row_stride) * size;
+    return make_tensor_map(to, {.type = size == 1                          ? CU_TENSOR_MAP_DATA_TYPE_UINT8
+                                        : d_.types.input == ElementType::f16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
+                                                                             : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+                                .data = const_cast<void*>(data),
+                                .columns = columns,
+                                .rows = rows,
+                                .batches = batches,
+                                .row_bytes = pitch,
+                                .batch_bytes = batches == 1 ? pitch * rows : layout.batch_stride * size,
+                                .box_columns = static_cast<int>(stage_bytes / size),
+                                .box_rows = box_rows});
+  }
+
+  template <Contiguous where>
+  [[nodiscard]] Status launch_along(const Work<In>& work, bool by_tma, cudaStream_t stream) const {
+    const auto with_rows = [&]<int rows>() {
+      return by_tma ? enqueue<Stream<In, rows, where, true>>(work, stream)
+                    : enqueue<Stream<In, rows, where, false>>(work, stream);
+    };
+    if constexpr (where == Contiguous::along_k || sizeof(In) == 2)
+      return rows_of(d_) == 8 ? with_rows.template operator()<8>() : with_rows.template operator()<16>();
+    return {};
+  }
+
+  template <class S>
+  [[nodiscard]] Status enqueue(const Work<In>& work, cudaStream_t stream) const {
+    static_assert(sizeof(Stage<S>) == (tile_lines + S::rows) * stage_bytes);
+    const auto most_bytes = static_cast<int>(device_.shared_bytes_per_block);  // other products take more
+    if (Status s = allow_shared_memory(few_rows_kernel<S>, most_bytes, kernel_); !s.ok()) return s;
+    cudaLaunchAttribute attributes[2]{};
+    attributes[0].id = cudaLaunchAttributeClusterDimension;
+    attributes[0].val.clusterDim = {static_cast<unsigned>(division_.cluster), 1, 1};
+    attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[1].val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(static_cast<unsigned>(d_.batch_count * division_.tiles * division_.cluster));
+    config.blockDim = dim3(static_cast<unsigned>(32 * division_.warps));
+    config.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes(division_, S::rows));
+    config.stream = stream;
+    config.attrs = attributes;
+    config.numAttrs = 2;
+    return check(cudaLaunchKernelEx(&config, few_rows_kernel<S>, work), "launch", kernel_);
+  }
+
+  bool is_transposed_;
+  GemmDescription d_;  ///< as computed
+  const Device& device_;
+  Division division_;
+  std::string_view kernel_;
+};
+
+}  // namespace exactile::cuda::sm90::few_rows

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// The planner takes one way of laying a product of bf16, f16 or i8 over the device; here every way is run: all tiles,
+// parts of K, clusters and numbers of CTAs on a multiprocessor, with C stored in boxes, in rows and by elements. Operands
+// are small integers, so that every sum is exact.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <random>
+
+#include "cuda/kernels/sm90/narrow/plan.hpp"
+#include "cuda/runtime/device.hpp"
+#include "gpu/device_product.hpp"
+
+namespace exactile::test {
+namespace {
+
+namespace narrow = cuda::sm90::narrow;
+
+struct Shape {
+  std::int64_t m;
+  std::int64_t n;
+  std::int64_t k;
+};
+
+template <class T>
+T element(int x) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(x);
+  } else {
+    return T(static_cast<float>(x));
+  }
+}
+
+/// Memory of the device, full of NaN or -1.
+class Buffer {
+ public:
+  explicit Buffer(std::int64_t bytes) : bytes_(static_cast<std::size_t>(bytes)) {
+    EXPECT_EQ(cudaMalloc(&data_, bytes_), cudaSuccess);
+    poison();
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer() { cudaFree(data_); }
+  void poison() { EXPECT_EQ(cudaMemset(data_, 0xff, bytes_), cudaSuccess); }
+  void upload(const void* from) { EXPECT_EQ(cudaMemcpy(data_, from, bytes_, cudaMemcpyHostToDevice), cudaSuccess); }
+  void download(void* to) const { EXPECT_EQ(cudaMemcpy(to, data_, bytes_, cudaMemcpyDeviceToHost), cudaSuccess); }
+  [[nodiscard]] void* data() const { return data_; }
+
+ private:
+  std::size_t bytes_;
+  void* data_ = nullptr;
+};
+
+template <class In, class Out>
+class AllLayouts {
+ public:
+  AllLayouts(GemmTypes types, const Shape& shape, bool b_is_transposed)
+      : shape_(shape), a_(shape.m * shape.k * size_in_bytes(types.input)),
+        b_(shape.k * shape.n * size_in_bytes(types.input)), c_(shape.m * shape.n * size_in_bytes(types.output)) {
+    const auto [m, n, k] = shape;
+    description_ = {.types = types,
+                    .m = m,
+                    .n = n,
+                    .k = k,
+                    .a = {k, 1},
+                    .b = b_is_transposed ? OperandLayout{1, k} : OperandLayout{n, 1},
+                    .c = {n, 1}};
+    std::mt19937 random(1);
+    const auto values = [&](std::int64_t count) {
+      std::vector<int> all(static_cast<std::size_t>(count));
+      for (int& x : all) x = static_cast<int>(random() % 3) - 1;
+      return all;
+    };
+    const std::vector<int> a = values(m * k), b = values(k * n);
+    fill(a_, a);
+    fill(b_, b);
+    want_.resize(static_cast<std::size_t>(m * n));
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t p = 0; p < k; ++p)
+        for (std::int64_t j = 0; j < n; ++j)
+          want_[at(i * n + j)] += a[at(i * k + p)] * b[at(b_is_transposed ? j * k + p : p * n + j)];
+  }
+
+  /// Layouts run. alpha: 1, or 2 and C is added to.
+  int run(const cuda::Device& device, bool adds_to_c) {
+    int count = 0;
+    for (const int tile_n : {256, 128, 64, 40, 16})
+      for (const int depth : {1, 2, 4}) {
+        const bool exists = (tile_n != 40 || sizeof(In) == 2) && (tile_n >= 64 || depth == 1);
+        if (!exists) continue;
+        for (const narrow::Layout& layout : narrow::layouts(description_, tile_n, depth, device)) {
+          check(layout, device, adds_to_c);
+          ++count;
+          if (testing::Test::HasFailure()) return count;
+        }
+      }
+    return count;
+  }
+
+ private:
+  static std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+  static void fill(Buffer& to, const std::vector<int>& from) {
+    std::vector<In> elements;
+    for (const int x : from) elements.push_back(element<In>(x));
+    to.upload(elements.data());
+  }
+
+  void check(const narrow::Layout& layout, const cuda::Device& device, bool adds_to_c) {
+    const auto product = narrow::make_product<In>(layout, device, "narrow_layouts_test");
+    const std::string name = fmt::format("{}x{}x{} {}", shape_.m, shape_.n, shape_.k, product->blocking());
+    GemmArguments arguments{.a = a_.data(), .b = b_.data(), .c = c_.data()};
+    if (adds_to_c) {
+      c_.upload(std::vector<Out>(want_.size(), element<Out>(3)).data());
+      arguments.alpha = 2;
+      arguments.beta = -1;
+    } else {
+      c_.poison();
+    }
+    const Buffer workspace(product->workspace_bytes_for(arguments) + 1);
+    const Status status = product->launch({.arguments = arguments, .workspace = workspace.data()});
+    ASSERT_TRUE(status.ok()) << name << ": " << status.message();
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess) << name;
+    std::vector<Out> got(want_.size());
+    c_.download(got.data());
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < got.size(); ++i)
+      wrong += static_cast<float>(got[i]) != static_cast<float>(adds_to_c ? 2 * want_[i] - 3 : want_[i]) ? 1 : 0;
+    EXPECT_EQ(wrong, 0U) << name;
+  }
+
+  Shape shape_;
+  GemmDescription description_;
+  Buffer a_, b_, c_;
+  std::vector<int> want_;
+};
+
+template <class In, class Out>
+void run_all(GemmTypes types) {
+  SKIP_WITHOUT_GPU();
+  const cuda::Device& device = cuda::devices().front();
+  if (device.compute_capability != 90) GTEST_SKIP() << "no device: needs compute capability 9.0";
+  ASSERT_EQ(cudaSetDevice(device.index), cudaSuccess);
+  int count = 0;
+  // In boxes; in aligned rows where a tile is no box; in rows at any address, with copies of A and B.
+  for (const Shape& shape : {Shape{300, 528, 1104}, Shape{261, 137, 515}})
+    for (const bool b_is_transposed : {false, true}) {
+      AllLayouts<In, Out> layouts(types, shape, b_is_transposed);
+      count += layouts.run(device, false);
+      if (b_is_transposed) count += layouts.run(device, true);
+    }
+  EXPECT_GT(count, 100);
+}
+
+TEST(NarrowLayouts, Bf16) { run_all<__nv_bfloat16, __nv_bfloat16>({ElementType::bf16, ElementType::bf16}); }
+TEST(NarrowLayouts, F16ToF32) { run_all<__half, float>({ElementType::f16, ElementType::f32}); }
+TEST(NarrowLayouts, I8) { run_all<std::int8_t, std::int32_t>({ElementType::i8, ElementType::i32}); }
+
+}  // namespace
+}  // namespace exactile::test
