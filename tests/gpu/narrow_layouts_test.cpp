@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The planner takes one way of laying a product of bf16, f16 or i8 over the device; here every way is run: all tiles,
-// parts of K, clusters and numbers of CTAs on a multiprocessor, with C stored in boxes, in rows and by elements. Operands
-// are small integers, so that every sum is exact.
+// parts of K, clusters and numbers of CTAs on a multiprocessor, with C stored in boxes, in rows and by elements.
+// Operands are small integers, so that every sum is exact.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
@@ -57,8 +57,10 @@ template <class In, class Out>
 class AllLayouts {
  public:
   AllLayouts(GemmTypes types, const Shape& shape, bool b_is_transposed)
-      : shape_(shape), a_(shape.m * shape.k * size_in_bytes(types.input)),
-        b_(shape.k * shape.n * size_in_bytes(types.input)), c_(shape.m * shape.n * size_in_bytes(types.output)) {
+      : shape_(shape),
+        a_(shape.m * shape.k * size_in_bytes(types.input)),
+        b_(shape.k * shape.n * size_in_bytes(types.input)),
+        c_(shape.m * shape.n * size_in_bytes(types.output)) {
     const auto [m, n, k] = shape;
     description_ = {.types = types,
                     .m = m,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `sm90_bf16_few_columns`, `sm90_f16_few_columns`: many rows, at most 32 columns and 64 of K (or the transposed product).
-// B stays in registers; warps stream 64 or 32 rows of A a stage, one stage ahead, through mma.sync, and store C.
-// Traffic model: A, B and C once. Limit: memory.
+// `sm90_bf16_few_columns`, `sm90_f16_few_columns`: many rows, at most 32 columns and 64 of K (or the transposed
+// product). B stays in registers; warps stream 64 or 32 rows of A a stage, one stage ahead, through mma.sync, and store
+// C. Traffic model: A, B and C once. Limit: memory.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -47,10 +47,9 @@ class Rows {
 #pragma unroll
       for (int q = 0; q < 4; ++q) {
         const int column = 8 * (group() / 2) + 2 * q + group() % 2;
-        b_[s][q] = column < work.out.columns
-                       ? gather(work.b + column * work.b_layout.column_stride, work.b_layout.row_stride,
-                                s * stage_terms + 8 * member(), work.k)
-                       : Words::zero();
+        b_[s][q] = column < work.out.columns ? gather(work.b + column * work.b_layout.column_stride,
+                                                      work.b_layout.row_stride, s * stage_terms + 8 * member(), work.k)
+                                             : Words::zero();
       }
   }
 
@@ -236,9 +235,9 @@ constexpr Kernel kernel_of(std::span<const GemmTypes> types) {
           .refuses = refuses,
           .cost =
               [](const plan::Problem& p, const Device& device) {
-                const double share = as_computed(p.description).c.column_stride == 1 ? 0.75 : 0.1;
-                return 3e-6 + Product<In>(p.description, device, name).model_bytes() /
-                                  (share * device.memory_bytes_per_second);
+                const double share = as_computed(p.description).c.column_stride == 1 ? 0.8 : 0.1;
+                return 2.5e-6 + Product<In>(p.description, device, name).model_bytes() /
+                                    (share * device.memory_bytes_per_second);
               },
           .prepare = [](const plan::Problem& p, const Device& device) -> std::unique_ptr<DeviceProduct> {
             return std::make_unique<Product<In>>(p.description, device, name);

@@ -8,9 +8,9 @@
 #include <string>
 #include <utility>
 
+#include "core/checked.hpp"
 #include "cuda/kernels/sm90/few_rows/stream.cuh"
 #include "cuda/kernels/sm90/tensor_map.hpp"
-#include "core/checked.hpp"
 #include "cuda/runtime/shared_memory.hpp"
 #include "plan/transposed.hpp"
 
@@ -69,10 +69,9 @@ class Product final : public DeviceProduct {
                   .k = static_cast<int>(d_.k),
                   .division = division_,
                   .out = narrow::output_of<DeviceSum<In>>(d_, arguments)};
-    const bool by_tma =
-        is_reachable(d_.a, d_.a.column_stride, d_.a.row_stride, type, arguments.a) &&
-        (along_lines ? is_reachable(lines, lines.row_stride, lines.column_stride, type, arguments.b)
-                     : is_reachable(lines, lines.column_stride, lines.row_stride, type, arguments.b));
+    const bool by_tma = is_reachable(d_.a, d_.a.column_stride, d_.a.row_stride, type, arguments.a) &&
+                        (along_lines ? is_reachable(lines, lines.row_stride, lines.column_stride, type, arguments.b)
+                                     : is_reachable(lines, lines.column_stride, lines.row_stride, type, arguments.b));
     if (by_tma) {
       const OperandLayout& of_map = along_lines ? d_.b : lines;
       if (Status s = map(work.lines_map, arguments.b, of_map, along_lines ? d_.n : d_.k, along_lines ? d_.k : d_.n,
@@ -86,16 +85,15 @@ class Product final : public DeviceProduct {
   }
 
   [[nodiscard]] std::string blocking() const override {
-    const std::string text = "columns=64 parts=" + std::to_string(division_.parts) +
-                             " warps=" + std::to_string(division_.warps) +
-                             " stages=" + std::to_string(division_.stages) +
-                             " cluster=" + std::to_string(division_.cluster);
+    const std::string text =
+        "columns=64 parts=" + std::to_string(division_.parts) + " warps=" + std::to_string(division_.warps) +
+        " stages=" + std::to_string(division_.stages) + " cluster=" + std::to_string(division_.cluster);
     return is_transposed_ ? text + " as C^T" : text;
   }
   [[nodiscard]] double model_bytes() const override {
     const auto m = static_cast<double>(d_.m), n = static_cast<double>(d_.n), k = static_cast<double>(d_.k);
-    return static_cast<double>(d_.batch_count) *
-           (static_cast<double>(sizeof(In)) * (m + n) * k + static_cast<double>(size_in_bytes(d_.types.output)) * m * n);
+    return static_cast<double>(d_.batch_count) * (static_cast<double>(sizeof(In)) * (m + n) * k +
+                                                  static_cast<double>(size_in_bytes(d_.types.output)) * m * n);
   }
 
  private:
@@ -106,7 +104,7 @@ class Product final : public DeviceProduct {
     const std::int64_t batches = plan::distinct_matrices(layout, d_.batch_count);
     // With one row its stride is anything.
     const std::int64_t pitch = (rows == 1 ? core::round_up(columns, 16) : layout.row_stride) * size;
-    return make_tensor_map(to, {.type = size == 1                          ? CU_TENSOR_MAP_DATA_TYPE_UINT8
+    return make_tensor_map(to, {.type = size == 1                            ? CU_TENSOR_MAP_DATA_TYPE_UINT8
                                         : d_.types.input == ElementType::f16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
                                                                              : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
                                 .data = const_cast<void*>(data),

@@ -153,11 +153,10 @@ class Reader {
                               int end_line, int first, int end) {
     for (int i = static_cast<int>(threadIdx.x) % 32; i < lines * 8; i += 32) {
       const int line = i / 8, piece = i % 8;
-      to[line * 8 + Stage<S>::swizzled(line, piece)] =
-          first_line + line < end_line
-              ? gather(data + (first_line + line) * layout.row_stride, layout.column_stride,
-                       first + piece * S::units, end)
-              : Words::zero();
+      to[line * 8 + Stage<S>::swizzled(line, piece)] = first_line + line < end_line
+                                                           ? gather(data + (first_line + line) * layout.row_stride,
+                                                                    layout.column_stride, first + piece * S::units, end)
+                                                           : Words::zero();
     }
   }
 

@@ -18,7 +18,8 @@ template <class T>
   };
   constexpr int fours = T::tile_n / 8;
   static_assert(T::consumers <= 2, "every kernel with parts has two");
-  static_assert(sizeof(Stage<T>) >= T::consumers * warpgroup_threads * fours * sizeof(Four) / 3, "three stages hold it");
+  static_assert(sizeof(Stage<T>) >= T::consumers * warpgroup_threads * fours * sizeof(Four) / 3,
+                "three stages hold it");
   const int thread = static_cast<int>(threadIdx.x) % warpgroup_threads;
   Four* const mine = reinterpret_cast<Four*>(ring.stage) + warpgroup * fours * warpgroup_threads + thread;
   const bool stores = peers.part == warpgroup;

@@ -59,14 +59,16 @@ double tile_seconds(const Layout& layout, const Device& device) {
   const double at_a_time = resident_clusters(layout, device);
   const int depth = layout.cluster.depth;
   const double blocks = std::ceil(static_cast<double>(chunk_blocks_of(d, depth)) / depth);
-  // What does not overlap with products: the sums on their way to C, and at first the loads.
-  const double stored = 300 + (d.c.column_stride == 1 || layout.chunks > 1 ? 4.0 : 100.0) * layout.tile_n;
+  // What does not overlap with products: the sums on their way to C, longer where the next tile waits for the staging
+  // memory, and at first the loads.
+  const bool is_contiguous = d.c.column_stride == 1 || layout.chunks > 1;
+  const double last_stored = 300 + (is_contiguous ? 4.0 : 100.0) * layout.tile_n;
+  const double stored = is_contiguous ? 1400 + 10.0 * layout.tile_n : last_stored;
   // Sums go from CTA to CTA, and no CTA begins its next tile while its last is computed.
   const double joined = depth == 1 ? 0 : 2500 + 8.0 * layout.tile_n * (depth - 1);
-  const double cycles = std::ceil(clusters / at_a_time) *
-                            (blocks * block_cycles(layout.tile_m(), layout.tile_n, layout.residents) + stored +
-                             joined) +
-                        1500;
+  const double waves = std::ceil(clusters / at_a_time);
+  const double products = blocks * block_cycles(layout.tile_m(), layout.tile_n, layout.residents) + joined;
+  const double cycles = waves * products + (waves - 1) * stored + last_stored + 1500;
   constexpr double sustained = 0.87;  // of the clock, under load
   return cycles / (sustained * device.clock_hertz);
 }
@@ -78,11 +80,14 @@ Layout estimated(Layout layout, const Device& device) {
                       static_cast<double>(d.m * plan::distinct_matrices(d.a, d.batch_count) +
                                           d.n * plan::distinct_matrices(d.b, d.batch_count));
   const double written = bytes_of(d.types.output) * static_cast<double>(d.m * d.n * d.batch_count);
-  const double memory = (read + written) / (0.9 * device.memory_bytes_per_second);
-  // They overlap, but not wholly. Clusters save energy, and with it clock, those that share B the most; but CTAs of a
-  // cluster are neighbours, and few of them then share ways to memory that single ones would have for themselves.
   const double ctas =
       clusters_of(d, layout.tile_n, layout.cluster, layout.chunks) * static_cast<double>(layout.cluster.size());
+  constexpr double bytes_of_one = 55e9;  // what a multiprocessor reads in a second from memory
+  const double memory =
+      (read + written) / std::min(0.76 * device.memory_bytes_per_second,
+                                  bytes_of_one * std::min(ctas, static_cast<double>(device.multiprocessors)));
+  // They overlap, but not wholly. Clusters save energy, and with it clock, those that share B the most; but CTAs of a
+  // cluster are neighbours, and few of them then share ways to memory that single ones would have for themselves.
   const bool is_sparse = 2 * ctas <= device.multiprocessors;
   const double energy = layout.cluster.layer() == 1 ? (is_sparse ? 0.98 : 1.02) : layout.cluster.rows == 2 ? 1 : 1.01;
   layout.seconds = 2e-6 + energy * (std::max(arithmetic, memory) + 0.1 * std::min(arithmetic, memory));

@@ -10,12 +10,12 @@
 
 namespace exactile::cuda::sm90::narrow {
 
-/// CTAs of a cluster that share the sums of a tile, each a part of K: a constant of a kernel, so that the order of a sum
-/// depends on the kernel and on k alone. The parts' sums are added in order.
+/// CTAs of a cluster that share the sums of a tile, each a part of K: a constant of a kernel, so that the order of a
+/// sum depends on the kernel and on k alone. The parts' sums are added in order.
 using Depth = int;
 
-/// Without such parts, sums longer than 512 blocks of K (128 bytes each) are formed in chunks of so many blocks, added in
-/// their order.
+/// Without such parts, sums longer than 512 blocks of K (128 bytes each) are formed in chunks of so many blocks, added
+/// in their order.
 [[nodiscard]] std::int64_t chunk_blocks_of(const GemmDescription& description, Depth depth);
 [[nodiscard]] std::int64_t chunks_of(const GemmDescription& description, Depth depth);
 

@@ -104,7 +104,7 @@ class Product final : public DeviceProduct {
     std::string text = "BM=" + std::to_string(layout_.tile_m()) + " BN=" + std::to_string(layout_.tile_n) +
                        " BK=" + std::to_string(128 / sizeof(In)) + " cluster=" + std::to_string(layout_.cluster.rows) +
                        "x" + std::to_string(layout_.cluster.columns);
-    if (layout_.cluster.depth > 1) text += "x" + std::to_string(layout_.cluster.depth);
+    if (layout_.cluster.depth > 1) text.append("x").append(std::to_string(layout_.cluster.depth));
     if (layout_.residents > 1) text += " CTAs=" + std::to_string(layout_.residents);
     if (layout_.chunks > 1) text += " chunks=" + std::to_string(layout_.chunks);
     return layout_.is_transposed ? text + " as C^T" : text;
@@ -286,8 +286,8 @@ std::string_view refuses(const plan::Problem& problem, Depth depth, const Device
   if (rounded(d.m) * rounded(d.n) / (64 * 16) * static_cast<double>(d.batch_count * chunks_of(d, depth) * depth) > most)
     return "the product has too many tiles";
   const double partial = chunks_of(d, depth) == 1 ? 0
-                                           : 4.0 * static_cast<double>(d.m) * static_cast<double>(d.n) *
-                                                 static_cast<double>(d.batch_count * chunks_of(d, depth));
+                                                  : 4.0 * static_cast<double>(d.m) * static_cast<double>(d.n) *
+                                                        static_cast<double>(d.batch_count * chunks_of(d, depth));
   const double copies = 2.0 * static_cast<double>(d.batch_count) * (rounded(d.m) + rounded(d.n)) * rounded(d.k);
   if (partial + copies > 0.4 * static_cast<double>(device.memory_bytes))
     return "needs more scratch memory than there is";
