@@ -147,6 +147,33 @@ void file_row(const TuningRequest& request, const tuning::Row& row) {
   require(tuning::add_row(request.file, row));
 }
 
+double median(std::vector<double> rates) {
+  std::ranges::nth_element(rates, rates.begin() + std::ssize(rates) / 2);
+  return rates[rates.size() / 2];
+}
+
+constexpr std::size_t finalists = 6;
+constexpr int rounds = 3;
+constexpr double finalist_share = 0.85;  ///< of the best rate
+/// About what the final takes, where it is worth its time.
+double seconds_of_final(double seconds) { return seconds < 20 ? 0 : 4; }
+
+/// The best ones again, turn by turn: each was timed at a time of its own, and a device is not always as fast, nor
+/// always left alone.
+void hold_final(const TuningRequest& request, const tuning::Key& key, Bench& bench, tuning::Search& search) {
+  const std::vector<tuning::Parameters> all = search.leaders(finalists, finalist_share);
+  if (all.size() < 2) return;
+  std::vector<std::vector<double>> rates(all.size());
+  for (int round = 0; round < rounds; ++round)
+    for (std::size_t i = 0; i < all.size(); ++i)
+      rates[i].push_back(bench.rate(bench.options(request, all[i].to_string()), 0));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const double rate = median(rates[i]);
+    search.report(all[i], rate);
+    file_row(request, {key, all[i], rate});
+  }
+}
+
 }  // namespace
 
 TuningOutcome run_tuning(const TuningRequest& request) {
@@ -177,7 +204,8 @@ TuningOutcome run_tuning(const TuningRequest& request) {
   }
 
   Progress progress;
-  while (seconds_since(begin) < request.seconds &&
+  const double final_seconds = seconds_of_final(request.seconds);
+  while (seconds_since(begin) < request.seconds - final_seconds &&
          (request.most_candidates == 0 || outcome.tried < request.most_candidates)) {
     const auto candidate = search.next();
     if (!candidate) break;
@@ -191,6 +219,7 @@ TuningOutcome run_tuning(const TuningRequest& request) {
     search.report(*candidate, rate);
     file_row(request, {key, *candidate, rate});
   }
+  if (final_seconds > 0) hold_final(request, key, bench, search);
   progress.clear();
   outcome.parameters = search.best().to_string();
   outcome.rate = search.best_rate();

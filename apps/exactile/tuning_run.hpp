@@ -32,7 +32,9 @@ struct TuningOutcome {
 };
 
 /// Tries candidates until the time is over, the last of which may end later. Every one is verified before it is timed,
-/// and filed as soon as it is done, so that an interruption loses nothing and the next search goes on from there.
+/// and filed as soon as it is done, so that an interruption loses nothing and the next search goes on from there. The
+/// last seconds, where there are twenty or more, are for the best ones: they are timed again turn by turn, and filed
+/// again.
 [[nodiscard]] TuningOutcome run_tuning(const TuningRequest& request);
 
 }  // namespace exactile::program

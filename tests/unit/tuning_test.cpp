@@ -104,6 +104,14 @@ TEST_F(TuningFile, TheFastestLegalRowIsFound) {
   EXPECT_NE(find(query(), anything)->source.find("tuned here"), std::string::npos);
 }
 
+TEST_F(TuningFile, ALaterRateOfTheSameReplacesTheEarlier) {
+  ASSERT_TRUE(add_row(path_, row(32, 3e9)).ok());
+  ASSERT_TRUE(add_row(path_, row(64, 2e9)).ok());
+  ASSERT_TRUE(add_row(path_, row(32, 1e9)).ok());
+  EXPECT_EQ(read_file(path_).rows.size(), 2U);
+  EXPECT_EQ(find(query(), anything)->parameters.get("MWG"), 64);
+}
+
 TEST_F(TuningFile, RowsOfOthersDoNotCount) {
   for (int what = 0; what < 5; ++what) {
     Row other = row(32, 3e9);
@@ -251,6 +259,18 @@ TEST(Search, GoesOnFromWhatIsKnown) {
     search.report(*candidate, 1e9);
   }
   EXPECT_EQ(search.best(), good);
+}
+
+TEST(Search, TheLastReportHolds) {
+  Search search(wide_space(), is_legal, 1);
+  const std::vector<Parameters> three{*search.next(), *search.next(), *search.next()};
+  for (const Parameters& p : three) search.report(p, 1e9 * (1 + (&p - three.data())));
+  EXPECT_EQ(search.best(), three[2]);
+  search.report(three[2], 1.9e9);
+  EXPECT_EQ(search.best(), three[1]);
+  EXPECT_EQ(search.reported(), 3);
+  EXPECT_EQ(search.leaders(6, 0.9), (std::vector{three[1], three[2]}));
+  EXPECT_EQ(search.leaders(1, 0), std::vector{three[1]});
 }
 
 TEST(Search, SuggestionsComeFirst) {

@@ -29,9 +29,17 @@ Search::Search(Space space, IsLegal is_legal, std::uint64_t seed)
 void Search::suggest(const Parameters& parameters) { suggested_.push_back(parameters); }
 
 void Search::report(const Parameters& parameters, double rate) {
-  known_.insert(parameters.to_string());
+  if (!known_.insert(parameters.to_string()).second)
+    std::erase_if(results_, [&](const Result& r) { return r.parameters == parameters; });
   const auto behind = [&](const Result& r) { return r.rate < rate; };
   if (rate > 0) results_.insert(std::ranges::find_if(results_, behind), {parameters, rate});
+}
+
+std::vector<Parameters> Search::leaders(std::size_t most, double share) const {
+  std::vector<Parameters> all;
+  for (const Result& r : results_)
+    if (all.size() < most && r.rate >= share * best_rate()) all.push_back(r.parameters);
+  return all;
 }
 
 bool Search::is_new(const Parameters& parameters) const {

@@ -24,12 +24,15 @@ class Search {
 
   /// A candidate to try before all others, such as the one in use today.
   void suggest(const Parameters& parameters);
-  /// What is known of a candidate, measured now or in an earlier search; 0 operations per second: it failed.
+  /// What is known of a candidate, measured now or in an earlier search; 0 operations per second: it failed. The last
+  /// report of a candidate holds.
   void report(const Parameters& parameters, double rate);
 
   /// A legal candidate that was not reported; nothing where none can be found any more.
   [[nodiscard]] std::optional<Parameters> next();
 
+  /// Those whose rate is at least `share` of the best one's, best first.
+  [[nodiscard]] std::vector<Parameters> leaders(std::size_t most, double share) const;
   [[nodiscard]] const Parameters& best() const { return results_.empty() ? none_ : results_.front().parameters; }
   [[nodiscard]] double best_rate() const { return results_.empty() ? 0 : results_.front().rate; }
   [[nodiscard]] int reported() const { return static_cast<int>(known_.size()); }

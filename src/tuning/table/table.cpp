@@ -157,7 +157,8 @@ Status add_row(const std::string& path, const Row& row) {
   if (!old.empty() && known.rows.empty() && !old.starts_with(heading.substr(0, heading.find(':'))))
     return {StatusCode::invalid_argument, fmt::format("{} is no tuning file: it is left as it is", path)};
   std::string text(heading);
-  for (const Row& kept : known.rows) text += to_line(kept);
+  for (const Row& kept : known.rows)
+    if (!(kept.key == row.key && kept.parameters == row.parameters)) text += to_line(kept);
   text += to_line(row);
   const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
   const int descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
