@@ -10,7 +10,7 @@ namespace exactile::cuda {
 namespace sm90::few_rows {
 
 double seconds(const GemmDescription& d, const Division& division, const Device& device) {
-  constexpr double start = 3e-6, latency = 1.4e-6;
+  constexpr double start = 2e-6, latency = 1.4e-6;
   constexpr int shared_bytes_of_multiprocessor = 227 * 1024;
   const int residents = std::max(1, shared_bytes_of_multiprocessor / (shared_bytes(division, rows_of(d)) + 1024));
   // Clusters do not fill the device: 120 of 132 multiprocessors with four or eight CTAs, fewer with other numbers.
@@ -24,7 +24,8 @@ double seconds(const GemmDescription& d, const Division& division, const Device&
   const double bytes = static_cast<double>(size_in_bytes(d.types.input)) * static_cast<double>(d.batch_count) *
                        static_cast<double>(d.k) * static_cast<double>(d.n + d.m);
   const double streaming = bytes / (0.75 * device.memory_bytes_per_second) + (waves - 1) * latency;
-  return start + 0.15e-6 * size + std::max(waiting, streaming) + 0.2 * std::min(waiting, streaming);
+  return start + 0.05e-6 * size + 0.1e-6 * division.warps + 0.3e-6 * division.stages + std::max(waiting, streaming) +
+         0.2 * std::min(waiting, streaming);
 }
 
 Division divide(const GemmDescription& d, const Device& device) {

@@ -82,10 +82,12 @@ Layout estimated(Layout layout, const Device& device) {
   const double written = bytes_of(d.types.output) * static_cast<double>(d.m * d.n * d.batch_count);
   const double ctas =
       clusters_of(d, layout.tile_n, layout.cluster, layout.chunks) * static_cast<double>(layout.cluster.size());
+  // Of a cluster's tiles some may lie beyond C.
+  const double readers = clusters_of(d, layout.tile_n, {}, layout.chunks) * layout.cluster.depth;
   constexpr double bytes_of_one = 55e9;  // what a multiprocessor reads in a second from memory
   const double memory =
       (read + written) / std::min(0.76 * device.memory_bytes_per_second,
-                                  bytes_of_one * std::min(ctas, static_cast<double>(device.multiprocessors)));
+                                  bytes_of_one * std::min(readers, static_cast<double>(device.multiprocessors)));
   // They overlap, but not wholly. Clusters save energy, and with it clock, those that share B the most; but CTAs of a
   // cluster are neighbours, and few of them then share ways to memory that single ones would have for themselves.
   const bool is_sparse = 2 * ctas <= device.multiprocessors;
