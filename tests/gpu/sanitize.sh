@@ -32,6 +32,9 @@ for kernel in "${kernels[@]}"; do
   for tool in memcheck racecheck initcheck synccheck; do
     check "$tool" "$kernel" 33 130 37
     check "$tool" "$kernel" 128 128 128
+    # For those that want few rows or columns, or a long K.
+    check "$tool" "$kernel" 9 130 700
+    check "$tool" "$kernel" 300 17 61
   done
   echo "$kernel: done"
 done
