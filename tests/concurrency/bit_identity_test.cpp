@@ -75,6 +75,23 @@ TEST(BitIdentity, AnyNumberOfThreads) {
   }
 }
 
+/// A is so large that the packed loops copy it; its first rows alone are read where they lie.
+TEST(BitIdentity, OfAnAThatIsCopied) {
+  for (const GemmTypes types : {f32, f64}) {
+    const std::int64_t m = types == f32 ? 1030 : 730;
+    const GemmDescription d = contiguous(types, m, 1025, m + 10);
+    Matrices matrices(d, 18);
+    const KernelOfType planner{"", types};
+    expect_same_on_all_thread_counts(d, matrices, planner);
+    const std::vector<std::byte> all = product(d, matrices, planner, 2);
+    GemmDescription few = d;
+    few.m = 40;
+    const std::vector<std::byte> some = product(few, matrices, planner, 1);
+    const std::size_t bytes = 40 * 1025 * (types == f32 ? sizeof(float) : sizeof(double));
+    EXPECT_TRUE(std::equal(some.begin(), some.begin() + static_cast<std::ptrdiff_t>(bytes), all.begin()));
+  }
+}
+
 /// Sets the floating-point environment of this thread for its lifetime.
 class FloatingPointEnvironment {
  public:

@@ -17,7 +17,7 @@ std::string Blocking::text() const {
 
 Blocking blocking_for(int rows, int columns, std::int64_t element_size, std::int64_t chunk, std::int64_t m,
                       std::int64_t n, std::int64_t k, bool a_is_packed) {
-  const std::int64_t kc = std::min(2 * chunk, k);
+  const std::int64_t kc = std::min(chunk, k);
   const std::int64_t term_bytes = kc * element_size;
   const std::int64_t a_bytes = std::min<std::int64_t>(caches().l3 / 4, 12 << 20);
   const std::int64_t a_rows = a_is_packed ? std::max<std::int64_t>(a_bytes / term_bytes / rows, 1) * rows : m;

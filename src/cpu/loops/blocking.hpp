@@ -20,9 +20,10 @@ struct Blocking {
   [[nodiscard]] std::string text() const;
 };
 
-/// KC: two chunks of terms (see chunk_terms), so that C comes and goes half as often. NC: a thread's block of B takes
-/// half of its L2. MC: all rows where A is read where it lies; where it is packed each of the two buffers
-/// takes at most a quarter of L3 and at most 12 MiB, so that scratch stays small on processors with huge caches.
+/// KC: one chunk of terms (see chunk_terms), so that A comes past for as many columns as a block of B can have. NC: a
+/// thread's block of B takes half of its L2. MC: all rows where A is read where it lies; where it is copied or packed
+/// each of the two buffers takes at most a quarter of L3 and at most 12 MiB, so that scratch stays small on processors
+/// with huge caches.
 [[nodiscard]] Blocking blocking_for(int rows, int columns, std::int64_t element_size, std::int64_t chunk,
                                     std::int64_t m, std::int64_t n, std::int64_t k, bool a_is_packed);
 

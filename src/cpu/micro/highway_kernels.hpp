@@ -20,6 +20,8 @@ const MicroKernels<T>& kernels() {
       },
       .packing_tile = [](AOrder order, int rows) ->
       typename MicroKernels<T>::PackingKernel { return find_packing_tile<T, 2, Rows>(order, rows); },
+      .asking_tile = [](AOrder order, int rows) ->
+      typename MicroKernels<T>::AskingKernel { return find_asking_tile<T, 2, Rows>(order, rows); },
       .stream = [](int rows) -> typename MicroKernels<T>::Kernel {
         return find_stream<T>(rows, std::make_integer_sequence<int, max_stream_rows>());
       },

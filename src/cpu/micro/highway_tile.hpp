@@ -204,11 +204,57 @@ class RowsOfA<T, AOrder::columns, Rows, Blocks> {
   std::int64_t stride_;
 };
 
+/// What a kernel does beside its multiply-adds. `row_of_b` sees each row of B as it is loaded, `step` comes before each
+/// `terms` terms.
+template <class T>
+struct NothingAside {
+  static constexpr int terms = 4;
+  template <int Vectors>
+  HWY_INLINE void row_of_b(const T*, const Vector<T> (&)[Vectors]) const {}
+  HWY_INLINE void step(std::int64_t) const {}
+};
+
 /// Tiles between what a packing kernel copies and what it asks for.
 inline constexpr int packing_ahead = 2;
 
-template <class T, AOrder Order, int Rows, int Vectors, bool Masked, bool Packing>
-HWY_INLINE void multiply_tile(const TileShape& shape, const T* a_rows, const T* b, T* c, T alpha, T beta, T* packed_b) {
+/// Copies the rows of B, one after the other.
+template <class T>
+struct PackingAside : NothingAside<T> {
+  T* packed_b;
+
+  template <int Vectors>
+  HWY_INLINE void row_of_b(const T* b, const Vector<T> (&b_row)[Vectors]) {
+#pragma GCC unroll 4
+    for (int v = 0; v < Vectors; ++v) {
+      // The columns that follow are packed soon; their rows lie pages apart, where no hardware prefetcher looks.
+      __builtin_prefetch(b + (packing_ahead * Vectors + v) * lane_count<T>);
+      hn::StoreU(b_row[v], Lanes<T>(), packed_b + v * lane_count<T>);
+    }
+    packed_b += Vectors * lane_count<T>;
+  }
+};
+
+/// Asks for what comes next.
+template <class T>
+struct AskingAside : NothingAside<T> {
+  static constexpr int terms = 64 / static_cast<int>(sizeof(T));
+  const Ahead<T>& ahead;
+
+  HWY_INLINE void step(std::int64_t done) const {
+    const T* line = ahead.a + done;
+    for (int i = ahead.a_rows; i > 0; --i, line += ahead.a_stride) __builtin_prefetch(line);
+    const std::int64_t row = done / terms;
+    if (row >= ahead.c_rows) return;
+    const T* c = ahead.c + row * ahead.c_stride;
+    constexpr int width = 2 * lane_count<T>;
+#pragma GCC unroll 4
+    for (int j = 0; j < width; j += terms) __builtin_prefetch(c + j, 1);
+    __builtin_prefetch(c + width - 1, 1);  // rows that start within a line end in one more
+  }
+};
+
+template <class T, AOrder Order, int Rows, int Vectors, bool Masked, class Aside>
+HWY_INLINE void multiply_tile(const TileShape& shape, const T* a_rows, const T* b, T* c, T alpha, T beta, Aside aside) {
   const Lanes<T> d;
   const auto mask = hn::FirstN(d, static_cast<std::size_t>(shape.last_lanes));
   Vector<T> sums[Rows][Vectors];
@@ -225,15 +271,7 @@ HWY_INLINE void multiply_tile(const TileShape& shape, const T* a_rows, const T* 
     Vector<T> b_row[Vectors];
 #pragma GCC unroll 4
     for (int v = 0; v < Vectors; ++v) b_row[v] = load<T, Vectors, Masked>(b, v, mask);
-    if (Packing) {
-#pragma GCC unroll 4
-      for (int v = 0; v < Vectors; ++v) {
-        // The columns that follow are packed soon; their rows lie pages apart, where no hardware prefetcher looks.
-        __builtin_prefetch(b + (packing_ahead * Vectors + v) * lane_count<T>);
-        hn::StoreU(b_row[v], d, packed_b + v * lane_count<T>);
-      }
-      packed_b += Vectors * lane_count<T>;
-    }
+    aside.row_of_b(b, b_row);
     const auto multiply_row = [&](Vector<T>(&row_sums)[Vectors], Vector<T> element) __attribute__((always_inline)) {
 #pragma GCC unroll 4
       for (int v = 0; v < Vectors; ++v) multiply_add_into(row_sums[v], element, b_row[v]);
@@ -245,13 +283,22 @@ HWY_INLINE void multiply_tile(const TileShape& shape, const T* a_rows, const T* 
   };
   constexpr std::make_integer_sequence<int, Rows> rows;
 
-  std::int64_t k = shape.k;
-  for (; k >= 4; k -= 4) {
+  const auto four_terms = [&]() __attribute__((always_inline)) {
     term.template operator()<0, true>(rows);
     term.template operator()<1, true>(rows);
     term.template operator()<2, true>(rows);
     term.template operator()<3, true>(rows);
     a.advance(4);
+  };
+  std::int64_t k = shape.k;
+  if constexpr (Aside::terms == 4) {
+    for (; k >= 4; k -= 4) four_terms();
+  } else {
+    for (; k >= Aside::terms; k -= Aside::terms) {
+      aside.step(shape.k - k);
+#pragma GCC unroll 1
+      for (int p = 0; p < Aside::terms; p += 4) four_terms();
+    }
   }
   for (; k > 0; --k) {
     term.template operator()<0, false>(rows);
@@ -262,12 +309,17 @@ HWY_INLINE void multiply_tile(const TileShape& shape, const T* a_rows, const T* 
 
 template <class T, AOrder Order, int Rows, int Vectors, bool Masked>
 void tile_kernel(const TileShape& shape, const T* a, const T* b, T* c, T alpha, T beta) {
-  multiply_tile<T, Order, Rows, Vectors, Masked, false>(shape, a, b, c, alpha, beta, nullptr);
+  multiply_tile<T, Order, Rows, Vectors, Masked>(shape, a, b, c, alpha, beta, NothingAside<T>());
 }
 
 template <class T, AOrder Order, int Rows, int Vectors>
 void packing_kernel(const TileShape& shape, const T* a, const T* b, T* c, T alpha, T beta, T* packed_b) {
-  multiply_tile<T, Order, Rows, Vectors, false, true>(shape, a, b, c, alpha, beta, packed_b);
+  multiply_tile<T, Order, Rows, Vectors, false>(shape, a, b, c, alpha, beta, PackingAside<T>{{}, packed_b});
+}
+
+template <class T, AOrder Order, int Rows, int Vectors>
+void asking_kernel(const TileShape& shape, const T* a, const T* b, T* c, T alpha, T beta, const Ahead<T>& ahead) {
+  multiply_tile<T, Order, Rows, Vectors, false>(shape, a, b, c, alpha, beta, AskingAside<T>{{}, ahead});
 }
 
 /// All heights of one width, as a table indexed by rows - 1.
@@ -279,6 +331,19 @@ constexpr auto heights(std::integer_sequence<int, Height...>) {
 template <class T, AOrder Order, int Vectors, int... Height>
 constexpr auto packing_heights(std::integer_sequence<int, Height...>) {
   return std::array{&packing_kernel<T, Order, Height + 1, Vectors>...};
+}
+
+template <class T, AOrder Order, int Vectors, int... Height>
+constexpr auto asking_heights(std::integer_sequence<int, Height...>) {
+  return std::array{&asking_kernel<T, Order, Height + 1, Vectors>...};
+}
+
+template <class T, int Vectors, int MaxRows>
+auto find_asking_tile(AOrder order, int rows) {
+  using Heights = std::make_integer_sequence<int, MaxRows>;
+  static constexpr std::array table{asking_heights<T, AOrder::rows, Vectors>(Heights()),
+                                    asking_heights<T, AOrder::columns, Vectors>(Heights())};
+  return table[order == AOrder::columns ? 1 : 0][static_cast<std::size_t>(rows - 1)];
 }
 
 template <class T, int Vectors, int MaxRows>

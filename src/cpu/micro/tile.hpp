@@ -27,15 +27,31 @@ struct TileShape {
 
 enum class AOrder : std::uint8_t { rows, columns };
 
+/// What a kernel asks for between its multiply-adds, a line of each row at a time, so that what they wait for is never
+/// behind a queue of requests.
+template <class T>
+struct Ahead {
+  const T* a;  ///< of a tile that comes soon: shape.k elements of each of `a_rows` rows
+  std::int64_t a_stride;
+  int a_rows;
+  const T* c;  ///< the tile's own: c_rows rows of its width
+  std::int64_t c_stride;
+  int c_rows;
+};
+
 /// The micro-kernels of one instruction set and type, and the register blocks they are best called with.
 template <class T>
 struct MicroKernels {
   using Kernel = void (*)(const TileShape& shape, const T* a, const T* b, T* c, T alpha, T beta);
   using PackingKernel = void (*)(const TileShape& shape, const T* a, const T* b, T* c, T alpha, T beta, T* packed_b);
+  using AskingKernel = void (*)(const TileShape& shape, const T* a, const T* b, T* c, T alpha, T beta,
+                                const Ahead<T>& ahead);
   /// rows x vectors; masked: the last vector is partial.
   Kernel (*tile)(AOrder order, int rows, int vectors, bool masked);
   /// A full width, whose rows of B are copied to packed_b on the way, one after the other.
   PackingKernel (*packing_tile)(AOrder order, int rows);
+  /// A full width, which asks for what comes next on the way.
+  AskingKernel (*asking_tile)(AOrder order, int rows);
   /// Few rows against a B too large for the caches; see highway_stream.hpp. `a` by rows, rows <= stream_rows.
   Kernel (*stream)(int rows);
   /// c[j] <- alpha * sums[j] + beta * c[j] for j < columns, as a tile's update does it.
