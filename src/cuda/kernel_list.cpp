@@ -6,6 +6,7 @@
 #include "cuda/kernels/batched/batched_kernels.hpp"
 #include "cuda/kernels/dmma/dmma_kernels.hpp"
 #include "cuda/kernels/ladder/ladder_kernels.hpp"
+#include "cuda/kernels/outer/outer_kernels.hpp"
 #include "cuda/kernels/simt/simt_kernels.hpp"
 #include "cuda/kernels/sm80/sm80_kernels.hpp"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
@@ -47,6 +48,7 @@ std::span<const plan::KernelEntry> kernel_list() {
       entry<sm80_i8_i32_mma>(),
       entry<sm90_f64_mma>(),
       entry<sm80_f64_mma>(),
+      entry<outer_product>(),
       entry<batched_small>(),
       entry<cuda_naive>(),
       entry<cuda_naive_kahan>(),
