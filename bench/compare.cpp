@@ -35,6 +35,8 @@ struct Arguments {
   double lead_in = -1;
   bool on_device = false;
   int device = 0;
+  std::string accuracy = "standard";
+  bool b_by_columns = false;
   Order order = Order::both;
   bool rivals_only = false;
   bool peak = false;
@@ -58,6 +60,11 @@ void declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--lead-in", arguments.lead_in,
                  "Seconds of a contender's own calls before each of its samples (default: 0.3 in device memory)");
   app.add_option("--kernel", arguments.ours.kernel, "exactile's kernel; the planner's choice by default");
+  app.add_option("--accuracy", arguments.accuracy,
+                 "standard, or reduced: f32 of all contenders may then be rounded to tf32, and native 8-bit floats compete")
+      ->capture_default_str();
+  app.add_flag("--b-by-columns", arguments.b_by_columns,
+               "Columns of B are contiguous, the only layout of 8-bit floats that cublaslt takes");
   app.add_option("--threads", arguments.threads, "Threads of every contender")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -78,6 +85,12 @@ GemmTypes types_of(const std::string& name, bool on_device) {
   if (!types || !(on_device || on_processor))
     throw std::runtime_error("--types " + name + ": expected f32 or f64, or with --device-memory any real type");
   return *types;
+}
+
+Accuracy accuracy_of(const std::string& name) {
+  const std::optional<Accuracy> accuracy = parse_accuracy(name);
+  if (!accuracy) throw std::runtime_error("--accuracy " + name + ": expected standard or reduced");
+  return *accuracy;
 }
 
 double measured_peak(const Arguments& arguments, GemmTypes types) {
@@ -156,7 +169,10 @@ class Comparison {
   void add_contest(const std::string& group, GemmTypes type, const Shape& shape) {
     Row row{.group = group, .type = type, .shape = shape, .scores = {}};
     if (arguments_.peak) row.peak = measured_peak(arguments_, type);
-    row.scores = hold_contest(entrants_, plain_product(shape, type), limits_, context());
+    Product product = plain_product(shape, type);
+    product.accuracy = accuracy_of(arguments_.accuracy);
+    if (arguments_.b_by_columns) product.b = {.rows = product.n, .leading = product.k, .transposed = true};
+    row.scores = hold_contest(entrants_, product, limits_, context());
     add(std::move(row));
   }
 

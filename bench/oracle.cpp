@@ -8,6 +8,7 @@
 #include <random>
 
 #include "elements.hpp"
+#include "exactile/error_bound.hpp"
 
 namespace exactile::bench {
 namespace {
@@ -50,7 +51,8 @@ struct Place {
 long double bound(const Product& p, long double sum, long double magnitude) {
   const ElementType accumulator = accumulator_type(p.type);
   const long double ku = static_cast<long double>(p.k) * static_cast<long double>(unit_roundoff(accumulator));
-  const long double summing = ku / (1 - ku) * magnitude;
+  const long double beyond = error_beyond_gamma(p.accuracy, p.type);
+  const long double summing = (ku / (1 - ku) + beyond) * magnitude;
   if (p.output == accumulator) return summing;
   // A subnormal of the narrowest type is rounded by half of its spacing.
   constexpr long double half_spacing = 0x1p-25L;

@@ -40,7 +40,9 @@ class Exactile final : public Contender {
                                       .b = layout_of(p.b, p.batch),
                                       .c = layout_of(p.c, p.batch),
                                       .batch_count = p.batch};
-    Result<Plan> plan = Plan::make(description, options_);
+    GemmOptions options = options_;
+    options.accuracy = p.accuracy;
+    Result<Plan> plan = Plan::make(description, options);
     if (plan.status().code() == StatusCode::unsupported) return nullptr;
     if (!plan.ok()) fail(plan.status());
     return make_call([plan = std::move(plan).value(), on = execution_](const void* a, const void* b, void* c) {

@@ -28,6 +28,7 @@ struct Layout {
 struct Product {
   ElementType type = ElementType::f32;    ///< of A and B
   ElementType output = ElementType::f32;  ///< of C
+  Accuracy accuracy = Accuracy::standard;
   std::int64_t m = 0;
   std::int64_t n = 0;
   std::int64_t k = 0;

@@ -29,6 +29,7 @@ std::optional<int> data_type(ElementType type) {
 constexpr int compute_32f = 68;
 constexpr int compute_64f = 70;
 constexpr int compute_32i = 72;
+constexpr int compute_32f_tf32 = 77;
 
 using CublasHandle = void*;
 using GemmStridedBatched = int(CublasHandle handle, int transpose_a, int transpose_b, int m, int n, int k,
@@ -87,7 +88,8 @@ std::optional<CublasTypes> cublas_types(const Product& product) {
   if (!input || !output || product.type == ElementType::i32) return std::nullopt;
   if (product.type == ElementType::f64) return CublasTypes{*input, *output, compute_64f, *data_type(ElementType::f64)};
   if (product.type == ElementType::i8) return CublasTypes{*input, *output, compute_32i, *data_type(ElementType::i32)};
-  return CublasTypes{*input, *output, compute_32f, *data_type(ElementType::f32)};
+  const bool is_tf32 = product.type == ElementType::f32 && product.accuracy == Accuracy::reduced;
+  return CublasTypes{*input, *output, is_tf32 ? compute_32f_tf32 : compute_32f, *data_type(ElementType::f32)};
 }
 
 CublasScalars::CublasScalars(const CublasTypes& types) {

@@ -30,6 +30,7 @@ struct Proposal {
 
 constexpr int attribute_transpose_first = 3;
 constexpr int attribute_transpose_second = 4;
+constexpr int attribute_fast_sums = 25;
 constexpr int attribute_batch_count = 5;
 constexpr int attribute_batch_distance = 6;
 constexpr int preference_workspace_bytes = 1;
@@ -94,8 +95,12 @@ struct Settled {
 /// cublasLtMatmul with the fastest of the algorithms that the library proposes.
 class Cublaslt final : public Contender {
  public:
-  Cublaslt(const std::string& path, const Context& context)
-      : library_(path), functions_(library_), context_(context), workspace_(allocate(workspace_bytes)) {
+  Cublaslt(const std::string& path, const Context& context, bool fast_sums)
+      : library_(path),
+        functions_(library_),
+        context_(context),
+        workspace_(allocate(workspace_bytes)),
+        fast_sums_(fast_sums) {
     require(functions_.create(&handle_), "cublasLtCreate");
   }
 
@@ -134,6 +139,8 @@ class Cublaslt final : public Contender {
     const int second = s.transposes_second ? 1 : 0;
     require(functions_.set_product(settled.product, attribute_transpose_first, &first, sizeof first), "transpose");
     require(functions_.set_product(settled.product, attribute_transpose_second, &second, sizeof second), "transpose");
+    const std::int8_t fast_sums = fast_sums_ ? 1 : 0;
+    require(functions_.set_product(settled.product, attribute_fast_sums, &fast_sums, sizeof fast_sums), "fast sums");
     settled.first = layout(t.input, s.transposes_first ? s.k : s.m, s.transposes_first ? s.m : s.k, s.first_leading,
                            s.batch, s.first_distance);
     settled.second = layout(t.input, s.transposes_second ? s.n : s.k, s.transposes_second ? s.k : s.n, s.second_leading,
@@ -206,13 +213,14 @@ class Cublaslt final : public Contender {
   Functions functions_;
   const Context& context_;
   DeviceMemory workspace_;
+  bool fast_sums_;
   Handle handle_ = nullptr;
 };
 
 }  // namespace
 
-std::unique_ptr<Contender> make_cublaslt(const std::string& path, const Context& context) {
-  return std::make_unique<Cublaslt>(path, context);
+std::unique_ptr<Contender> make_cublaslt(const std::string& path, const Context& context, bool fast_sums) {
+  return std::make_unique<Cublaslt>(path, context, fast_sums);
 }
 
 }  // namespace exactile::bench

@@ -19,6 +19,7 @@ namespace exactile::bench {
 
 /// On a device; they enqueue on the context's queue, which must be a CUDA stream.
 [[nodiscard]] std::unique_ptr<Contender> make_cublas(const std::string& path, const Context& context);
-[[nodiscard]] std::unique_ptr<Contender> make_cublaslt(const std::string& path, const Context& context);
+/// `fast_sums`: sums of 8-bit floats stay in the tensor cores, which keep 13 bits of them.
+[[nodiscard]] std::unique_ptr<Contender> make_cublaslt(const std::string& path, const Context& context, bool fast_sums);
 
 }  // namespace exactile::bench

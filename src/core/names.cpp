@@ -31,9 +31,10 @@ double gamma(std::int64_t k, double u) noexcept {
 }
 
 double error_beyond_gamma(Accuracy accuracy, ElementType input) noexcept {
-  if (accuracy != Accuracy::reduced || input != ElementType::f32) return 0;
+  if (accuracy != Accuracy::reduced) return 0;
+  if (input == ElementType::f8e4m3 || input == ElementType::f8e5m2) return 17 * 0x1p-10;
   constexpr double v = 0x1p-10;
-  return 2 * v + v * v;
+  return input == ElementType::f32 ? 2 * v + v * v : 0;
 }
 
 std::string_view to_string(Activation activation) noexcept {

@@ -87,6 +87,8 @@ Due ErrorBound::component(DoubleDouble z, double magnitude, double sum_magnitude
   Due due{.value = z};
   const double largest = std::max(magnitude, sum_magnitude);
   due.may_overflow = !(largest * (1 + relative()) < accumulator_limit_);
+  // Where a factor may be rounded to zero, Inf times it may be NaN.
+  if (beyond_gamma_ > 0 && std::isinf(z.hi)) due.may_overflow = true;
   // Quarters of integers below 2^(p-3) leave every partial result exact.
   if (exact_ && largest * accumulator_roundoff_ < 0x1p-3) {
     due.value = {round_to(output_, activation_ == Activation::relu ? std::max(z.hi, 0.0) : z.hi), 0};

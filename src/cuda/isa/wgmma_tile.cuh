@@ -7,6 +7,7 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 
 #include <cstdint>
 #include <type_traits>
@@ -39,6 +40,9 @@ template <Major major>
 #define EXACTILE_R32 \
   EXACTILE_R16       \
   ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define EXACTILE_R48 \
+  EXACTILE_R32       \
+  ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
 #define EXACTILE_R64                                                                 \
   EXACTILE_R32                                                                       \
   ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47" \
@@ -54,6 +58,7 @@ template <Major major>
 #define EXACTILE_D16(c, o) EXACTILE_D8(c, o), EXACTILE_D8(c, o + 8)
 #define EXACTILE_D20(c, o) EXACTILE_D16(c, o), c(d[o + 16]), c(d[o + 17]), c(d[o + 18]), c(d[o + 19])
 #define EXACTILE_D32(c, o) EXACTILE_D16(c, o), EXACTILE_D16(c, o + 16)
+#define EXACTILE_D48(c, o) EXACTILE_D32(c, o), EXACTILE_D16(c, o + 32)
 #define EXACTILE_D64(c, o) EXACTILE_D32(c, o), EXACTILE_D32(c, o + 32)
 #define EXACTILE_D128(c, o) EXACTILE_D64(c, o), EXACTILE_D64(c, o + 64)
 
@@ -67,6 +72,14 @@ template <Major major>
                : EXACTILE_D##r("+f", 0)                                                             \
                : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)), "n"(static_cast<int>(a_major)), \
                  "n"(static_cast<int>(b_major)))
+// Floats that are only read along K: k is the number of them in 32 bytes.
+#define EXACTILE_WGMMA_FLOAT_K(n, k, r, type, a_at, b_at, p_at)                                       \
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" p_at                                              \
+               ", 0;\n"                                                                               \
+               "wgmma.mma_async.sync.aligned.m64n" #n "k" #k ".f32." type "." type " {" EXACTILE_R##r \
+               "}, %" a_at ", %" b_at ", p, 1, 1;\n}\n"                                               \
+               : EXACTILE_D##r("+f", 0)                                                               \
+               : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)))
 #define EXACTILE_WGMMA_INTEGER(n, r, a_at, b_at, p_at)                                                       \
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" p_at                                                     \
                ", 0;\n"                                                                                      \
@@ -79,21 +92,30 @@ template <Major major>
     EXACTILE_WGMMA_FLOAT(n, r, "f16", a_at, b_at, p_at, ta_at, tb_at);  \
   } else if constexpr (std::is_same_v<In, __nv_bfloat16>) {             \
     EXACTILE_WGMMA_FLOAT(n, r, "bf16", a_at, b_at, p_at, ta_at, tb_at); \
+  } else if constexpr (std::is_same_v<In, float>) {                     \
+    EXACTILE_WGMMA_FLOAT_K(n, 8, r, "tf32", a_at, b_at, p_at);          \
+  } else if constexpr (std::is_same_v<In, __nv_fp8_e4m3>) {             \
+    EXACTILE_WGMMA_FLOAT_K(n, 32, r, "e4m3", a_at, b_at, p_at);         \
+  } else if constexpr (std::is_same_v<In, __nv_fp8_e5m2>) {             \
+    EXACTILE_WGMMA_FLOAT_K(n, 32, r, "e5m2", a_at, b_at, p_at);         \
   } else {                                                              \
     EXACTILE_WGMMA_INTEGER(n, r, a_at, b_at, p_at);                     \
   }
 
-/// wgmma.mma_async.m64n<n>: d = a * b, or d += a * b where `accumulate`. In is f16 or bf16 (k = 16, sums in f32) or i8
-/// (k = 32, sums in i32 modulo 2^32, both tiles along K, no width of 40).
+/// wgmma.mma_async.m64n<n>: d = a * b, or d += a * b where `accumulate`. In is f16 or bf16 (k = 16, sums in f32); or,
+/// both tiles along K: float, of which tf32 is read (k = 8), an 8-bit float (k = 32, sums in f32 of which 13 bits
+/// count) or i8 (k = 32, sums in i32 modulo 2^32, no width of 40).
 template <class In, int n, Major a_major, Major b_major, class Sum>
 __device__ inline void wgmma_tile(Sum (&d)[n / 2], std::uint64_t a, std::uint64_t b, bool accumulate) {
-  static_assert(n == 16 || n == 40 || n == 64 || n == 128 || n == 256);
+  static_assert(n == 16 || n == 40 || n == 64 || n == 96 || n == 128 || n == 256);
   if constexpr (n == 16) {
     EXACTILE_WGMMA(16, 8, "8", "9", "10", "11", "12")
   } else if constexpr (n == 40) {
     EXACTILE_WGMMA(40, 20, "20", "21", "22", "23", "24")
   } else if constexpr (n == 64) {
     EXACTILE_WGMMA(64, 32, "32", "33", "34", "35", "36")
+  } else if constexpr (n == 96) {
+    EXACTILE_WGMMA(96, 48, "48", "49", "50", "51", "52")
   } else if constexpr (n == 128) {
     EXACTILE_WGMMA(128, 64, "64", "65", "66", "67", "68")
   } else if constexpr (n == 256) {
@@ -103,15 +125,18 @@ __device__ inline void wgmma_tile(Sum (&d)[n / 2], std::uint64_t a, std::uint64_
 
 #undef EXACTILE_WGMMA
 #undef EXACTILE_WGMMA_INTEGER
+#undef EXACTILE_WGMMA_FLOAT_K
 #undef EXACTILE_WGMMA_FLOAT
 #undef EXACTILE_D128
 #undef EXACTILE_D64
+#undef EXACTILE_D48
 #undef EXACTILE_D32
 #undef EXACTILE_D20
 #undef EXACTILE_D16
 #undef EXACTILE_D8
 #undef EXACTILE_R128
 #undef EXACTILE_R64
+#undef EXACTILE_R48
 #undef EXACTILE_R32
 #undef EXACTILE_R20
 #undef EXACTILE_R16

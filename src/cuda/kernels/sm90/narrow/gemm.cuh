@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(T::cta_threads, T::residents)
 
   RingPlace at;
   if (warpgroup == T::consumers) {
-    if constexpr (T::tile_n == 256) isa::registers_give<40>();
+    if constexpr (T::takes_registers) isa::registers_give<40>();
     if (threadIdx.x == T::consumers * warpgroup_threads) {
       for (int tile = first_tile; tile < p.order.count(); tile += clusters) {
         const TilePlace place = p.order(tile);
@@ -71,12 +71,17 @@ __global__ void __launch_bounds__(T::cta_threads, T::residents)
     __syncwarp();
     if (p.cluster.depth > 1) isa::cluster_sync();
   } else {
-    if constexpr (T::tile_n == 256) isa::registers_take<232>();
+    if constexpr (T::takes_registers) isa::registers_take<232>();
     typename T::Sum sums[T::tile_n / 2];
     for (int tile = first_tile; tile < p.order.count(); tile += clusters) {
       const TilePlace place = p.order(tile);
-      multiply_tile<T>(sums, ring, at, peers, warpgroup, blocks_of(place.batch % p.chunks));
-      if (p.cluster.depth > 1 && !join_parts<T>(sums, ring, peers, warpgroup)) continue;
+      const int blocks = blocks_of(place.batch % p.chunks);
+      if constexpr (T::has_short_sums) {
+        multiply_tile_shortly<T>(sums, ring, at, peers, warpgroup, blocks);
+      } else {
+        multiply_tile<T>(sums, ring, at, peers, warpgroup, blocks);
+        if (p.cluster.depth > 1 && !join_parts<T>(sums, ring, peers, warpgroup)) continue;
+      }
       store_tile<T>(sums, p.out, &p.c, shared->staging[warpgroup],
                     {.row = row_of(place) + warpgroup * 64,
                      .column = column_of(place),
@@ -134,6 +139,9 @@ Status enqueue_tiles(const Parameters<DeviceSum<In>>& p, int tile_n, Major a, Ma
                      std::string_view kernel, cudaStream_t stream) {
   switch (tile_n) {
     case 256: return enqueue_tiles_of<In, 256>(p, a, b, ctas, kernel, stream);
+    case 192:
+      if constexpr (is_short_summed<In>) return enqueue_tiles_of<In, 192>(p, a, b, ctas, kernel, stream);
+      [[fallthrough]];
     case 128: return enqueue_tiles_of<In, 128>(p, a, b, ctas, kernel, stream);
     case 64: return enqueue_tiles_of<In, 64>(p, a, b, ctas, kernel, stream);
     case 40:

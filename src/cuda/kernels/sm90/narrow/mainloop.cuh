@@ -79,6 +79,63 @@ __device__ inline void multiply_block(typename T::Sum (&sums)[T::tile_n / 2], co
         sums, a + (step * a_step >> 4), b + (step * b_step >> 4), accumulate || step > 0);
 }
 
+/// The products of so many blocks, where the tensor cores keep few bits of a sum: what they sum of a block is added in
+/// f32. They work at T::fragment_n columns at a time, and already at the next of them while this warpgroup adds.
+template <class T, int blocks>
+__device__ inline void add_blocks(typename T::Sum (&sums)[T::tile_n / 2], const Ring<T>& ring, RingPlace& at,
+                                  bool releases, int warpgroup) {
+  constexpr int parts = T::tile_n / T::fragment_n;  // of a block
+  constexpr int held = T::fragment_n / 2;
+  float fragment[2][held];
+  int stages[blocks];
+  const auto enqueue = [&](int item) {
+    float(&to)[held] = fragment[item % 2];
+    int& in_ring = stages[item / parts];
+    if (item % parts == 0) {
+      isa::mbarrier_wait(&ring.full[at.stage], at.parity);
+      in_ring = at.stage;
+      at.advance(ring.stages);
+    }
+    const Stage<T>& stage = ring.stage[in_ring];
+    const std::uint64_t a = isa::wgmma_tile_descriptor<Major::k>(stage.a + warpgroup * 64 * row_bytes, 0);
+    const std::uint64_t b = isa::wgmma_tile_descriptor<Major::k>(stage.b + item % parts * T::fragment_n * row_bytes, 0);
+    isa::pin_sums(to);
+    isa::wgmma_fence();
+#pragma unroll
+    for (int step = 0; step < T::steps; ++step)
+      isa::wgmma_tile<typename T::Element, T::fragment_n, Major::k, Major::k>(to, a + 2 * step, b + 2 * step, step > 0);
+    isa::wgmma_commit();
+  };
+  enqueue(0);
+#pragma unroll
+  for (int item = 0; item < blocks * parts; ++item) {
+    if (item + 1 < blocks * parts) {
+      enqueue(item + 1);
+      isa::wgmma_wait<1>();
+    } else {
+      isa::wgmma_wait<0>();
+    }
+    float(&done)[held] = fragment[item % 2];
+    isa::pin_sums(done);
+    if ((item + 1) % parts == 0 && releases)
+      isa::mbarrier_arrive_remote(&ring.empty[stages[item / parts]], static_cast<int>(threadIdx.x) % 32);
+#pragma unroll
+    for (int i = 0; i < held; ++i) sums[item % parts * held + i] += done[i];
+  }
+}
+
+/// A multiplying warpgroup's part of one tile where the tensor cores keep few bits of a sum.
+template <class T>
+__device__ inline void multiply_tile_shortly(typename T::Sum (&sums)[T::tile_n / 2], const Ring<T>& ring, RingPlace& at,
+                                             const Peers& peers, int warpgroup, int blocks) {
+  constexpr int at_once = 2;
+  const bool releases = peers.is_supplier(static_cast<int>(threadIdx.x) % 32);
+#pragma unroll
+  for (int i = 0; i < T::tile_n / 2; ++i) sums[i] = 0;
+  for (; blocks >= at_once; blocks -= at_once) add_blocks<T, at_once>(sums, ring, at, releases, warpgroup);
+  for (; blocks > 0; --blocks) add_blocks<T, 1>(sums, ring, at, releases, warpgroup);
+}
+
 /// A multiplying warpgroup's part of one tile: sums = A * B. One block is always in flight behind the one being issued.
 template <class T>
 __device__ inline void multiply_tile(typename T::Sum (&sums)[T::tile_n / 2], const Ring<T>& ring, RingPlace& at,

@@ -13,25 +13,25 @@ namespace {
 double bytes_of(ElementType type) { return static_cast<double>(size_in_bytes(type)); }
 
 /// Seconds to lay an operand out anew, if it must be.
-double copy_seconds(const OperandLayout& layout, std::int64_t lines, bool is_a, int tile_n, const GemmDescription& d,
+double copy_seconds(const OperandLayout& operand, std::int64_t lines, bool is_a, const Layout& layout,
                     const Device& device) {
-  const bool is_converted = multiplied_type(d.types.input) != d.types.input;
-  const Reach reach = reach_of(layout, d.types.input, is_converted);
-  if (reach == Reach::along_k || (reach == Reach::along_lines && takes_along_lines(is_a, tile_n))) return 0;
+  const GemmDescription& d = layout.d;
+  const Reach reach = reach_of(operand, d.types.input, layout.is_converted());
+  if (reach == Reach::along_k || (reach == Reach::along_lines && takes_along_lines(is_a, layout.tile_n))) return 0;
   const double elements = static_cast<double>(lines) * static_cast<double>(d.k) *
-                          static_cast<double>(plan::distinct_matrices(layout, d.batch_count));
-  const double bytes = elements * (bytes_of(d.types.input) + bytes_of(multiplied_type(d.types.input)));
+                          static_cast<double>(plan::distinct_matrices(operand, d.batch_count));
+  const double bytes = elements * (bytes_of(d.types.input) + bytes_of(layout.multiplied));
   // Rows that stay rows move in wide words.
-  const bool stays =
-      !is_converted && (layout.column_stride == 1 ||
-                        (layout.row_stride == 1 && bytes_of(d.types.input) == 2 && takes_along_lines(is_a, tile_n)));
+  const bool stays = !layout.is_converted() &&
+                     (operand.column_stride == 1 || (operand.row_stride == 1 && bytes_of(d.types.input) == 2 &&
+                                                     takes_along_lines(is_a, layout.tile_n)));
   return 3e-6 + bytes / ((stays ? 0.7 : 0.3) * device.memory_bytes_per_second);
 }
 
 constexpr double row_bytes = 128;  // of K in a block
 
-double blocks_of(const GemmDescription& d) {
-  return std::ceil(static_cast<double>(d.k) * bytes_of(multiplied_type(d.types.input)) / row_bytes);
+double blocks_of(const GemmDescription& d, ElementType multiplied) {
+  return std::ceil(static_cast<double>(d.k) * bytes_of(multiplied) / row_bytes);
 }
 
 double tiles_of(std::int64_t size, double tile) { return std::ceil(static_cast<double>(size) / tile); }
@@ -43,11 +43,13 @@ double clusters_of(const GemmDescription& d, int tile_n, ClusterShape cluster, s
 }
 
 /// Cycles a multiprocessor takes for a block of K of that many CTAs.
-double block_cycles(double tile_m, double tile_n, double residents) {
+double block_cycles(double tile_m, double tile_n, double residents, bool has_short_sums) {
   const double products = residents * 2 * tile_n * tile_m / 64;
-  // The tensor cores read A and B for each 64 rows, behind TMA, which writes them once.
-  const double shared_bytes = row_bytes * ((64 + tile_n) * tile_m / 64 + tile_m + tile_n);
+  // The tensor cores read A and B for each 64 rows, behind TMA, which writes them once; A for each fragment.
+  const double fragments = has_short_sums ? tile_n / short_fragment(static_cast<int>(tile_n)) : 1;
+  const double shared_bytes = row_bytes * ((64 * fragments + tile_n) * tile_m / 64 + tile_m + tile_n);
   constexpr double shared_bytes_per_cycle = 120;
+  if (has_short_sums) return shared_bytes / shared_bytes_per_cycle + 190;  // as measured
   const double chain = 300 + 2.4 * tile_n;  // instructions that add to the same registers
   return std::max({products, residents * shared_bytes / shared_bytes_per_cycle, chain});
 }
@@ -58,7 +60,7 @@ double tile_seconds(const Layout& layout, const Device& device) {
   const double clusters = clusters_of(d, layout.tile_n, layout.cluster, layout.chunks);
   const double at_a_time = resident_clusters(layout, device);
   const int depth = layout.cluster.depth;
-  const double blocks = std::ceil(static_cast<double>(chunk_blocks_of(d, depth)) / depth);
+  const double blocks = std::ceil(static_cast<double>(chunk_blocks_of(d, layout.multiplied, depth)) / depth);
   // What does not overlap with products: the sums on their way to C, longer where the next tile waits for the staging
   // memory, and at first the loads.
   const bool is_contiguous = d.c.column_stride == 1 || layout.chunks > 1;
@@ -67,7 +69,9 @@ double tile_seconds(const Layout& layout, const Device& device) {
   // Sums go from CTA to CTA, and no CTA begins its next tile while its last is computed.
   const double joined = depth == 1 ? 0 : 2500 + 8.0 * layout.tile_n * (depth - 1);
   const double waves = std::ceil(clusters / at_a_time);
-  const double products = blocks * block_cycles(layout.tile_m(), layout.tile_n, layout.residents) + joined;
+  const double products =
+      blocks * block_cycles(layout.tile_m(), layout.tile_n, layout.residents, has_short_sums(layout.multiplied)) +
+      joined;
   const double cycles = waves * products + (waves - 1) * stored + last_stored + 1500;
   constexpr double sustained = 0.87;  // of the clock, under load
   return cycles / (sustained * device.clock_hertz);
@@ -76,7 +80,7 @@ double tile_seconds(const Layout& layout, const Device& device) {
 Layout estimated(Layout layout, const Device& device) {
   const GemmDescription& d = layout.d;
   const double arithmetic = tile_seconds(layout, device);
-  const double read = bytes_of(multiplied_type(d.types.input)) * static_cast<double>(d.k) *
+  const double read = bytes_of(layout.multiplied) * static_cast<double>(d.k) *
                       static_cast<double>(d.m * plan::distinct_matrices(d.a, d.batch_count) +
                                           d.n * plan::distinct_matrices(d.b, d.batch_count));
   const double written = bytes_of(d.types.output) * static_cast<double>(d.m * d.n * d.batch_count);
@@ -93,8 +97,8 @@ Layout estimated(Layout layout, const Device& device) {
   const bool is_sparse = 2 * ctas <= device.multiprocessors;
   const double energy = layout.cluster.layer() == 1 ? (is_sparse ? 0.98 : 1.02) : layout.cluster.rows == 2 ? 1 : 1.01;
   layout.seconds = 2e-6 + energy * (std::max(arithmetic, memory) + 0.1 * std::min(arithmetic, memory));
-  layout.seconds += copy_seconds(d.a, d.m, true, layout.tile_n, d, device);
-  layout.seconds += copy_seconds(plan::transposed(d.b), d.n, false, layout.tile_n, d, device);
+  layout.seconds += copy_seconds(d.a, d.m, true, layout, device);
+  layout.seconds += copy_seconds(plan::transposed(d.b), d.n, false, layout, device);
   if (layout.chunks > 1)
     layout.seconds += 3e-6 + 8.0 * static_cast<double>(layout.chunks * d.batch_count * d.m * d.n) /
                                  (0.8 * device.memory_bytes_per_second);
@@ -117,14 +121,15 @@ GemmDescription reachable(GemmDescription d) {
 
 }  // namespace
 
-std::int64_t chunk_blocks_of(const GemmDescription& d, Depth depth) {
+std::int64_t chunk_blocks_of(const GemmDescription& d, ElementType multiplied, Depth depth) {
   constexpr double longest_sum = 512, longest_chunk = 128;
-  const double blocks = blocks_of(d);
+  const double blocks = blocks_of(d, multiplied);
   return static_cast<std::int64_t>(depth == 1 && blocks > longest_sum ? longest_chunk : blocks);
 }
 
-std::int64_t chunks_of(const GemmDescription& d, Depth depth) {
-  return static_cast<std::int64_t>(std::ceil(blocks_of(d) / static_cast<double>(chunk_blocks_of(d, depth))));
+std::int64_t chunks_of(const GemmDescription& d, ElementType multiplied, Depth depth) {
+  return static_cast<std::int64_t>(
+      std::ceil(blocks_of(d, multiplied) / static_cast<double>(chunk_blocks_of(d, multiplied, depth))));
 }
 
 int stages_for(int tile_n, int residents) {
@@ -141,10 +146,6 @@ int resident_clusters(const Layout& layout, const Device& device) {
   return layout.residents * usable / size;
 }
 
-ElementType multiplied_type(ElementType type) {
-  return type == ElementType::f8e4m3 || type == ElementType::f8e5m2 ? ElementType::f16 : type;
-}
-
 Reach reach_of(const OperandLayout& layout, ElementType element, bool is_converted) {
   const std::int64_t size = size_in_bytes(element);
   constexpr std::int64_t most_bytes = std::int64_t{1} << 39;
@@ -158,20 +159,22 @@ Reach reach_of(const OperandLayout& layout, ElementType element, bool is_convert
   return Reach::none;
 }
 
-std::vector<Layout> layouts(const GemmDescription& description, int tile_n, Depth depth, const Device& device) {
+std::vector<Layout> layouts(const GemmDescription& description, ElementType multiplied, int tile_n, Depth depth,
+                            const Device& device) {
   const ClusterShape shapes[] = {{2, 1, depth}, {1, 2, depth}, {1, 1, depth}};
-  const std::int64_t chunks = chunks_of(description, depth);
+  const std::int64_t chunks = chunks_of(description, multiplied, depth);
   std::vector<Layout> all;
   for (const bool is_transposed : {false, true}) {
     const GemmDescription d = reachable(is_transposed ? plan::transposed(description) : description);
     for (const ClusterShape cluster : shapes) {
       if (tile_n / cluster.rows % 8 != 0) continue;  // boxes of B would not be whole swizzles
-      for (int residents = 1; residents <= most_residents(tile_n); ++residents) {
+      for (int residents = 1; residents <= most_residents(tile_n, has_short_sums(multiplied)); ++residents) {
         // The device fills a multiprocessor before the next: with fewer tiles some would have none.
         if (residents > 1 &&
             clusters_of(d, tile_n, cluster, chunks) * cluster.size() <= (residents - 1) * device.multiprocessors)
           break;
         all.push_back(estimated({.d = d,
+                                 .multiplied = multiplied,
                                  .is_transposed = is_transposed,
                                  .tile_n = tile_n,
                                  .cluster = cluster,
@@ -185,8 +188,9 @@ std::vector<Layout> layouts(const GemmDescription& description, int tile_n, Dept
   return all;
 }
 
-Layout choose_layout(const GemmDescription& description, int tile_n, Depth depth, const Device& device) {
-  const std::vector<Layout> all = layouts(description, tile_n, depth, device);
+Layout choose_layout(const GemmDescription& description, ElementType multiplied, int tile_n, Depth depth,
+                     const Device& device) {
+  const std::vector<Layout> all = layouts(description, multiplied, tile_n, depth, device);
   return *std::min_element(all.begin(), all.end(),
                            [](const Layout& x, const Layout& y) { return x.seconds < y.seconds; });
 }

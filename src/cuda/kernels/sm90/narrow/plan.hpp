@@ -15,15 +15,21 @@ namespace exactile::cuda::sm90::narrow {
 using Depth = int;
 
 /// Without such parts, sums longer than 512 blocks of K (128 bytes each) are formed in chunks of so many blocks, added
-/// in their order.
-[[nodiscard]] std::int64_t chunk_blocks_of(const GemmDescription& description, Depth depth);
-[[nodiscard]] std::int64_t chunks_of(const GemmDescription& description, Depth depth);
+/// in their order. `multiplied`: the type the tensor cores multiply; f16 for the 8-bit floats where they keep
+/// `standard`.
+[[nodiscard]] std::int64_t chunk_blocks_of(const GemmDescription& description, ElementType multiplied, Depth depth);
+[[nodiscard]] std::int64_t chunks_of(const GemmDescription& description, ElementType multiplied, Depth depth);
 
 /// Rows of C that a CTA computes at a time, by its columns: one or two warpgroups multiply 64 rows each.
 [[nodiscard]] constexpr int tile_rows(int tile_n) { return tile_n == 40 ? 64 : 128; }
 
 /// CTAs of a kernel on a multiprocessor at a time, at most.
-[[nodiscard]] constexpr int most_residents(int tile_n) { return tile_n >= 128 ? 1 : tile_n == 40 ? 3 : 2; }
+[[nodiscard]] constexpr int most_residents(int tile_n, bool has_short_sums) {
+  return tile_n >= 128 || has_short_sums ? 1 : tile_n == 40 ? 3 : 2;
+}
+
+/// Columns that the tensor cores sum at a time where f32 takes over from them.
+[[nodiscard]] constexpr int short_fragment(int tile_n) { return tile_n == 256 ? 64 : tile_n == 192 ? 96 : tile_n; }
 
 /// CTAs that load for each other: those side by side the same rows of A, those one above the other the same columns of
 /// B. Those one behind the other do not; they compute the same tile.
@@ -42,7 +48,8 @@ inline constexpr int most_stages = 20;
 [[nodiscard]] int stages_for(int tile_n, int residents);
 
 struct Layout {
-  GemmDescription d;   ///< as computed: of C, or of C^T = B^T A^T
+  GemmDescription d;  ///< as computed: of C, or of C^T = B^T A^T
+  ElementType multiplied;
   bool is_transposed;  ///< A and B have changed places
   int tile_n;
   ClusterShape cluster;
@@ -51,6 +58,7 @@ struct Layout {
   double seconds;  ///< estimated
 
   [[nodiscard]] int tile_m() const { return tile_rows(tile_n); }
+  [[nodiscard]] bool is_converted() const { return multiplied != d.types.input; }
 };
 
 /// Clusters that the device holds at a time.
@@ -68,17 +76,20 @@ enum class Reach { along_k, along_lines, none };
 [[nodiscard]] constexpr bool stores_boxes(int tile_n, std::int64_t bytes) { return tile_n * bytes % 128 == 0; }
 
 /// All ways that kernels of that width have.
-[[nodiscard]] std::vector<Layout> layouts(const GemmDescription& description, int tile_n, Depth depth,
-                                          const Device& device);
+[[nodiscard]] std::vector<Layout> layouts(const GemmDescription& description, ElementType multiplied, int tile_n,
+                                          Depth depth, const Device& device);
 /// The cheapest of them.
-[[nodiscard]] Layout choose_layout(const GemmDescription& description, int tile_n, Depth depth, const Device& device);
+[[nodiscard]] Layout choose_layout(const GemmDescription& description, ElementType multiplied, int tile_n, Depth depth,
+                                   const Device& device);
 
-/// A product of elements In: f16 (also for the 8-bit floats), bf16 or i8.
+/// A product of elements In; f16 also for the 8-bit floats where they keep `standard`.
 template <class In>
 [[nodiscard]] std::unique_ptr<DeviceProduct> make_product(const Layout& layout, const Device& device,
                                                           std::string_view kernel);
 
-/// The type the tensor cores multiply: f16 for the 8-bit floats.
-[[nodiscard]] ElementType multiplied_type(ElementType type);
+/// Whether the tensor cores keep fewer bits of such a sum than f32 has.
+[[nodiscard]] constexpr bool has_short_sums(ElementType multiplied) {
+  return multiplied == ElementType::f8e4m3 || multiplied == ElementType::f8e5m2;
+}
 
 }  // namespace exactile::cuda::sm90::narrow

@@ -18,6 +18,8 @@ constexpr std::int64_t alignment = 1024;
 
 [[nodiscard]] CUtensorMapDataType map_type(ElementType type) {
   switch (type) {
+    case ElementType::f8e4m3:
+    case ElementType::f8e5m2:
     case ElementType::i8: return CU_TENSOR_MAP_DATA_TYPE_UINT8;
     case ElementType::f16: return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
     case ElementType::bf16: return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
@@ -136,9 +138,8 @@ class Product final : public DeviceProduct {
   /// Which operands must be laid out anew, now that their addresses are known.
   [[nodiscard]] Copies copies_for(const GemmArguments& arguments) const {
     const GemmDescription& d = layout_.d;
-    const bool is_converted = multiplied_type(d.types.input) != d.types.input;
     const auto needs_copy = [&](const void* data, const OperandLayout& lines, bool is_a) {
-      const Reach reach = reach_of(lines, d.types.input, is_converted);
+      const Reach reach = reach_of(lines, d.types.input, layout_.is_converted());
       return !is_aligned(data) ||
              !(reach == Reach::along_k || (reach == Reach::along_lines && takes_along_lines(is_a, layout_.tile_n)));
     };
@@ -153,10 +154,9 @@ class Product final : public DeviceProduct {
       return {data, along_k ? Major::k : Major::mn, along_k ? lines.row_stride : lines.column_stride,
               lines.batch_stride};
     }
-    const bool along_lines = sizeof(In) == 2 && multiplied_type(d.types.input) == d.types.input &&
-                             lines.row_stride == 1 && lines.column_stride != 1 &&
-                             takes_along_lines(is_a, layout_.tile_n);
-    enqueue_relayout(d.types.input,
+    const bool along_lines = sizeof(In) == 2 && !layout_.is_converted() && lines.row_stride == 1 &&
+                             lines.column_stride != 1 && takes_along_lines(is_a, layout_.tile_n);
+    enqueue_relayout(d.types.input, layout_.multiplied,
                      {.data = data,
                       .layout = lines,
                       .lines = count,
@@ -173,7 +173,7 @@ class Product final : public DeviceProduct {
     constexpr std::int64_t size = sizeof(In);
     const bool along_k = source.major == Major::k;
     const std::int64_t matrix = source.pitch * (along_k ? lines : layout_.d.k);
-    return make_tensor_map(map, {.type = map_type(multiplied_type(layout_.d.types.input)),
+    return make_tensor_map(map, {.type = map_type(layout_.multiplied),
                                  .data = const_cast<void*>(source.data),
                                  .columns = along_k ? layout_.d.k : lines,
                                  .rows = along_k ? lines : layout_.d.k,
@@ -242,7 +242,7 @@ class Product final : public DeviceProduct {
             .cluster = layout_.cluster,
             .stages = stages_for(layout_.tile_n, layout_.residents),
             .chunks = static_cast<int>(layout_.chunks),
-            .chunk_blocks = static_cast<int>(chunk_blocks_of(d, layout_.cluster.depth)),
+            .chunk_blocks = static_cast<int>(chunk_blocks_of(d, layout_.multiplied, layout_.cluster.depth)),
             .blocks = blocks,
             .a_is_shared = plan::distinct_matrices(d.a, d.batch_count) == 1,
             .b_is_shared = plan::distinct_matrices(d.b, d.batch_count) == 1,
@@ -274,21 +274,29 @@ std::unique_ptr<DeviceProduct> make_product(const Layout& layout, const Device& 
 template std::unique_ptr<DeviceProduct> make_product<__half>(const Layout&, const Device&, std::string_view);
 template std::unique_ptr<DeviceProduct> make_product<__nv_bfloat16>(const Layout&, const Device&, std::string_view);
 template std::unique_ptr<DeviceProduct> make_product<std::int8_t>(const Layout&, const Device&, std::string_view);
+template std::unique_ptr<DeviceProduct> make_product<float>(const Layout&, const Device&, std::string_view);
+template std::unique_ptr<DeviceProduct> make_product<__nv_fp8_e4m3>(const Layout&, const Device&, std::string_view);
+template std::unique_ptr<DeviceProduct> make_product<__nv_fp8_e5m2>(const Layout&, const Device&, std::string_view);
 
-std::string_view refuses(const plan::Problem& problem, Depth depth, const Device& device) {
+std::string_view refuses(const plan::Problem& problem, ElementType multiplied, Depth depth, const Device& device) {
   const GemmDescription& d = problem.description;
+  if (problem.accuracy != Accuracy::reduced) {
+    if (multiplied == ElementType::f32) return "cuts f32 to tf32; competes only where accuracy = reduced is asked for";
+    if (has_short_sums(multiplied))
+      return "keeps 13 bits of a sum; competes only where accuracy = reduced is asked for";
+  }
   constexpr std::int64_t most = 1 << 30;
-  if (depth > 1 && d.k * size_in_bytes(multiplied_type(d.types.input)) <= (2 * depth - 1) * 128)
-    return "K is too short for its parts";
-  if (d.m > most || d.n > most || d.k > most || d.batch_count > most / chunks_of(d, depth))
-    return "needs sizes of at most 2^30";
+  if (depth > 1 && d.k * size_in_bytes(multiplied) <= (2 * depth - 1) * 128) return "K is too short for its parts";
+  const std::int64_t chunks = chunks_of(d, multiplied, depth);
+  if (d.m > most || d.n > most || d.k > most || d.batch_count > most / chunks) return "needs sizes of at most 2^30";
   const auto rounded = [](std::int64_t size) { return static_cast<double>(size) + 128; };
-  if (rounded(d.m) * rounded(d.n) / (64 * 16) * static_cast<double>(d.batch_count * chunks_of(d, depth) * depth) > most)
+  if (rounded(d.m) * rounded(d.n) / (64 * 16) * static_cast<double>(d.batch_count * chunks * depth) > most)
     return "the product has too many tiles";
-  const double partial = chunks_of(d, depth) == 1 ? 0
-                                                  : 4.0 * static_cast<double>(d.m) * static_cast<double>(d.n) *
-                                                        static_cast<double>(d.batch_count * chunks_of(d, depth));
-  const double copies = 2.0 * static_cast<double>(d.batch_count) * (rounded(d.m) + rounded(d.n)) * rounded(d.k);
+  const double partial = chunks == 1 ? 0
+                                     : 4.0 * static_cast<double>(d.m) * static_cast<double>(d.n) *
+                                           static_cast<double>(d.batch_count * chunks);
+  const double copies = static_cast<double>(size_in_bytes(multiplied)) * static_cast<double>(d.batch_count) *
+                        (rounded(d.m) + rounded(d.n)) * rounded(d.k);
   if (partial + copies > 0.4 * static_cast<double>(device.memory_bytes))
     return "needs more scratch memory than there is";
   return {};

@@ -54,6 +54,7 @@ inline constexpr std::string_view kernel_name{};
   inline constexpr std::string_view kernel_name<In, n, depth> = "sm90_" text "_wgmma_" tile;
 #define EXACTILE_NAMES(In, text)                \
   EXACTILE_NAME(In, text, 256, 1, "128x256")    \
+  EXACTILE_NAME(In, text, 192, 1, "128x192")    \
   EXACTILE_NAME(In, text, 128, 1, "128x128")    \
   EXACTILE_NAME(In, text, 64, 1, "128x64")      \
   EXACTILE_NAME(In, text, 40, 1, "64x40")       \
@@ -64,26 +65,49 @@ inline constexpr std::string_view kernel_name{};
 EXACTILE_NAMES(__nv_bfloat16, "bf16")
 EXACTILE_NAMES(__half, "f16")
 EXACTILE_NAMES(std::int8_t, "i8_i32")
+EXACTILE_NAMES(float, "f32_tf32")
+EXACTILE_NAMES(__nv_fp8_e4m3, "f8e4m3")
+EXACTILE_NAMES(__nv_fp8_e5m2, "f8e5m2")
 #undef EXACTILE_NAMES
 #undef EXACTILE_NAME
 
-[[nodiscard]] std::string_view refuses(const plan::Problem& problem, Depth depth, const Device& device);
+/// What the tensor cores multiply: float is read as tf32.
+template <class In>
+inline constexpr ElementType multiplied_type{};
+template <>
+inline constexpr ElementType multiplied_type<__nv_bfloat16> = ElementType::bf16;
+template <>
+inline constexpr ElementType multiplied_type<__half> = ElementType::f16;
+template <>
+inline constexpr ElementType multiplied_type<std::int8_t> = ElementType::i8;
+template <>
+inline constexpr ElementType multiplied_type<float> = ElementType::f32;
+template <>
+inline constexpr ElementType multiplied_type<__nv_fp8_e4m3> = ElementType::f8e4m3;
+template <>
+inline constexpr ElementType multiplied_type<__nv_fp8_e5m2> = ElementType::f8e5m2;
+
+[[nodiscard]] std::string_view refuses(const plan::Problem& problem, ElementType multiplied, Depth depth,
+                                       const Device& device);
 
 /// The kernel of one width and number of parts.
 template <class In, int tile_n, Depth depth = 1>
 [[nodiscard]] Kernel make_kernel(std::span<const GemmTypes> types, std::string_view summary) {
+  constexpr ElementType multiplied = multiplied_type<In>;
   return {.name = kernel_name<In, tile_n, depth>,
           .role = "engine",
           .summary = summary,
           .types = types,
           .least_capability = 90,
           .most_capability = 90,
-          .refuses = [](const plan::Problem& p, const Device& device) { return refuses(p, depth, device); },
-          .cost = [](const plan::Problem& p,
-                     const Device& device) { return choose_layout(p.description, tile_n, depth, device).seconds; },
+          .refuses = [](const plan::Problem& p, const Device& device) { return refuses(p, multiplied, depth, device); },
+          .cost =
+              [](const plan::Problem& p, const Device& device) {
+                return choose_layout(p.description, multiplied, tile_n, depth, device).seconds;
+              },
           .prepare =
               [](const plan::Problem& p, const Device& device) {
-                return make_product<In>(choose_layout(p.description, tile_n, depth, device), device,
+                return make_product<In>(choose_layout(p.description, multiplied, tile_n, depth, device), device,
                                         kernel_name<In, tile_n, depth>);
               }};
 }

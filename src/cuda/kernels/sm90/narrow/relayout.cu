@@ -123,22 +123,24 @@ void enqueue_square(const Lines& from, void* to, cudaStream_t stream) {
 
 }  // namespace
 
-void enqueue_relayout(ElementType type, const Lines& from, bool along_lines, void* to, cudaStream_t stream) {
+void enqueue_relayout(ElementType type, ElementType to_type, const Lines& from, bool along_lines, void* to,
+                      cudaStream_t stream) {
   Lines rows = from;
   if (along_lines) {
     std::swap(rows.lines, rows.k);
     std::swap(rows.layout.row_stride, rows.layout.column_stride);
   }
   const bool is_contiguous = rows.layout.column_stride == 1;
-  switch (type) {
-    case ElementType::i8:
-      return is_contiguous ? enqueue_shift<std::uint8_t>(rows, to, stream)
-                           : enqueue_square<std::uint8_t, std::uint8_t>(rows, to, stream);
-    case ElementType::f8e4m3: return enqueue_square<__nv_fp8_e4m3, __half>(rows, to, stream);
-    case ElementType::f8e5m2: return enqueue_square<__nv_fp8_e5m2, __half>(rows, to, stream);
-    default:
-      return is_contiguous ? enqueue_shift<std::uint16_t>(rows, to, stream)
-                           : enqueue_square<std::uint16_t, std::uint16_t>(rows, to, stream);
+  const auto move = [&]<class Bits>() {
+    is_contiguous ? enqueue_shift<Bits>(rows, to, stream) : enqueue_square<Bits, Bits>(rows, to, stream);
+  };
+  if (to_type != type)
+    return type == ElementType::f8e4m3 ? enqueue_square<__nv_fp8_e4m3, __half>(rows, to, stream)
+                                       : enqueue_square<__nv_fp8_e5m2, __half>(rows, to, stream);
+  switch (size_in_bytes(type)) {
+    case 1: return move.operator()<std::uint8_t>();
+    case 2: return move.operator()<std::uint16_t>();
+    default: return move.operator()<std::uint32_t>();
   }
 }
 

@@ -26,9 +26,10 @@ struct Lines {
   return (columns + unit - 1) / unit * unit;
 }
 
-/// Enqueues to[batch][line][k], or to[batch][k][line] where `along_lines`; rows of relayout_pitch elements. 8-bit
-/// floats become f16, which holds all of them; other types stay. Cheapest where the copy's rows are contiguous in the
-/// operand.
-void enqueue_relayout(ElementType type, const Lines& from, bool along_lines, void* to, cudaStream_t stream);
+/// Enqueues to[batch][line][k], or to[batch][k][line] where `along_lines`; rows of relayout_pitch elements. The type
+/// stays, but 8-bit floats may become f16, which holds all of them. Cheapest where the copy's rows are contiguous in
+/// the operand.
+void enqueue_relayout(ElementType type, ElementType to_type, const Lines& from, bool along_lines, void* to,
+                      cudaStream_t stream);
 
 }  // namespace exactile::cuda::sm90::narrow

@@ -20,17 +20,25 @@ using isa::Major;
 inline constexpr int warpgroup_threads = 128;
 inline constexpr int row_bytes = 128;  // of a tile in shared memory; the swizzle's span
 
+/// Whether the tensor cores keep fewer bits of such a sum than f32 has.
+template <class In>
+inline constexpr bool is_short_summed = sizeof(In) == 1 && !std::is_integral_v<In>;
+
 /// A kernel's constants. In: element type; n: columns of C a CTA computes; the directions of A's and B's tiles.
 template <class In, int n, Major a, Major b>
 struct Tile {
   using Element = In;
   using Sum = DeviceSum<In>;
+  static constexpr bool has_short_sums = is_short_summed<In>;
+  /// Columns whose sums the tensor cores then hold at a time; two such fragments and the sums fit in the registers.
+  static constexpr int fragment_n = short_fragment(n);
   static constexpr int tile_n = n;
   static constexpr int tile_m = tile_rows(n);
   static constexpr int consumers = tile_m / 64;  ///< multiplying warpgroups, one below the other; one more loads
   static constexpr int consumer_warps = consumers * warpgroup_threads / 32;
   static constexpr int cta_threads = (consumers + 1) * warpgroup_threads;
-  static constexpr int residents = most_residents(n);
+  static constexpr int residents = most_residents(n, has_short_sums);
+  static constexpr bool takes_registers = n == 256 || (has_short_sums && n >= 128);  ///< from the loading warpgroup
   static constexpr Major a_major = a;
   static constexpr Major b_major = b;
   static constexpr int block_k = row_bytes / static_cast<int>(sizeof(In));

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// `sm90_f32_tf32_wgmma`: f32 cut to tf32 (11 significant bits) by the tensor cores of compute capability 9.0, summed in
+// f32: for accuracy `reduced`. Traffic model: a CTA reads 128 rows of A and its share of a cluster's columns of B for
+// each tile; L2 serves most. Limit: the tensor cores, and copies of operands that do not run along K. See
+// docs/ladder/sm90_wgmma.md.
+#include "cuda/kernels/sm90/narrow/gemm.cuh"
+#include "cuda/kernels/sm90/sm90_kernels.hpp"
+
+namespace exactile::cuda {
+namespace {
+
+constexpr GemmTypes types[] = {{ElementType::f32, ElementType::f32}};
+
+}  // namespace
+
+namespace sm90::narrow {
+template Status enqueue_tiles<float>(const Parameters<float>&, int, Major, Major, int, std::string_view, cudaStream_t);
+}  // namespace sm90::narrow
+
+constexpr std::string_view summary = "f32 cut to tf32 on Hopper's tensor cores, for accuracy reduced";
+
+const Kernel sm90_f32_tf32_wgmma_128x256 = sm90::narrow::make_kernel<float, 256>(types, summary);
+const Kernel sm90_f32_tf32_wgmma_128x128 = sm90::narrow::make_kernel<float, 128>(types, summary);
+const Kernel sm90_f32_tf32_wgmma_128x64 = sm90::narrow::make_kernel<float, 64>(types, summary);
+const Kernel sm90_f32_tf32_wgmma_128x16 = sm90::narrow::make_kernel<float, 16>(types, summary);
+
+}  // namespace exactile::cuda
