@@ -73,7 +73,7 @@ class FloatComparison {
         arguments_(arguments),
         c_before_(c_before),
         bound_(d, arguments, accuracy, exact),
-        oracle_(d, arguments) {}
+        oracle_(d, arguments, accuracy) {}
 
   FloatOracle& oracle() { return oracle_; }
 

@@ -121,12 +121,13 @@ double smallest_positive(ElementType type) {
   }
 }
 
-double least_weight(ElementType input) {
+double least_weight(ElementType input, Accuracy accuracy) {
   switch (input) {
     case ElementType::f16: return 0x1p-14;
     case ElementType::bf16: return 0x1p-126;
     case ElementType::f8e4m3: return 0x1p-6;
     case ElementType::f8e5m2: return 0x1p-14;
+    case ElementType::f32: return accuracy == Accuracy::reduced ? 0x1p-126 : 0;
     default: return 0;
   }
 }

@@ -56,8 +56,9 @@ void store(ElementType type, void* base, std::int64_t index, std::uint64_t value
 [[nodiscard]] double smallest_positive(ElementType type);  ///< the smallest subnormal number
 
 /// For the narrow floats, whose products tensor cores align by the exponents of the factors as stored: the smallest
-/// normal number; a smaller factor costs as much as this one would. 0 for all other types. See docs/accuracy.md.
-[[nodiscard]] double least_weight(ElementType input);
+/// normal number; a smaller factor costs as much as this one would. So for f32 where it may be rounded. 0 for all other
+/// types. See docs/accuracy.md.
+[[nodiscard]] double least_weight(ElementType input, Accuracy accuracy);
 
 /// What a factor weighs in the bound: its magnitude, at least `least` unless it is zero.
 [[nodiscard]] inline double weight(double factor, double least) {

@@ -20,13 +20,13 @@ std::size_t size(std::int64_t count) { return static_cast<std::size_t>(count); }
 
 }  // namespace
 
-FloatOracle::FloatOracle(const GemmDescription& description, const GemmArguments& arguments)
+FloatOracle::FloatOracle(const GemmDescription& description, const GemmArguments& arguments, Accuracy accuracy)
     : description_(description),
       arguments_(arguments),
       complex_(is_complex(description.types.input)),
       compensated_(unit_roundoff(accumulator_type(description.types.input)) < 0x1p-30),
       reads_(!arguments.alpha.is_zero()),
-      least_weight_(least_weight(description.types.input)),
+      least_weight_(least_weight(description.types.input, accuracy)),
       panel_columns_(std::min(columns_for(description), std::max<std::int64_t>(description.n, 1))) {
   for (auto* row : {&a_real_, &a_imaginary_}) row->resize(size(description.k));
   for (Sums* sums : {&real_, &imaginary_})

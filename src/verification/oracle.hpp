@@ -15,7 +15,7 @@ namespace exactile::verification {
 /// Neither A nor B is read when alpha is zero.
 class FloatOracle {
  public:
-  FloatOracle(const GemmDescription& description, const GemmArguments& arguments);
+  FloatOracle(const GemmDescription& description, const GemmArguments& arguments, Accuracy accuracy);
 
   /// Columns that are handled together: B's panel stays small and near.
   [[nodiscard]] std::int64_t panel_columns() const { return panel_columns_; }

@@ -73,6 +73,7 @@ class FloatResidual {
   FloatResidual(const GemmDescription& d, const GemmArguments& arguments, const void* c_before, Accuracy accuracy)
       : d_(d),
         bound_(d, arguments, accuracy, false),
+        least_weight_(least_weight(d.types.input, accuracy)),
         reads_ab_(!arguments.alpha.is_zero()),
         reads_c_(!arguments.beta.is_zero()),
         a_(d.types.input, d.a, arguments.a, d.k),
@@ -92,7 +93,7 @@ class FloatResidual {
     std::vector<WideSum> bx(size(reads_ab_ ? d_.k : 0));
     for (std::int64_t kk = 0; kk < static_cast<std::int64_t>(bx.size()); ++kk) {
       b_.read(p, kk);
-      for (std::int64_t j = 0; j < d_.n; ++j) bx[size(kk)].add(x[size(j)], b_[j], least_weight(d_.types.input));
+      for (std::int64_t j = 0; j < d_.n; ++j) bx[size(kk)].add(x[size(j)], b_[j], least_weight_);
     }
     for (std::int64_t i = 0; i < d_.m; ++i) row(p, i, x, bx, report);
   }
@@ -104,7 +105,7 @@ class FloatResidual {
     if (reads_ab_) {
       WideSum sum;
       a_.read(p, i);
-      for (std::int64_t kk = 0; kk < d_.k; ++kk) sum.add(a_[kk], bx[size(kk)], least_weight(d_.types.input));
+      for (std::int64_t kk = 0; kk < d_.k; ++kk) sum.add(a_[kk], bx[size(kk)], least_weight_);
       due.add(bound_.alpha(), sum);
     }
     if (reads_c_) {
@@ -150,6 +151,7 @@ class FloatResidual {
 
   const GemmDescription& d_;
   ErrorBound bound_;
+  double least_weight_;
   bool reads_ab_;
   bool reads_c_;
   RowReader a_, b_, c_, before_;

@@ -4,6 +4,7 @@
 // Operands are small integers, so that every sum is exact.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -88,11 +89,14 @@ class AllLayouts {
   /// Layouts run. alpha: 1, or 2 and C is added to.
   int run(const cuda::Device& device, bool adds_to_c) {
     int count = 0;
-    for (const int tile_n : {256, 128, 64, 40, 16})
+    const bool is_short = narrow::has_short_sums(description_.types.input);
+    for (const int tile_n : {256, 192, 128, 64, 40, 16})
       for (const int depth : {1, 2, 4}) {
-        const bool exists = (tile_n != 40 || sizeof(In) == 2) && (tile_n >= 64 || depth == 1);
+        const bool exists = (tile_n != 40 || sizeof(In) == 2) && (tile_n != 192 || is_short) &&
+                            (depth == 1 || (tile_n >= 64 && !is_short));
         if (!exists) continue;
-        for (const narrow::Layout& layout : narrow::layouts(description_, tile_n, depth, device)) {
+        for (const narrow::Layout& layout :
+             narrow::layouts(description_, description_.types.input, tile_n, depth, device)) {
           check(layout, device, adds_to_c);
           ++count;
           if (testing::Test::HasFailure()) return count;
@@ -157,6 +161,9 @@ void run_all(GemmTypes types) {
 
 TEST(NarrowLayouts, Bf16) { run_all<__nv_bfloat16, __nv_bfloat16>({ElementType::bf16, ElementType::bf16}); }
 TEST(NarrowLayouts, F16ToF32) { run_all<__half, float>({ElementType::f16, ElementType::f32}); }
+TEST(NarrowLayouts, F8E4M3) { run_all<__nv_fp8_e4m3, __nv_bfloat16>({ElementType::f8e4m3, ElementType::bf16}); }
+TEST(NarrowLayouts, F8E5M2) { run_all<__nv_fp8_e5m2, float>({ElementType::f8e5m2, ElementType::f32}); }
+TEST(NarrowLayouts, Tf32) { run_all<float, float>({ElementType::f32, ElementType::f32}); }
 TEST(NarrowLayouts, I8) { run_all<std::int8_t, std::int32_t>({ElementType::i8, ElementType::i32}); }
 
 }  // namespace
