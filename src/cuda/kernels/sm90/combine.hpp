@@ -7,6 +7,9 @@
 
 namespace exactile::cuda::sm90 {
 
+/// Parts that have scales of their own are at most as many.
+inline constexpr int most_parts = 72;
+
 /// Sums of parts of K: [parts][batches][rows of C][pitch].
 struct Partials {
   float* data;
@@ -17,5 +20,9 @@ struct Partials {
 /// Enqueues what adds the parts, always in the same order, and does with the sums what store_tile() does. What the
 /// slices cannot hold is summed from A and B.
 [[nodiscard]] Status enqueue_combine(const GemmParameters& parameters, const Partials& partials, cudaStream_t stream);
+
+/// The same where rows or columns have facts for each part of K (SplitOperand::parts).
+[[nodiscard]] Status enqueue_combine_lines(const GemmParameters& parameters, const Partials& partials,
+                                           cudaStream_t stream);
 
 }  // namespace exactile::cuda::sm90

@@ -62,12 +62,17 @@ using Line = unsigned;
 /// -Inf: the line is zero (or has only Inf and NaN), so its sums are exact.
 inline constexpr unsigned exact_error = 0xff800000u;
 
+/// As many tiny elements: the line's slices are wrong, and its sums may be NaN where they should not. Its error is
+/// infinite.
+inline constexpr unsigned lost_line = ~0u;
+
 template <class Slices>
 [[nodiscard]] __device__ inline Line line_of(unsigned max_bits, unsigned tiny, float tiny_scale) {
   const unsigned exponent = static_cast<unsigned>(-scale_exponent<Slices>(max_bits)) & 0xffffu;
   if (max_bits == 0) return exact_error | exponent;
   // A line without tiny elements adds no error, even where tiny_scale is infinite.
   if (tiny == 0) return exponent;
+  if (tiny == lost_line) return 0x7f800000u | exponent;
   return (__float_as_uint(static_cast<float>(tiny) * tiny_scale) + 0xffffu & 0xffff0000u) | exponent;
 }
 

@@ -142,7 +142,7 @@ template <class Slices>
       for (int slice = 0; slice < Slices::slices; ++slice) part[slice].element[i] = s[slice];
     }
   }
-  const int blocks = blocks_of<Slices>(operand.k);
+  const int blocks = blocks_of<Slices>(operand.depth());
   auto* to = static_cast<uint4*>(operand.slices) + (row_in_all * blocks + k / block_k) * (block_bytes<Slices> / 16);
 #pragma unroll
   for (int slice = 0; slice < Slices::slices; ++slice)
@@ -224,11 +224,13 @@ struct WholePair {
 /// The shape with that much shared memory, or rows = 0 if the operand is too deep.
 [[nodiscard]] WholeShape whole_shape(const SplitOperand& operand, int cluster_size, int shared_bytes) {
   const bool along_k = std::abs(operand.layout.column_stride) <= std::abs(operand.layout.row_stride);
-  const int padded_k = (operand.k + tile - 1) / tile * tile;
+  const int depth = operand.depth();
+  const int padded_k = (depth + tile - 1) / tile * tile;
   // Vectors must lie wholly inside: their number of elements divides what is there.
   const auto& [row_stride, k_stride, batch_stride, is_pointer_array] = operand.layout;
-  const bool by_vectors = k_stride == 1 && row_stride % 4 == 0 && operand.k % 4 == 0 && batch_stride % 4 == 0 &&
-                          !is_pointer_array && reinterpret_cast<std::uintptr_t>(operand.data) % 16 == 0;
+  const bool by_vectors = k_stride == 1 && row_stride % 4 == 0 && operand.k % 4 == 0 && depth % 4 == 0 &&
+                          batch_stride % 4 == 0 && !is_pointer_array &&
+                          reinterpret_cast<std::uintptr_t>(operand.data) % 16 == 0;
   if (along_k) {
     const int pitch = padded_k + 4;
     const int fit = std::min(shared_bytes / 4 / pitch, whole_most_rows);
@@ -308,7 +310,7 @@ __global__ void __launch_bounds__(threads, 3) split_whole(const __grid_constant_
        i += std::int64_t{gridDim.x} * threads)
     pair.zero[i] = 0;
 
-  const std::int64_t in_a = pair.a.ctas(pair.operands.a.batches, pair.cluster_size);
+  const std::int64_t in_a = pair.a.ctas(pair.operands.a.batches * pair.operands.a.parts, pair.cluster_size);
   const bool is_a = blockIdx.x < in_a;
   const SplitOperand& operand = is_a ? pair.operands.a : pair.operands.b;
   const WholeShape& shape = is_a ? pair.a : pair.b;
@@ -318,11 +320,13 @@ __global__ void __launch_bounds__(threads, 3) split_whole(const __grid_constant_
   const int batch = static_cast<int>(unit / shape.units);
   const int row0 = static_cast<int>(unit % shape.units) * shape.rows;
   const int k0 = rank * shape.k_share;
-  const bool is_there = batch < operand.batches;
-  const int rows = is_there ? min(shape.rows, operand.rows - row0) : 0;  // may be negative
-  const int ks = min(shape.k_share, operand.k - k0);                     // so may this
-  const float* from = product_base(operand.data, operand.layout, is_there ? batch : 0) +
-                      row0 * operand.layout.row_stride + k0 * operand.layout.column_stride;
+  const bool is_there = batch < operand.batches * operand.parts;
+  const int part = operand.parts == 1 ? 0 : batch / operand.batches;
+  const int rows = is_there ? min(shape.rows, operand.rows - row0) : 0;                             // may be negative
+  const int ks = min(shape.k_share, min(operand.k - part * operand.part_k, operand.depth()) - k0);  // so may this
+  const float* from = product_base(operand.data, operand.layout, is_there ? batch - part * operand.batches : 0) +
+                      row0 * operand.layout.row_stride +
+                      (std::int64_t{part} * operand.part_k + k0) * operand.layout.column_stride;
 
   if (threadIdx.x < whole_most_rows) most[threadIdx.x] = tiny[threadIdx.x] = 0;
   if (!shape.along_k) isa::cluster_sync();
@@ -343,7 +347,7 @@ __global__ void __launch_bounds__(threads, 3) split_whole(const __grid_constant_
 
   // Out of it.
   const int groups = shape.k_share / group;
-  const int padded_k = blocks_of<Slices>(operand.k) * block_k;
+  const int padded_k = blocks_of<Slices>(operand.depth()) * block_k;
   for (int item = threadIdx.x; item < shape.rows * groups; item += threads) {
     // Rows by turns of eight: four threads write the 32 elements of a block, eight such fours a warp.
     const int row = shape.along_k ? item / groups : item / 4 % 8 + item / (8 * groups) * 8;
@@ -412,9 +416,11 @@ Status enqueue_passes(const SplitPair& operands, unsigned* zero, std::int64_t ze
 
 template <class Slices>
 Status enqueue_split(const SplitPair& operands, unsigned* zero, std::int64_t zero_words, cudaStream_t stream) {
-  const int padded_k = (operands.a.k + tile - 1) / tile * tile;
-  int cluster_size = 1;  // so large that 512 elements of 32 rows are a CTA's
-  while (cluster_size < 8 && cluster_size * 512 < padded_k) cluster_size *= 2;
+  const int padded_k = (operands.a.depth() + tile - 1) / tile * tile;
+  // So large that 512 elements of 32 rows are a CTA's; parts of K are many, and take less shared memory.
+  const int share = operands.a.parts == 1 ? 512 : 256;
+  int cluster_size = 1;
+  while (cluster_size < 8 && cluster_size * share < padded_k) cluster_size *= 2;
   WholePair pair{operands, {}, {}, cluster_size, zero, zero_words};
   for (const int bytes : whole_shared_bytes) {
     if (pair.a.rows != 0 && pair.b.rows != 0) break;
@@ -429,8 +435,8 @@ Status enqueue_split(const SplitPair& operands, unsigned* zero, std::int64_t zer
     return 4 * shape.pitch * (shape.along_k ? shape.rows : shape.k_share);
   };
   cudaLaunchConfig_t config{};
-  config.gridDim = static_cast<unsigned>(pair.a.ctas(operands.a.batches, cluster_size) +
-                                         pair.b.ctas(operands.b.batches, cluster_size));
+  config.gridDim = static_cast<unsigned>(pair.a.ctas(operands.a.batches * operands.a.parts, cluster_size) +
+                                         pair.b.ctas(operands.b.batches * operands.b.parts, cluster_size));
   config.blockDim = threads;
   config.dynamicSmemBytes = static_cast<std::size_t>(std::max(bytes_of(pair.a), bytes_of(pair.b)));
   config.stream = stream;

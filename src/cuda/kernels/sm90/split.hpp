@@ -18,17 +18,24 @@ struct SplitOperand {
   int rows;
   int k;
   int batches;
-  void* slices;     ///< [batches][rows][blocks][slices][block_k]
-  LineFacts facts;  ///< [batches][facts_pitch]
+  void* slices;     ///< [parts][batches][rows][blocks][slices][block_k]
+  LineFacts facts;  ///< [parts][batches][facts_pitch]
   int facts_pitch;  ///< rows, rounded up to whole tiles
+  int parts = 1;    ///< of K, each with scales of its own
+  int part_k = 0;   ///< of every part but the last, if there are several
+
+  [[nodiscard]] __host__ __device__ int depth() const { return parts == 1 ? k : part_k; }
 };
+
+inline constexpr int most_part_k = 15360;
 
 struct SplitPair {
   SplitOperand a;
   SplitOperand b;
 };
 
-/// Enqueues what fills slices and facts of both operands, and zeroes some words on the way.
+/// Enqueues what fills slices and facts of both operands, and zeroes some words on the way. Parts, if there are
+/// several, are at most `most_part_k` deep.
 template <class Slices>
 [[nodiscard]] Status enqueue_split(const SplitPair& operands, unsigned* zero, std::int64_t zero_words,
                                    cudaStream_t stream);

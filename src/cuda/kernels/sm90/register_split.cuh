@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// One operand split on its way to the tensor cores: f32 from shared memory, f16 slices in registers. Every row has a
+/// scale for each chunk of 64 of K, so nothing of the operand has to be known beforehand.
+#pragma once
+
+#include "cuda/isa/wgmma_registers.cuh"
+#include "cuda/kernels/sm90/epilogue.cuh"
+
+namespace exactile::cuda::sm90 {
+
+inline constexpr int chunk_k = block_k * Fp16x3::chunk_stages;
+inline constexpr int chunk_steps = chunk_k / 16;  // of K, by one instruction each
+
+/// 128 rows x 64 of K in f32, in lines of 128 bytes that are swizzled as TMA does it: 16 bytes at c ^ line % 8 instead
+/// of c. Along K: [k / 32][row][k % 32]. Across K: [row / 32][k][row % 32].
+struct RegisterTile {
+  alignas(1024) std::byte data[tile_m * chunk_k * 4];
+
+  [[nodiscard]] __device__ static int offset(bool along_k, int row, int k) {
+    const int line = along_k ? k / 32 * tile_m + row : row / 32 * chunk_k + k;
+    const int place = along_k ? k % 32 : row % 32;
+    return line * 128 + (place / 4 ^ line % 8) * 16 + place % 4 * 4;
+  }
+};
+
+/// A thread's elements of a chunk: [step][2 * half + r][which of two], as WgmmaRegisters has them.
+using ChunkElements = float[chunk_steps][4][2];
+
+/// Where a thread's elements are in every tile: all others are a constant further on.
+struct ElementPlaces {
+  bool along_k;
+  int offset[4];
+
+  /// `row` and `k` are those of the thread's first element.
+  __device__ ElementPlaces(bool along_k, int row, int k) : along_k(along_k) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      offset[i] = along_k ? RegisterTile::offset(true, row, k + 8 * i)
+                          : RegisterTile::offset(false, row + i / 2 * 8, k + i % 2);
+  }
+};
+
+__device__ inline void load_elements(ChunkElements& x, const RegisterTile& tile, const ElementPlaces& places) {
+  if (places.along_k) {
+#pragma unroll
+    for (int i = 0; i < chunk_steps * 4; ++i) {
+      const int at = places.offset[i / 2 % 4] + i / 8 * tile_m * 128 + i % 2 * 8 * 128;
+      const float2 pair = *reinterpret_cast<const float2*>(tile.data + at);
+      x[i / 4][i / 2 % 2 * 2 + i % 2][0] = pair.x;
+      x[i / 4][i / 2 % 2 * 2 + i % 2][1] = pair.y;
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < chunk_steps * 8; ++i) {
+      const int at = places.offset[i % 4] + i / 4 * 8 * 128;
+      x[i / 8][i / 4 % 2 * 2 + i / 2 % 2][i % 2] = *reinterpret_cast<const float*>(tile.data + at);
+    }
+  }
+}
+
+/// 2^e, or 2^-126 where it would be less.
+[[nodiscard]] __device__ inline float power_not_zero(int e) { return power_of_two(max(e, -126)); }
+
+/// Above this, binary orders of magnitude between the chunks of a row count as a tiny element: products of the smaller
+/// ones might underflow in the sums. As much again is allowed between parts of K, of a row and of a column, and
+/// 2^-24 * 2^-24 * 2^-78 is still an ordinary number.
+inline constexpr int most_spread = 26;
+inline constexpr float most_shrink = 0x1p-26f;
+
+/// What is known of a row of which a part of K has been read. The same in the four threads that share the row, but for
+/// `tiny`.
+struct RowState {
+  int scale = 126;        ///< sums are in units of 2^-scale: that of the largest element so far
+  int most_scale = -127;  ///< of a chunk that is not zero
+  float tiny = 0;         ///< tiny elements, each by the size of its chunk; infinite where the slices would be wrong
+
+  [[nodiscard]] __device__ bool is_zero() const { return most_scale == -127; }
+  /// Facts that have this scale and these tiny elements, as the split ahead would have found them.
+  [[nodiscard]] __device__ unsigned max_bits() const {
+    return is_zero() ? 0 : static_cast<unsigned>(Fp16x3::limit_exponent + 126 - scale) << 23;
+  }
+  [[nodiscard]] __device__ unsigned tiny_count() const {
+    const float spread = !is_zero() && most_scale - scale > most_spread ? 1.0f : 0.0f;
+    return __float2uint_ru(tiny + spread);  // infinity becomes lost_line
+  }
+};
+
+/// The elements of one row that are not zero, but so small that slices do not hold them; infinite if there are any
+/// whose first slice would be zero, or Inf.
+[[nodiscard]] __device__ inline float tiny_weight(const ChunkElements& x, int r, float factor) {
+  float weight = 0;
+#pragma unroll
+  for (int i = 0; i < chunk_steps * 4; ++i) {
+    const float element = fabsf(x[i / 4][i / 2 % 2 * 2 + r][i % 2]);
+    const float y = element * factor;
+    if (element != 0 && y < Fp16x3::least_ordinary) weight += y < 0x1p-24f ? __builtin_inff() : 1.0f;
+    if (element == __builtin_inff()) weight = __builtin_inff();
+  }
+  return weight;
+}
+
+/// Slices of a chunk for this thread. Of two rows, what the chunk was multiplied by, by what the sums so far must be
+/// multiplied before the chunk's are added, and by what the chunk's.
+struct ChunkSlices {
+  isa::WgmmaRegisters slice[Fp16x3::slices][chunk_steps];
+  float scale[2];
+  float shrink[2];
+  float factor[2];
+  bool may_be_tiny;  ///< there are zeros, or elements that slices do not hold as well as others
+};
+
+/// By the four threads that share two rows.
+__device__ inline void split_chunk(ChunkSlices& to, const ChunkElements& x, RowState (&rows)[2]) {
+  to.may_be_tiny = false;
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    float most = 0;
+#pragma unroll
+    for (int i = 0; i < chunk_steps * 4; ++i) most = fmaxf(most, fabsf(x[i / 4][i / 2 % 2 * 2 + r][i % 2]));
+    most = fmaxf(most, __shfl_xor_sync(~0u, most, 1));
+    most = fmaxf(most, __shfl_xor_sync(~0u, most, 2));
+    const int exponent = scale_exponent<Fp16x3>(__float_as_uint(most));
+    to.scale[r] = power_of_two(exponent);
+    to.shrink[r] = power_not_zero(min(exponent - rows[r].scale, 0));
+    rows[r].scale = min(rows[r].scale, exponent);
+    rows[r].tiny *= to.shrink[r];
+    if (most != 0) rows[r].most_scale = max(rows[r].most_scale, exponent);
+    to.factor[r] = power_not_zero(rows[r].scale - exponent);
+    to.may_be_tiny = to.may_be_tiny || most == __builtin_inff();
+  }
+  __half2 least = __float2half2_rn(Fp16x3::least_ordinary);
+#pragma unroll
+  for (int i = 0; i < chunk_steps * 4; ++i) {
+    __half2 s[Fp16x3::slices];
+    Fp16x3::split_ordinary(x[i / 4][i % 4][0] * to.scale[i % 2], x[i / 4][i % 4][1] * to.scale[i % 2], s);
+    least = __hmin2(least, __habs2(s[0]));
+#pragma unroll
+    for (int slice = 0; slice < Fp16x3::slices; ++slice)
+      to.slice[slice][i / 4][i % 4] = reinterpret_cast<const unsigned&>(s[slice]);
+  }
+  to.may_be_tiny = to.may_be_tiny || !__hbge2(least, __float2half2_rn(Fp16x3::least_ordinary));
+}
+
+}  // namespace exactile::cuda::sm90

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+// `sm90_f32_fp16x3_rs_a_wgmma`, `sm90_f32_fp16x3_rs_b_wgmma`: as sm90_f32_fp16x3_wgmma, but A (or B) is split in
+// registers, on its way to the tensor cores: for products in which it is by far the larger operand. K is taken in
+// parts, by n and k alone, so that bits do not depend on the number of rows; combine_lines() adds them, and sums
+// plainly what the slices could not hold. Traffic model: the large operand is read once; the other one is read, written
+// as 4 bytes an element and read by every row of tiles, through L2; each part of K writes and reads a C. Limit: memory
+// bandwidth, from some 200 columns of tiles on the tensor cores. See docs/ladder/sm90_f32_wgmma.md.
+#include <string>
+
+#include "core/checked.hpp"
+#include "cuda/kernels/sm90/f32_sliced.cuh"
+#include "cuda/kernels/sm90/register_gemm.cuh"
+#include "cuda/kernels/sm90/sm90_kernels.hpp"
+#include "plan/transposed.hpp"
+
+namespace exactile::cuda {
+namespace sm90 {
+namespace {
+
+constexpr std::int64_t alignment = 1024;
+
+/// A product with C's columns contiguous where that can be, and which of its operands is split in registers.
+struct RegisterPlan {
+  GemmDescription d;
+  bool is_transposed;
+  bool a_unsplit;
+  bool divides_sliced;
+  int part_k;  ///< K is taken in parts of so many, multiples of a chunk
+  int parts;
+  int columns;  ///< of a tile
+  int row_tiles;
+  int column_tiles;
+  int cluster_size;
+  std::int64_t a_batches;
+  std::int64_t b_batches;
+
+  RegisterPlan(const GemmDescription& description, Operand unsplit)
+      : d(with_contiguous_rows(description)),
+        is_transposed(!(d == description)),
+        a_unsplit((unsplit == Operand::a) != is_transposed),
+        divides_sliced(unsplit == Operand::a),
+        part_k(part_k_of(description, unsplit)),
+        parts(static_cast<int>((d.k + part_k - 1) / part_k)),
+        columns(columns_of(sliced_rows(), unsplit_rows(), parts * d.batch_count)),
+        row_tiles((unsplit_rows() + tile_m - 1) / tile_m),
+        column_tiles((sliced_rows() + columns - 1) / columns),
+        cluster_size(row_tiles > 1 && columns > 64 ? 2 : 1),
+        a_batches(plan::distinct_matrices(d.a, d.batch_count)),
+        b_batches(plan::distinct_matrices(d.b, d.batch_count)) {}
+
+  [[nodiscard]] int sliced_rows() const { return static_cast<int>(a_unsplit ? d.n : d.m); }
+  [[nodiscard]] int unsplit_rows() const { return static_cast<int>(a_unsplit ? d.m : d.n); }
+  [[nodiscard]] std::int64_t sliced_batches() const { return a_unsplit ? b_batches : a_batches; }
+  [[nodiscard]] std::int64_t unsplit_batches() const { return a_unsplit ? a_batches : b_batches; }
+  /// Where A is not split B's slices have scales for each part of K: the parts depend on k alone.
+  [[nodiscard]] int sliced_parts() const { return divides_sliced ? parts : 1; }
+  [[nodiscard]] int sliced_k() const { return divides_sliced && parts > 1 ? part_k : static_cast<int>(d.k); }
+  /// Of clusters.
+  [[nodiscard]] std::int64_t works() const {
+    return (row_tiles + cluster_size - 1) / cluster_size * std::int64_t{column_tiles} * parts * d.batch_count;
+  }
+
+ private:
+  /// By n and k alone. Where A is not split, by k alone: B's slices have scales for each part, and may be prepared.
+  [[nodiscard]] static int part_k_of(const GemmDescription& d, Operand unsplit) {
+    constexpr std::int64_t part_of_a = 1024;
+    constexpr std::int64_t least = 512;
+    const std::int64_t wanted =
+        unsplit == Operand::a ? d.k / part_of_a : multiprocessors * tile_m / core::round_up(d.n, tile_m);
+    const std::int64_t parts = std::clamp<std::int64_t>(wanted, 1, most_parts);
+    return static_cast<int>(core::round_up(std::max((d.k + parts - 1) / parts, least), chunk_k));
+  }
+  /// Narrow tiles where they are enough, or where wide ones are too few.
+  [[nodiscard]] static int columns_of(std::int64_t sliced, std::int64_t unsplit, std::int64_t products) {
+    const std::int64_t wide_tiles = (sliced + 127) / 128 * ((unsplit + tile_m - 1) / tile_m) * products;
+    return sliced <= 64 || 2 * wide_tiles <= multiprocessors ? 64 : 128;
+  }
+
+  static constexpr std::int64_t multiprocessors = 132;  // of an H200: the parts depend on no device
+};
+
+/// Places in the workspace, in bytes from its start.
+struct RegisterLayout {
+  std::int64_t facts[2];  ///< of what is sliced, of what is not: maxima, then tiny elements
+  std::int64_t slices;
+  std::int64_t partials;
+  std::int64_t bytes;
+  std::int64_t pitch[2];  ///< of those facts
+  std::int64_t partial_pitch;
+
+  explicit RegisterLayout(const RegisterPlan& plan)
+      : pitch{core::round_up(plan.sliced_rows(), 64), std::int64_t{plan.row_tiles} * tile_m},
+        partial_pitch(core::round_up(plan.d.n, 4)) {
+    std::int64_t end = 0;
+    const auto take = [&end](std::int64_t size) { return std::exchange(end, core::round_up(end + size, alignment)); };
+    const std::int64_t sliced = plan.sliced_parts() * plan.sliced_batches();
+    facts[0] = take(sliced * pitch[0] * 8);
+    facts[1] = take(plan.parts * plan.unsplit_batches() * pitch[1] * 8);
+    slices = take(sliced * plan.sliced_rows() * slices_row_bytes<Fp16x3>(plan.sliced_k()));
+    partials = take(plan.parts * plan.d.batch_count * plan.d.m * partial_pitch * 4);
+    bytes = end;
+  }
+};
+
+/// Whether TMA can address an operand: contiguous along one side, in steps of 16 bytes along the others.
+[[nodiscard]] bool loads_by_tma(const SplitOperand& o, bool along_k) {
+  const std::int64_t line = along_k ? o.layout.row_stride : o.layout.column_stride;
+  const auto is_step = [](std::int64_t elements) {
+    return elements % 4 == 0 && elements > 0 && elements < std::int64_t{1} << 37;
+  };
+  return (along_k ? o.layout.column_stride : o.layout.row_stride) == 1 && is_step(line) && !o.layout.pointer_array &&
+         (o.batches == 1 || is_step(o.layout.batch_stride)) && reinterpret_cast<std::uintptr_t>(o.data) % 16 == 0;
+}
+
+[[nodiscard]] Status make_unsplit_map(RegisterParameters& p) {
+  if (!p.by_tma) return {};
+  const SplitOperand& o = p.unsplit;
+  const std::int64_t line = p.along_k ? o.layout.row_stride : o.layout.column_stride;
+  const std::int64_t lines = p.along_k ? o.rows : o.k;
+  return make_tensor_map(p.unsplit_map, {.type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+                                         .data = const_cast<float*>(o.data),
+                                         .columns = p.along_k ? o.k : o.rows,
+                                         .rows = lines,
+                                         .batches = o.batches,
+                                         .row_bytes = 4 * line,
+                                         .batch_bytes = 4 * (o.batches == 1 ? lines * line : o.layout.batch_stride),
+                                         .box_columns = 32,
+                                         .box_rows = p.along_k ? tile_m : chunk_k});
+}
+
+[[nodiscard]] Status make_sliced_map(RegisterParameters& p, int columns) {
+  const std::int64_t row_bytes = slices_row_bytes<Fp16x3>(p.sliced.depth());
+  return make_tensor_map(p.sliced_map, {.type = CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+                                        .data = p.sliced.slices,
+                                        .columns = row_bytes / 2,
+                                        .rows = p.sliced.rows,
+                                        .batches = std::int64_t{p.sliced.parts} * p.sliced.batches,
+                                        .row_bytes = row_bytes,
+                                        .batch_bytes = row_bytes * p.sliced.rows,
+                                        .box_columns = Fp16x3::row_bytes / 2,
+                                        .box_rows = columns / p.cluster_size});
+}
+
+/// launch_early() with clusters of a size that is not known to the compiler.
+template <class Parameters>
+cudaError_t launch_clusters(int size, void (*kernel)(Parameters), int ctas, int shared_bytes, cudaStream_t stream,
+                            const std::remove_const_t<Parameters>& parameters) {
+  cudaLaunchAttribute attributes[2]{};
+  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[0].val.programmaticStreamSerializationAllowed = 1;
+  attributes[1].id = cudaLaunchAttributeClusterDimension;
+  attributes[1].val.clusterDim = {static_cast<unsigned>(size), 1, 1};
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(ctas));
+  config.blockDim = dim3(cta_threads);
+  config.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
+  config.stream = stream;
+  config.attrs = attributes;
+  config.numAttrs = 2;
+  return cudaLaunchKernelEx(&config, kernel, parameters);
+}
+
+template <int columns>
+[[nodiscard]] Status enqueue_unsplit(const RegisterParameters& p, int ctas, std::string_view kernel,
+                                     cudaStream_t stream) {
+  constexpr int shared_bytes = sizeof(RegisterRing<columns>);
+  if (Status s = allow_shared_memory(multiply_unsplit<columns>, shared_bytes, kernel); !s.ok()) return s;
+  return check(launch_clusters(p.cluster_size, multiply_unsplit<columns>, ctas, shared_bytes, stream, p), "launch",
+               kernel);
+}
+
+constexpr std::string_view register_name(Operand unsplit) {
+  return unsplit == Operand::a ? "sm90_f32_fp16x3_rs_a_wgmma" : "sm90_f32_fp16x3_rs_b_wgmma";
+}
+
+class RegisterProduct final : public DeviceProduct {
+ public:
+  RegisterProduct(const GemmDescription& description, Operand unsplit, const Device& device)
+      : unsplit_(unsplit), plan_(description, unsplit), layout_(plan_), device_(device) {}
+
+  [[nodiscard]] std::int64_t workspace_bytes() const override { return layout_.bytes; }
+  [[nodiscard]] std::string blocking() const override {
+    return "BM=128 BN=" + std::to_string(plan_.columns) + " BK=64 KC=64 split-K=" + std::to_string(plan_.parts);
+  }
+  [[nodiscard]] double model_bytes() const override {
+    const GemmDescription& d = plan_.d;
+    const double sides = static_cast<double>(plan_.a_batches * d.m * (plan_.a_unsplit ? 1 : 3) +
+                                             plan_.b_batches * d.n * (plan_.a_unsplit ? 3 : 1));
+    return 4 * (sides * static_cast<double>(d.k) +
+                static_cast<double>(d.m * d.n * d.batch_count) * (1 + 2.0 * plan_.parts));
+  }
+  [[nodiscard]] std::int64_t prepared_bytes(Operand operand) const override {
+    return operand == unsplit_ ? 0 : prepared_layout().bytes;
+  }
+  [[nodiscard]] Status prepare(Operand, const void* elements, void* form, cudaStream_t stream) const override {
+    SplitPair pair{operand_of(sliced_side()), {}};
+    pair.a.data = static_cast<const float*>(elements);
+    prepared_layout().place(pair.a, form);
+    pair.b = pair.a;
+    pair.b.batches = 0;
+    return enqueue_split<Fp16x3>(pair, nullptr, 0, stream);
+  }
+  [[nodiscard]] std::vector<Path> paths() const override {
+    return {{"f16x3", "tiles", "all of C, but for elements that the next path takes"}, summed_path()};
+  }
+
+  [[nodiscard]] Status launch(const Launch& launch) const override {
+    auto* base = static_cast<std::byte*>(launch.workspace);
+    const void* elements[] = {launch.arguments.a, launch.arguments.b};
+    SplitOperand operands[] = {operand_of(Operand::a), operand_of(Operand::b)};
+    for (int i = 0; i < 2; ++i) operands[i].data = static_cast<const float*>(elements[i != plan_.is_transposed]);
+    SplitOperand& sliced = operands[plan_.a_unsplit ? 1 : 0];
+    SplitOperand& unsplit = operands[plan_.a_unsplit ? 0 : 1];
+    const void* prepared = unsplit_ == Operand::a ? launch.prepared_b : launch.prepared_a;
+    if (prepared != nullptr) {
+      prepared_layout().place(sliced, const_cast<void*>(prepared));  // only read from now on
+    } else {
+      sliced.facts = facts_of_side(base, 0, sliced);
+      sliced.slices = base + layout_.slices;
+      SplitPair pair{sliced, sliced};
+      pair.b.batches = 0;
+      if (Status s = enqueue_split<Fp16x3>(pair, nullptr, 0, launch.stream); !s.ok()) return s;
+    }
+    const bool along_k = std::abs(unsplit.layout.column_stride) <= std::abs(unsplit.layout.row_stride);
+    unsplit.facts = facts_of_side(base, 1, unsplit);
+    RegisterParameters p{.unsplit_map = {},
+                         .sliced_map = {},
+                         .unsplit = unsplit,
+                         .sliced = sliced,
+                         .by_tma = loads_by_tma(unsplit, along_k),
+                         .along_k = along_k,
+                         .row_tiles = plan_.row_tiles,
+                         .column_tiles = plan_.column_tiles,
+                         .batches = static_cast<int>(plan_.d.batch_count),
+                         .cluster_size = plan_.cluster_size,
+                         .partials = {.data = reinterpret_cast<float*>(base + layout_.partials),
+                                      .parts = plan_.parts,
+                                      .pitch = layout_.partial_pitch},
+                         .is_transposed = !plan_.a_unsplit};
+    if (Status s = make_unsplit_map(p); !s.ok()) return s;
+    if (Status s = make_sliced_map(p, plan_.columns); !s.ok()) return s;
+    const int ctas =
+        static_cast<int>(std::min<std::int64_t>(plan_.works(), device_.multiprocessors / plan_.cluster_size)) *
+        plan_.cluster_size;
+    const auto enqueue = plan_.columns == 64 ? enqueue_unsplit<64> : enqueue_unsplit<128>;
+    if (Status s = enqueue(p, ctas, register_name(unsplit_), launch.stream); !s.ok()) return s;
+    return finish(p, operands[0], operands[1], launch);
+  }
+
+ private:
+  [[nodiscard]] Operand sliced_side() const { return plan_.a_unsplit ? Operand::b : Operand::a; }
+  [[nodiscard]] PreparedLayout prepared_layout() const {
+    SplitOperand all = operand_of(sliced_side());
+    all.batches *= all.parts;
+    return {all, slices_row_bytes<Fp16x3>(all.depth())};
+  }
+  /// A or B of plan_.d; data, slices and facts are not there yet.
+  [[nodiscard]] SplitOperand operand_of(Operand which) const {
+    const bool is_a = which == Operand::a;
+    const bool is_unsplit = is_a == plan_.a_unsplit;
+    return {.data = nullptr,
+            .layout = is_a ? plan_.d.a : plan::transposed(plan_.d.b),
+            .rows = static_cast<int>(is_a ? plan_.d.m : plan_.d.n),
+            .k = static_cast<int>(plan_.d.k),
+            .batches = static_cast<int>(is_a ? plan_.a_batches : plan_.b_batches),
+            .slices = nullptr,
+            .facts = {},
+            .facts_pitch = static_cast<int>(layout_.pitch[is_unsplit]),
+            .parts = is_unsplit ? plan_.parts : plan_.sliced_parts(),
+            .part_k = plan_.part_k};
+  }
+  [[nodiscard]] LineFacts facts_of_side(std::byte* base, int side, const SplitOperand& operand) const {
+    auto* maxima = reinterpret_cast<unsigned*>(base + layout_.facts[side]);
+    return {maxima, maxima + std::int64_t{operand.parts} * operand.batches * operand.facts_pitch};
+  }
+  [[nodiscard]] Status finish(const RegisterParameters& r, const SplitOperand& a, const SplitOperand& b,
+                              const Launch& launch) const {
+    const GemmDescription& d = plan_.d;
+    GemmParameters p{.a = {},
+                     .b = {},
+                     .c = {},
+                     .order = {r.row_tiles, r.column_tiles, r.batches},
+                     .shares = {},
+                     .carried = {},
+                     .parts = plan_.parts,
+                     .blocks = 0,
+                     .operands = {a, b},
+                     .tiny_scale = tiny_scale<Fp16x3>(static_cast<int>(d.k)),
+                     .hopeless_tiny = 0,
+                     .out = {.data = static_cast<float*>(launch.arguments.c),
+                             .layout = d.c,
+                             .rows = static_cast<int>(d.m),
+                             .columns = static_cast<int>(d.n),
+                             .by_tma = false,
+                             .epilogue = Epilogue<float, float>(d, launch.arguments)},
+                     .left = {}};
+    if (launch.path_counts != nullptr) p.out.summed = launch.path_counts + 1;
+    if (Status s = enqueue_combine_lines(p, r.partials, launch.stream); !s.ok()) return s;
+    return launch.path_counts == nullptr ? Status()
+                                         : enqueue_count(p.order, nullptr, launch.path_counts, launch.stream);
+  }
+
+  Operand unsplit_;
+  RegisterPlan plan_;
+  RegisterLayout layout_;
+  const Device& device_;
+};
+
+template <Operand unsplit>
+[[nodiscard]] std::string_view register_refuses(const plan::Problem& problem, const Device& device) {
+  if (const std::string_view why = sliced_refuses(problem, device); !why.empty()) return why;
+  const RegisterPlan plan(problem.description, unsplit);
+  if (plan.works() > 1 << 30) return "the product has too many tiles";
+  if (static_cast<double>(RegisterLayout(plan).bytes) > 0.5 * static_cast<double>(device.memory_bytes))
+    return "the sums of parts of K need too much memory";
+  return {};
+}
+
+/// Seconds, from what was measured on an H200: a multiprocessor takes in so many bytes, whatever they are.
+template <Operand unsplit>
+[[nodiscard]] double register_cost(const plan::Problem& problem, const Device& device) {
+  constexpr double bytes_per_second = 38e9;
+  constexpr double chunk_without_tma = 5e-6;
+  constexpr double overhead = 12e-6;  // of three kernels
+  constexpr double tile_overhead = 4e-6;
+  const RegisterPlan plan(problem.description, unsplit);
+  const GemmDescription& d = plan.d;
+  const double clusters = device.multiprocessors / plan.cluster_size;
+  const double waves = std::ceil(static_cast<double>(plan.works()) / clusters);
+  const OperandLayout& layout = plan.a_unsplit ? d.a : d.b;
+  const bool by_tma = !layout.pointer_array &&
+                      std::min(std::abs(layout.row_stride), std::abs(layout.column_stride)) == 1 &&
+                      std::max(layout.row_stride, layout.column_stride) % 4 == 0;
+  const double chunk_bytes = 4.0 * chunk_k * (tile_m + plan.columns);
+  const double chunk = by_tma ? chunk_bytes / bytes_per_second : chunk_without_tma;
+  const double split_bytes = 8.0 * static_cast<double>(plan.sliced_batches() * plan.sliced_rows() * d.k);
+  const double sums_bytes = 4.0 * (plan.parts + 1) * static_cast<double>(d.m * d.n * d.batch_count);
+  return overhead + waves * (tile_overhead + std::min<double>(plan.part_k, d.k) / chunk_k * chunk) +
+         (2 * split_bytes + 2.5 * sums_bytes) / device.memory_bytes_per_second;
+}
+
+template <Operand unsplit>
+constexpr Kernel register_kernel{
+    .name = register_name(unsplit),
+    .role = "engine",
+    .summary = unsplit == Operand::a ? "f32 as two scaled f16 slices; a large A is split in registers"
+                                     : "f32 as two scaled f16 slices; a large B is split in registers",
+    .types = f32_types,
+    .least_capability = 90,
+    .most_capability = 90,
+    .refuses = register_refuses<unsplit>,
+    .cost = register_cost<unsplit>,
+    .prepare = [](const plan::Problem& p, const Device& device) -> std::unique_ptr<DeviceProduct> {
+      return std::make_unique<RegisterProduct>(p.description, unsplit, device);
+    }};
+
+}  // namespace
+}  // namespace sm90
+
+const Kernel sm90_f32_fp16x3_rs_a_wgmma = sm90::register_kernel<Operand::a>;
+const Kernel sm90_f32_fp16x3_rs_b_wgmma = sm90::register_kernel<Operand::b>;
+
+}  // namespace exactile::cuda
