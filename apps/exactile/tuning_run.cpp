@@ -168,6 +168,8 @@ void hold_final(const TuningRequest& request, const tuning::Key& key, Bench& ben
     for (std::size_t i = 0; i < all.size(); ++i)
       rates[i].push_back(bench.rate(bench.options(request, all[i].to_string()), 0));
   for (std::size_t i = 0; i < all.size(); ++i) {
+    // A run that failed says nothing of one that was right before.
+    if (std::ranges::find(rates[i], 0.0) != rates[i].end()) continue;
     const double rate = median(rates[i]);
     search.report(all[i], rate);
     file_row(request, {key, all[i], rate});

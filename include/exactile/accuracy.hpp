@@ -11,10 +11,10 @@ namespace exactile {
 
 /// u is the unit roundoff of the type that sums (see unit_roundoff()), gamma_K = K*u / (1 - K*u).
 /// The bounds are those of N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.5.
-/// In every mode integers are exact modulo 2^w, NaN and Inf come out as the plain loop's, and the bits do not depend on
-/// the number of threads or on how many rows or products share a call.
+/// In every mode integers are exact modulo 2^w, NaN and Inf come out as the plain loop's (but see `reduced`), and bits
+/// do not depend on threads or on how many rows or products share a call (exceptions: docs/accuracy.md).
 enum class Accuracy : std::uint8_t {
-  /// Inputs may be rounded to a narrower type first; see error_bound.hpp. Never chosen unless asked for.
+  /// Inputs may be rounded first (error_bound.hpp), f32 below 2^-136 to 0: Inf times it is NaN. Only where asked for.
   reduced,
   /// Componentwise |C^ - C| <= gamma_K |A||B|: the bound of the plain loop. The default.
   standard,

@@ -9,8 +9,8 @@
 namespace exactile {
 
 /// What a mode allows beyond gamma_K: |C^ - C| <= (gamma_K + error_beyond_gamma()) |A||B|. 2v + v^2 with v = 2^-10 for
-/// f32 under `reduced`: two factors, each rounded, up or down, to 11 bits; for 8-bit floats what their sums may lose in
-/// tensor cores (docs/accuracy.md). 0 wherever gamma_K is all.
+/// f32 under `reduced`: two factors rounded, up or down, to 11 bits, where |A||B| counts what is below 2^-126 as
+/// 2^-126; for 8-bit floats what their sums may lose in tensor cores (docs/accuracy.md). 0 wherever gamma_K is all.
 [[nodiscard]] double error_beyond_gamma(Accuracy accuracy, ElementType input) noexcept;
 
 }  // namespace exactile

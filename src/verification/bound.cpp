@@ -40,6 +40,7 @@ ErrorBound::ErrorBound(const GemmDescription& description, const GemmArguments& 
   const double own = accumulator_roundoff_ < 0x1p-30 ? 0x1p-104 : 0x1p-53;
   relative_ = gamma(depth, accumulator_roundoff_) + gamma(depth, own);
   beyond_gamma_ = error_beyond_gamma(accuracy, description.types.input);
+  rounds_factors_ = beyond_gamma_ > 0 && description.types.input == ElementType::f32;
   const double stretch = std::max(1.0, std::fabs(alpha_.real()) + std::fabs(alpha_.imag()));
   underflow_ = static_cast<double>(depth) * smallest_positive(accumulator) * stretch;
   output_underflow_ = smallest_positive(output_) / 2;
@@ -88,7 +89,7 @@ Due ErrorBound::component(DoubleDouble z, double magnitude, double sum_magnitude
   const double largest = std::max(magnitude, sum_magnitude);
   due.may_overflow = !(largest * (1 + relative()) < accumulator_limit_);
   // Where a factor may be rounded to zero, Inf times it may be NaN.
-  if (beyond_gamma_ > 0 && std::isinf(z.hi)) due.may_overflow = true;
+  if (rounds_factors_ && std::isinf(z.hi)) due.may_overflow = true;
   // Quarters of integers below 2^(p-3) leave every partial result exact.
   if (exact_ && largest * accumulator_roundoff_ < 0x1p-3) {
     due.value = {round_to(output_, activation_ == Activation::relu ? std::max(z.hi, 0.0) : z.hi), 0};

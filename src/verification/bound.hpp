@@ -82,6 +82,7 @@ class ErrorBound {
   double accumulator_roundoff_;
   double relative_;
   double beyond_gamma_;  ///< of the sum of products alone
+  bool rounds_factors_;  ///< so that some may become 0
   double underflow_;
   double output_roundoff_;
   double output_underflow_;

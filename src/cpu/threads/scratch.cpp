@@ -20,7 +20,9 @@ struct Scratch {
     if (size < huge_page || start == nullptr) return;
     auto space = static_cast<std::size_t>(memory.size());
     std::align(huge_page, static_cast<std::size_t>(size), start, space);
+#ifdef MADV_HUGEPAGE
     madvise(start, static_cast<std::size_t>(size), MADV_HUGEPAGE);
+#endif
   }
 
   core::AlignedMemory memory;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `outer_product`: k = 1, a column times a row. A thread holds some neighbouring elements of the row and multiplies
 // them with elements of the column. Each element of C is one product, rounded once in the
-// type that sums: the same bits as from any other kernel that has that product exactly.
+// type that sums: the same bits as from any other kernel that has that product exactly, but for the sign of 0.
 // Traffic model: C once. Limit: stores.
 #include <algorithm>
 #include <memory>
@@ -133,8 +133,8 @@ const Kernel outer_product{
     .summary = "a column times a row, straight from and to memory",
     .types = all_gemm_types(),
     .refuses = [](const plan::Problem& p, const Device&) -> std::string_view {
-      constexpr std::int64_t most = std::int64_t{1} << 40;
-      if (std::max(p.description.m, p.description.n) > most) return "needs m, n <= 2^40";
+      constexpr std::int64_t most = std::int64_t{1} << 36;
+      if (std::max(p.description.m, p.description.n) > most) return "needs m, n <= 2^36";
       return p.description.k == 1 ? "" : "needs k = 1";
     },
     .cost =

@@ -5,11 +5,12 @@
 /// partial sums. A tile that two clusters share is begun by the one before: it sums the first chunks as the first thing
 /// it does with its share and leaves its sums in memory; the one after sums the last chunks as the last thing it does,
 /// and goes on from those sums. So each element is summed in the order in which one cluster would have summed it, to
-/// the same bits, and nobody waits long, since what is needed at the end was made at the beginning.
+/// the same bits, and nobody waits long, since what is needed at the end was made at the beginning. Clusters need not
+/// be resident together; they must be started in order.
 ///
 /// It has a price beside the sums' way through memory: clusters that are at different places of K do not load the same
 /// lines at the same time, so fewer of them come from the L2 cache. So tiles are shared out only where whole ones would
-/// leave more than a twelfth of the clusters' time idle.
+/// leave more than a thirteenth of the clusters' time idle.
 #pragma once
 
 #include <cstdint>
