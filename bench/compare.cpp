@@ -60,8 +60,9 @@ void declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--lead-in", arguments.lead_in,
                  "Seconds of a contender's own calls before each of its samples (default: 0.3 in device memory)");
   app.add_option("--kernel", arguments.ours.kernel, "exactile's kernel; the planner's choice by default");
-  app.add_option("--accuracy", arguments.accuracy,
-                 "standard, or reduced: f32 of all contenders may then be rounded to tf32, and native 8-bit floats compete")
+  app.add_option(
+         "--accuracy", arguments.accuracy,
+         "standard, or reduced: f32 of all contenders may then be rounded to tf32, and native 8-bit floats compete")
       ->capture_default_str();
   app.add_flag("--b-by-columns", arguments.b_by_columns,
                "Columns of B are contiguous, the only layout of 8-bit floats that cublaslt takes");

@@ -18,7 +18,8 @@ struct CublasTypes {
   int compute;
   int scale;  ///< the type of alpha and beta
 };
-/// Sums in f32, f64 or i32; f32 is cut to tf32 where `reduced` is asked for, else not rounded first; nothing where the library multiplies no such pair.
+/// Sums in f32, f64 or i32; f32 is cut to tf32 where `reduced` is asked for, else not rounded first; nothing where the
+/// library multiplies no such pair.
 [[nodiscard]] std::optional<CublasTypes> cublas_types(const Product& product);
 
 /// alpha = 1 and beta = 0 in the type of the scalars.

@@ -49,7 +49,8 @@ std::unique_ptr<Contender> load_kind(const std::string& name, const std::string&
   if (context != nullptr) {
     if (kind == "cublas") return make_cublas(path, *context);
     if (kind == "cublaslt" || kind == "cublaslt_fast") return make_cublaslt(path, *context, kind != "cublaslt");
-    throw std::runtime_error("--rival name '" + name + "': expected cublas, cublaslt or cublaslt_fast in device memory");
+    throw std::runtime_error("--rival name '" + name +
+                             "': expected cublas, cublaslt or cublaslt_fast in device memory");
   }
   if (kind == "openblas") return make_openblas(path);
   if (kind == "blis") return make_blis(path);

@@ -76,9 +76,10 @@ def test_a_killed_search_goes_on(searcher):
     done = searcher(*SEARCH, "--candidates", 1, "--time-limit", "60s")
     known = [int(word) for word in done.stdout.splitlines()[1].split() if word.isdigit()]
     assert len(kept) in known, done.stdout
-    now = rows(default_file(searcher))
-    assert now[:len(kept)] == kept and len(now) == len(kept) + 1
-    parameters = [line.split("\t")[7] for line in now]
+    # The best ones may have been timed and filed again at the end, so rates and order may differ.
+    parameters_of = lambda lines: [line.split("\t")[7] for line in lines]
+    parameters = parameters_of(rows(default_file(searcher)))
+    assert set(parameters_of(kept)) < set(parameters) and len(parameters) == len(kept) + 1
     assert len(set(parameters)) == len(parameters), "a candidate was tried twice"
 
 
