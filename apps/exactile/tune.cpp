@@ -22,8 +22,8 @@ namespace {
 constexpr const char* footer =
     R"(Random candidates first, then neighbours of the best ones. Every candidate is verified before it is timed, and filed
 when it is done: an interrupted search loses nothing, and the next one goes on from there. At the end of a search of 20
-seconds or more the best ones are timed again, turn by turn. Plans use the best row of their kernel, types, shape class, device and driver; `exactile
-explain` says which. The time is shared by all searches.
+seconds or more the best ones are timed again, turn by turn. Plans use the best row of their kernel, types, shape class,
+device and driver; `exactile explain` says which. The time is shared by all searches.
 Kernels without parameters, such as CUDA's, are measured against each other: plans for operands in the device's memory
 take the fastest. On the CPU the cache blocks MC, KC and NC are tuned, for the number of threads in use.
 

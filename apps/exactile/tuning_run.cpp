@@ -24,6 +24,11 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
+double median(std::vector<double> values) {
+  std::ranges::nth_element(values, values.begin() + std::ssize(values) / 2);
+  return values[values.size() / 2];
+}
+
 std::string backend_of(const std::string& kernel) {
   for (const KernelInfo& info : kernels())
     if (info.name == kernel) return info.backend;
@@ -77,8 +82,7 @@ class Bench {
       times.push_back(once.value());
       if (operations / once.value() < best / 2) break;
     }
-    std::ranges::sort(times);
-    return operations / times[times.size() / 2];
+    return operations / median(times);
   }
 
  private:
@@ -145,11 +149,6 @@ std::string parameters_in_use(const Bench& bench, const TuningRequest& request) 
 void file_row(const TuningRequest& request, const tuning::Row& row) {
   const SignalBlock signals_wait;
   require(tuning::add_row(request.file, row));
-}
-
-double median(std::vector<double> rates) {
-  std::ranges::nth_element(rates, rates.begin() + std::ssize(rates) / 2);
-  return rates[rates.size() / 2];
 }
 
 constexpr std::size_t finalists = 6;

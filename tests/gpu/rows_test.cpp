@@ -14,7 +14,8 @@ constexpr std::int64_t terms = 520;
 std::vector<std::byte> first_rows(const DeviceProduct& product, const KernelOfType& kernel, std::int64_t rows,
                                   const Context& context) {
   const GemmDescription d = contiguous_case(kernel.types, rows, columns, terms).description;
-  const Result<Plan> plan = Plan::make(d, {.backend = "cuda", .kernel = kernel.kernel, .memory = Memory::device});
+  const Result<Plan> plan = Plan::make(
+      d, {.backend = "cuda", .kernel = kernel.kernel, .accuracy = kernel.accuracy, .memory = Memory::device});
   if (!plan.ok()) {
     EXPECT_EQ(plan.status().code(), StatusCode::unsupported) << plan.status().message();
     return {};

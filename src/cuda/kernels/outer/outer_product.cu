@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `outer_product`: k = 1, a column times a row. A thread holds some neighbouring elements of the row and multiplies
-// them with elements of the column. Each element of C is one product, rounded once in the
-// type that sums: the same bits as from any other kernel that has that product exactly, but for the sign of 0.
-// Traffic model: C once. Limit: stores.
+// them with elements of the column. Each element of C is one product, rounded once in the type that sums: the same bits
+// as from any other kernel that has that product exactly, but for the sign of 0. Traffic model: C once. Limit: stores.
 #include <algorithm>
 #include <memory>
 #include <string>

@@ -52,6 +52,8 @@ struct alignas(16) CombineSpace {
   Line column[warp_columns];
 };
 
+static_assert(sizeof(CombineSpace) + sizeof(float) * warps * warp_columns <= 48 << 10, "what every launch may have");
+
 /// Whether an element must be summed from A and B. Slices of an infinite error may have made a NaN where none is.
 [[nodiscard]] __device__ bool is_summed(float sum, Line row, Line column) {
   return is_doubtful(sum, row, column) || fmaxf(error_of(row), error_of(column)) == __builtin_inff();
