@@ -17,8 +17,11 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 findings=0
 check() { # check TOOL KERNEL M N K
-  local code=0
-  compute-sanitizer --tool "$1" --error-exitcode 9 --print-limit 5 "$program" verify --kernel "$2" --accuracy reduced \
+  local code=0 beside=()
+  # initcheck does not see what TMA stores: to it, the partial sums that these kernels add were never written.
+  # cuda_test runs them in workspaces full of NaN instead.
+  [[ $1 != initcheck ]] || beside=(--kernel-name-exclude "kns=combine")
+  compute-sanitizer --tool "$1" "${beside[@]}" --error-exitcode 9 --print-limit 5 "$program" verify --kernel "$2" --accuracy reduced \
     --fill normal --m "$3" --n "$4" --k "$5" >"$log" 2>&1 || code=$?
   # 4 and 2: the kernel has not got this product.
   if [[ $code -eq 9 || $code -eq 1 || $code -gt 100 ]]; then
