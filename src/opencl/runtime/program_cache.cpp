@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <system_error>
+#include <vector>
 
 #include "core/environment.hpp"
 
@@ -35,7 +37,29 @@ std::string header(std::string_view key, std::string_view binary) {
   return fmt::format("{}{} {} {:016x}\n{}", magic, key.size(), binary.size(), digest(binary), key);
 }
 
+/// What the folder may hold after a file is added.
+constexpr std::uintmax_t most_bytes = std::uintmax_t{256} << 20;
+
 }  // namespace
+
+void remove_oldest_binaries(std::uintmax_t bytes_to_keep) {
+  struct File {
+    fs::path path;
+    std::uintmax_t bytes;
+    fs::file_time_type used;
+  };
+  std::vector<File> files;
+  std::error_code error;  // a file that another process has just removed is none
+  for (const fs::directory_entry& entry : fs::directory_iterator(binary_folder(), error))
+    if (entry.path().extension() == ".bin") {
+      const std::uintmax_t bytes = entry.file_size(error);
+      if (!error) files.push_back({entry.path(), bytes, entry.last_write_time(error)});
+    }
+  std::ranges::sort(files, std::greater{}, &File::used);
+  std::uintmax_t sum = 0;
+  for (const File& file : files)
+    if ((sum += file.bytes) > bytes_to_keep) fs::remove(file.path, error);
+}
 
 std::string binary_folder() {
   if (const auto cache = core::environment("XDG_CACHE_HOME")) return std::string(*cache) + "/exactile/opencl";
@@ -50,10 +74,13 @@ std::optional<std::string> load_binary(std::string_view key) {
   std::ostringstream stream;
   stream << file.rdbuf();
   const std::string content = std::move(stream).str();
-  const std::size_t key_at = content.find(key);
-  if (key_at == std::string::npos) return std::nullopt;
-  std::string binary = content.substr(key_at + key.size());
-  if (binary.empty() || content.substr(0, key_at + key.size()) != header(key, binary)) return std::nullopt;
+  if (!content.starts_with(magic)) return std::nullopt;
+  const std::size_t sizes_end = content.find('\n', magic.size());
+  if (sizes_end == std::string::npos || content.size() - sizes_end - 1 <= key.size()) return std::nullopt;
+  std::string binary = content.substr(sizes_end + 1 + key.size());
+  if (content.substr(0, content.size() - binary.size()) != header(key, binary)) return std::nullopt;
+  std::error_code error;  // an unwritable folder is read all the same
+  fs::last_write_time(path_for(key), fs::file_time_type::clock::now(), error);
   return binary;
 }
 
@@ -72,6 +99,7 @@ void store_binary(std::string_view key, std::string_view binary) noexcept {
     file.close();
     if (file) fs::rename(pattern, path, error);
     if (!file || error) fs::remove(pattern, error);
+    remove_oldest_binaries(most_bytes);
   } catch (...) {  // a cache that cannot be written is no trouble for the product
   }
 }
