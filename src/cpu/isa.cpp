@@ -43,6 +43,15 @@ Isa widest_isa() noexcept {
   return isa;
 }
 
+bool shuffles_delay_multiply_adds() noexcept {
+#if defined(__x86_64__)
+  static const bool is_intel = (__builtin_cpu_init(), __builtin_cpu_is("intel") != 0);
+  return is_intel;
+#else
+  return false;
+#endif
+}
+
 std::string_view why_unavailable(Isa isa) noexcept {
   if (isa <= widest_isa()) return {};
   if (isa <= processor_isa()) return "EXACTILE_MAX_ISA forbids this instruction set";

@@ -14,6 +14,10 @@ enum class Isa : std::uint8_t { portable, avx2, avx512 };
 /// The widest set this processor and operating system offer, cut to EXACTILE_MAX_ISA (portable, avx2 or avx512).
 [[nodiscard]] Isa widest_isa() noexcept;
 
+/// Whether a shuffle of a whole AVX-512 register takes the place of a multiply-add: Intel's processors do both on one
+/// of two ports, AMD's have others for shuffles.
+[[nodiscard]] bool shuffles_delay_multiply_adds() noexcept;
+
 /// Why kernels of `isa` cannot run here; empty if they can.
 [[nodiscard]] std::string_view why_unavailable(Isa isa) noexcept;
 

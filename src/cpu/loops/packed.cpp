@@ -10,6 +10,7 @@
 #include "cpu/loops/product.hpp"
 #include "cpu/loops/rates.hpp"
 #include "cpu/loops/tuned_blocking.hpp"
+#include "cpu/micro/choose_tile.hpp"
 #include "cpu/threads/scratch.hpp"
 #include "cpu/threads/team.hpp"
 
@@ -317,7 +318,8 @@ void Packed<T>::multiply_panel(const Step& step, const Block& block, std::int64_
       const Ahead<T> ahead = ahead_of(step, block, index, terms, panel, to);
       kernels_.asking_tile(order, height)(shape, a.first, packed_b, to, alpha, beta, ahead);
     } else {
-      kernels_.tile(order, height, vectors, last_lanes != kernels_.lanes)(shape, a.first, packed_b, to, alpha, beta);
+      choose_tile(kernels_, order, height, vectors, last_lanes != kernels_.lanes)(shape, a.first, packed_b, to, alpha,
+                                                                                  beta);
     }
   });
 }

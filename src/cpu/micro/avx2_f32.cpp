@@ -5,6 +5,6 @@
 namespace exactile::cpu {
 
 // 16 registers: 12 sums, 2 of B, 1 of A.
-const MicroKernels<float>& avx2_f32() { return HWY_NAMESPACE::kernels<float, 6, 12>(); }
+const MicroKernels<float>& avx2_f32() { return HWY_NAMESPACE::kernels<float, 12>(); }
 
 }  // namespace exactile::cpu

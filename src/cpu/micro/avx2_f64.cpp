@@ -5,6 +5,6 @@
 namespace exactile::cpu {
 
 // 16 registers: 12 sums, 2 of B, 1 of A.
-const MicroKernels<double>& avx2_f64() { return HWY_NAMESPACE::kernels<double, 6, 12>(); }
+const MicroKernels<double>& avx2_f64() { return HWY_NAMESPACE::kernels<double, 12>(); }
 
 }  // namespace exactile::cpu

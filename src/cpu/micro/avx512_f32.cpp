@@ -5,6 +5,6 @@
 namespace exactile::cpu {
 
 // 32 registers: 24 sums, 2 of B, 1 of A.
-const MicroKernels<float>& avx512_f32() { return HWY_NAMESPACE::kernels<float, 12, 24>(); }
+const MicroKernels<float>& avx512_f32() { return HWY_NAMESPACE::kernels<float, 24>(); }
 
 }  // namespace exactile::cpu

@@ -5,6 +5,6 @@
 namespace exactile::cpu {
 
 // 32 registers: 24 sums, 2 of B, 1 of A.
-const MicroKernels<double>& avx512_f64() { return HWY_NAMESPACE::kernels<double, 12, 24>(); }
+const MicroKernels<double>& avx512_f64() { return HWY_NAMESPACE::kernels<double, 24>(); }
 
 }  // namespace exactile::cpu

@@ -4,6 +4,7 @@
 
 #include "cpu/micro/highway_pack.hpp"
 #include "cpu/micro/highway_peak.hpp"
+#include "cpu/micro/highway_rows.hpp"
 #include "cpu/micro/highway_stream.hpp"
 #include "cpu/micro/highway_tile.hpp"
 
@@ -11,17 +12,38 @@ namespace exactile::cpu::HWY_NAMESPACE {
 
 inline constexpr int max_stream_rows = 8;
 
-template <class T, int Rows, int NarrowRows>
+/// Only AVX-512 has multiply-adds that read an element and repeat it.
+template <class T, int Sums>
+constexpr auto row_tiles() -> typename MicroKernels<T>::Kernel (*)(int, bool) {
+  if constexpr (sizeof(Vector<T>) == 64)
+    return [](int rows, bool masked) { return find_row_tile<T, Sums>(rows, masked); };
+  else
+    return nullptr;
+}
+
+/// Four vectors need more registers than there are without AVX-512.
+template <class T>
+inline constexpr int most_vectors = sizeof(Vector<T>) == 64 ? 4 : 2;
+
+template <class T, int Sums>
+typename MicroKernels<T>::Kernel find_any_tile(AOrder order, int rows, int vectors, bool masked) {
+  if constexpr (most_vectors<T> == 4) {
+    if (vectors == 4) return find_tile<T, 4, Sums / 4>(order, rows, masked);
+    if (vectors == 3) return find_tile<T, 3, Sums / 3>(order, rows, masked);
+  }
+  return vectors == 2 ? find_tile<T, 2, Sums / 2>(order, rows, masked) : find_tile<T, 1, Sums>(order, rows, masked);
+}
+
+/// `Sums`: vectors of sums that the registers hold beside two of B and one of A.
+template <class T, int Sums>
 const MicroKernels<T>& kernels() {
   static constexpr MicroKernels<T> table{
-      .tile = [](AOrder order, int rows, int vectors, bool masked) -> typename MicroKernels<T>::Kernel {
-        return vectors == 1 ? find_tile<T, 1, NarrowRows>(order, rows, masked)
-                            : find_tile<T, 2, Rows>(order, rows, masked);
-      },
+      .tile = &find_any_tile<T, Sums>,
+      .row_tile = row_tiles<T, Sums>(),
       .packing_tile = [](AOrder order, int rows) ->
-      typename MicroKernels<T>::PackingKernel { return find_packing_tile<T, 2, Rows>(order, rows); },
+      typename MicroKernels<T>::PackingKernel { return find_packing_tile<T, 2, Sums / 2>(order, rows); },
       .asking_tile = [](AOrder order, int rows) ->
-      typename MicroKernels<T>::AskingKernel { return find_asking_tile<T, 2, Rows>(order, rows); },
+      typename MicroKernels<T>::AskingKernel { return find_asking_tile<T, 2, Sums / 2>(order, rows); },
       .stream = [](int rows) -> typename MicroKernels<T>::Kernel {
         return find_stream<T>(rows, std::make_integer_sequence<int, max_stream_rows>());
       },
@@ -29,8 +51,9 @@ const MicroKernels<T>& kernels() {
       .pack = &pack_panels<T>,
       .lanes = lane_count<T>,
       .vectors = 2,
-      .rows = Rows,
-      .narrow_rows = NarrowRows,
+      .rows = Sums / 2,
+      .most_vectors = most_vectors<T>,
+      .sums = Sums,
       .stream_rows = max_stream_rows,
       .peak_loop = &peak_loop<T>};
   return table;

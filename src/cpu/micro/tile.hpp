@@ -48,6 +48,9 @@ struct MicroKernels {
                                 const Ahead<T>& ahead);
   /// rows x vectors; masked: the last vector is partial.
   Kernel (*tile)(AOrder order, int rows, int vectors, bool masked);
+  /// One vector wide, A by rows, computed a row after the other (highway_rows.hpp); null where the instruction set has
+  /// no such kernels.
+  Kernel (*row_tile)(int rows, bool masked);
   /// A full width, whose rows of B are copied to packed_b on the way, one after the other.
   PackingKernel (*packing_tile)(AOrder order, int rows);
   /// A full width, which asks for what comes next on the way.
@@ -59,10 +62,13 @@ struct MicroKernels {
   /// Copies lanes into micro-panels; see highway_pack.hpp.
   void (*pack)(const T* from, std::int64_t lane_stride, std::int64_t term_stride, std::int64_t lanes,
                std::int64_t width, std::int64_t terms, T* panels);
-  int lanes;        ///< elements of a vector
-  int vectors;      ///< vectors of a full tile: NR = vectors * lanes
-  int rows;         ///< rows of a full tile: MR
-  int narrow_rows;  ///< rows of a full tile of one vector
+  int lanes;         ///< elements of a vector
+  int vectors;       ///< vectors of a full tile: NR = vectors * lanes
+  int rows;          ///< rows of a full tile: MR
+  int most_vectors;  ///< of a tile at all
+  /// Rows of a tile of so many vectors: what the registers hold.
+  [[nodiscard]] int rows_of(int tile_vectors) const { return sums / tile_vectors; }
+  int sums;  ///< vectors of sums that registers hold
   int stream_rows;
   /// Multiply-adds on registers only, for measuring the peak; returns the operations done.
   double (*peak_loop)(std::int64_t rounds);

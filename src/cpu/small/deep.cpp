@@ -8,6 +8,7 @@
 #include "cpu/loops/partition.hpp"
 #include "cpu/loops/product.hpp"
 #include "cpu/loops/rates.hpp"
+#include "cpu/micro/choose_tile.hpp"
 #include "cpu/small/direct.hpp"
 #include "cpu/threads/scratch.hpp"
 #include "cpu/threads/team.hpp"
@@ -83,8 +84,8 @@ class Deep final : public Product<T> {
       const std::int64_t last_lanes = columns - (vectors - 1) * kernels_.lanes;
       for (std::int64_t t = 0; t < tiles; ++t) {
         const Range rows = part_of(o_.m, tiles, t);
-        const auto kernel =
-            kernels_.tile(order_, static_cast<int>(rows.end - rows.begin), vectors, last_lanes != kernels_.lanes);
+        const auto kernel = choose_tile(kernels_, order_, static_cast<int>(rows.end - rows.begin), vectors,
+                                        last_lanes != kernels_.lanes);
         kernel({order_ == AOrder::columns ? o_.a.column_stride : o_.a.row_stride, o_.b.row_stride, o_.n, terms,
                 last_lanes},
                data.a + rows.begin * o_.a.row_stride + begin * o_.a.column_stride, data.b + begin * o_.b.row_stride + j,

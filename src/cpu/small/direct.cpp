@@ -10,6 +10,7 @@
 #include "cpu/loops/partition.hpp"
 #include "cpu/loops/product.hpp"
 #include "cpu/loops/rates.hpp"
+#include "cpu/micro/choose_tile.hpp"
 #include "cpu/threads/team.hpp"
 
 namespace exactile::cpu {
@@ -31,6 +32,18 @@ constexpr int streamed_rows = 8;
 
 [[nodiscard]] bool a_by_rows(const Orientation& o) { return o.a.column_stride == 1 || o.k == 1; }
 [[nodiscard]] bool a_by_columns(const Orientation& o) { return o.a.row_stride == 1 || o.m == 1; }
+
+/// Columns of a full panel. Wide tiles read less: four vectors of B and six elements of A for as many multiply-adds as
+/// two and twelve. They need B's panel in L1, and C's lines near, which they visit in fewer rows at a time.
+template <class T>
+[[nodiscard]] std::int64_t panel_width(const Orientation& o, const MicroKernels<T>& kernels) {
+  constexpr std::int64_t size = sizeof(T);
+  const std::int64_t widest = kernels.most_vectors * kernels.lanes;
+  const double all = bytes_of(o.m, o.k, size) + bytes_of(o.k, o.n, size) + bytes_of(o.m, o.n, size);
+  const bool is_near =
+      all <= static_cast<double>(caches().l2) && bytes_of(o.k, widest, size) <= static_cast<double>(caches().l1);
+  return is_near ? widest : kernels.vectors * kernels.lanes;
+}
 
 /// The columns of C cut into panels of full width and a last one; for each, its row tiles of two heights.
 template <class T>
@@ -78,11 +91,16 @@ class Direct final : public Product<T> {
   void run_product(const Operands<T>& data) const;
 
   AOrder order_;
+  std::int64_t width_;  ///< columns of a full panel
   std::int64_t full_panels_;
   Panel<T> full_;
   Panel<T> last_;
   int threads_;
-  std::vector<Call> calls_;  ///< all of a small product's, on one thread; else empty
+  /// A small product's calls, on one thread. The first, which begins with the operands' first elements, lies here
+  /// rather than with the others: each pointer on the way to a call's addresses is waited for, every time.
+  bool has_calls_ = false;
+  Call first_{};
+  std::vector<Call> others_;
 };
 
 template <class T>
@@ -97,13 +115,13 @@ Panel<T> Direct<T>::panel_of(std::int64_t width) const {
                  .last_lanes = width - (panel.vectors - 1) * kernels_.lanes};
   const bool masked = panel.shape.last_lanes != kernels_.lanes;
   const int most_rows =
-      panel.vectors > 1 ? kernels_.rows : (a_streams(o_, sizeof(T)) ? streamed_rows : kernels_.narrow_rows);
+      panel.vectors == 1 && a_streams(o_, sizeof(T)) ? streamed_rows : kernels_.rows_of(panel.vectors);
   panel.tiles = core::ceil_divide(o_.m, most_rows);
   panel.height = o_.m / panel.tiles;
   panel.tall_tiles = o_.m % panel.tiles;
-  panel.plain = kernels_.tile(order_, static_cast<int>(panel.height), panel.vectors, masked);
+  panel.plain = choose_tile(kernels_, order_, static_cast<int>(panel.height), panel.vectors, masked);
   if (panel.tall_tiles > 0)
-    panel.tall = kernels_.tile(order_, static_cast<int>(panel.height) + 1, panel.vectors, masked);
+    panel.tall = choose_tile(kernels_, order_, static_cast<int>(panel.height) + 1, panel.vectors, masked);
   return panel;
 }
 
@@ -111,9 +129,10 @@ template <class T>
 Direct<T>::Direct(const plan::Problem& problem, const MicroKernels<T>& kernels)
     : Base(problem, kernels, preferred_orientation(problem.description)),
       order_(a_by_columns(o_) ? AOrder::columns : AOrder::rows),
-      full_panels_(o_.n / (kernels.vectors * kernels.lanes)),
-      full_(panel_of(full_panels_ > 0 ? kernels.vectors * kernels.lanes : 0)),
-      last_(panel_of(o_.n % (kernels.vectors * kernels.lanes))) {
+      width_(panel_width(o_, kernels)),
+      full_panels_(o_.n / width_),
+      full_(panel_of(full_panels_ > 0 ? width_ : 0)),
+      last_(panel_of(o_.n % width_)) {
   const GemmDescription& d = problem.description;
   const double terms = static_cast<double>(o_.m) * static_cast<double>(o_.n) * static_cast<double>(o_.k) *
                        static_cast<double>(d.batch_count);
@@ -121,12 +140,16 @@ Direct<T>::Direct(const plan::Problem& problem, const MicroKernels<T>& kernels)
   threads_ = useful_threads(terms, parts, problem.threads);
   const std::int64_t calls = full_panels_ * full_.tiles + last_.tiles;
   if (threads_ == 1 && calls <= most_calls && o_.k <= chunk_terms<T>) {
-    calls_.reserve(static_cast<std::size_t>(calls));
-    visit_tiles(0, 1, [&](const Call& call) { calls_.push_back(call); });
+    others_.reserve(static_cast<std::size_t>(calls));
+    visit_tiles(0, 1, [&](const Call& call) { others_.push_back(call); });
+    first_ = others_.front();
+    others_.erase(others_.begin());
+    has_calls_ = true;
   }
-  this->blocking_ = fmt::format("MR={} NR={}", kernels.rows, kernels.vectors * kernels.lanes);
-  const double panels = static_cast<double>(core::ceil_divide(o_.n, kernels.vectors * kernels.lanes));
-  const double tiles = static_cast<double>(core::ceil_divide(o_.m, kernels.rows));
+  const std::int64_t rows = kernels.rows_of(static_cast<int>(width_ / kernels.lanes));
+  this->blocking_ = fmt::format("MR={} NR={}", rows, width_);
+  const double panels = static_cast<double>(core::ceil_divide(o_.n, width_));
+  const double tiles = static_cast<double>(core::ceil_divide(o_.m, rows));
   const auto m = static_cast<double>(o_.m);
   const auto n = static_cast<double>(o_.n);
   const auto k = static_cast<double>(o_.k);
@@ -153,16 +176,15 @@ void Direct<T>::visit_tiles(std::int64_t part, std::int64_t parts, const Visit& 
   const auto mine = [&](const Panel<T>& panel) {
     return parts == 1 ? Range{0, panel.tiles} : part_of(panel.tiles, parts, part);
   };
-  const std::int64_t width = kernels_.vectors * kernels_.lanes;
   const Range tiles = mine(full_);
   if (o_.k <= few_terms) {
     // C is most of the traffic: it is walked along its rows, as memory lies.
     for (std::int64_t t = tiles.begin; t < tiles.end; ++t)
-      for (std::int64_t p = 0; p < full_panels_; ++p) visit_panel(full_, p * width, {t, t + 1}, visit);
+      for (std::int64_t p = 0; p < full_panels_; ++p) visit_panel(full_, p * width_, {t, t + 1}, visit);
   } else {
-    for (std::int64_t p = 0; p < full_panels_; ++p) visit_panel(full_, p * width, tiles, visit);
+    for (std::int64_t p = 0; p < full_panels_; ++p) visit_panel(full_, p * width_, tiles, visit);
   }
-  if (last_.vectors > 0) visit_panel(last_, full_panels_ * width, mine(last_), visit);
+  if (last_.vectors > 0) visit_panel(last_, full_panels_ * width_, mine(last_), visit);
 }
 
 template <class T>
@@ -182,15 +204,16 @@ void Direct<T>::run_tiles(const Operands<T>& data, std::int64_t part, std::int64
 /// On the calling thread.
 template <class T>
 inline void Direct<T>::run_product(const Operands<T>& data) const {
-  for (const Call& call : calls_)
+  if (!has_calls_) return run_tiles(data, 0, 1);
+  first_.kernel(first_.shape, data.a, data.b, data.c, data.alpha, data.beta);
+  for (const Call& call : others_)
     call.kernel(call.shape, data.a + call.a, data.b + call.b, data.c + call.c, data.alpha, data.beta);
-  if (calls_.empty()) run_tiles(data, 0, 1);
 }
 
 template <class T>
 bool Direct<T>::is_quick() const {
   const GemmDescription& d = this->description_;
-  return !calls_.empty() && d.batch_count == 1 && !d.a.pointer_array && !d.b.pointer_array && !d.c.pointer_array &&
+  return has_calls_ && d.batch_count == 1 && !d.a.pointer_array && !d.b.pointer_array && !d.c.pointer_array &&
          d.bias == Bias::none && d.activation == Activation::none;
 }
 
@@ -198,8 +221,10 @@ template <class T>
 void Direct<T>::run_quickly(const void* a, const void* b, void* c, double alpha, double beta) const {
   const void* rows = o_.exchanged ? b : a;
   const void* columns = o_.exchanged ? a : b;
-  run_product({static_cast<const T*>(rows), static_cast<const T*>(columns), static_cast<T*>(c), static_cast<T>(alpha),
-               static_cast<T>(beta)});
+  const Operands<T> data{static_cast<const T*>(rows), static_cast<const T*>(columns), static_cast<T*>(c),
+                         static_cast<T>(alpha), static_cast<T>(beta)};
+  if (others_.empty()) return first_.kernel(first_.shape, data.a, data.b, data.c, data.alpha, data.beta);
+  run_product(data);
 }
 
 template <class T>
