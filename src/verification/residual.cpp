@@ -212,8 +212,8 @@ ErrorReport residual(const GemmDescription& description, const GemmArguments& ar
   for (int t = 0; t < (floating ? float_vectors : integer_vectors); ++t) {
     const std::vector<double> x = random_signs(description.n, state);
     const std::vector<std::uint64_t> integers = [&] {
-      std::vector<std::uint64_t> values;
-      for (const double sign : x) values.push_back(sign < 0 ? ~std::uint64_t{0} : 1);
+      std::vector<std::uint64_t> values(x.size());
+      std::ranges::transform(x, values.begin(), [](double sign) { return sign < 0 ? ~std::uint64_t{0} : 1; });
       return values;
     }();
     for (std::int64_t p = 0; p < description.batch_count; ++p) {
