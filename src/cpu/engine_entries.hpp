@@ -81,7 +81,7 @@ plan::KernelEntry deep_entry(std::string_view name) {
   return {.name = name,
           .backend = "cpu",
           .role = "engine",
-          .summary = "threads share K: chunks are summed apart and added to C in order",
+          .summary = "long sums in chunks: one after the other, or shared by threads and added to C in order",
           .types = types_of<T>,
           .unavailable = unavailable<isa>,
           .refuses = deep_refuses<T>,

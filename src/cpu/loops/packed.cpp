@@ -10,7 +10,6 @@
 #include "cpu/loops/product.hpp"
 #include "cpu/loops/rates.hpp"
 #include "cpu/loops/tuned_blocking.hpp"
-#include "cpu/micro/choose_tile.hpp"
 #include "cpu/threads/scratch.hpp"
 #include "cpu/threads/team.hpp"
 
@@ -281,9 +280,9 @@ Ahead<T> Packed<T>::ahead_of(const Step& step, const Block& block, std::int64_t 
   return {.a = tile.first + mine.begin * tile.row_stride,
           .a_stride = tile.row_stride,
           .a_rows = static_cast<int>(mine.end - mine.begin),
-          .c = c,
-          .c_stride = o_.c.row_stride,
-          .c_rows = static_cast<int>(row_tile(step, index).end - row_tile(step, index).begin)};
+          .lines = c,
+          .line_stride = o_.c.row_stride,
+          .line_rows = static_cast<int>(row_tile(step, index).end - row_tile(step, index).begin)};
 }
 
 /// One tile of C, one chunk of terms.
@@ -316,10 +315,9 @@ void Packed<T>::multiply_panel(const Step& step, const Block& block, std::int64_
       kernels_.packing_tile(order, height)(shape, a.first, b, to, alpha, beta, packed_b);
     } else if (asks) {
       const Ahead<T> ahead = ahead_of(step, block, index, terms, panel, to);
-      kernels_.asking_tile(order, height)(shape, a.first, packed_b, to, alpha, beta, ahead);
+      kernels_.asking_tile(order, height, vectors)(shape, a.first, packed_b, to, alpha, beta, ahead);
     } else {
-      choose_tile(kernels_, order, height, vectors, last_lanes != kernels_.lanes)(shape, a.first, packed_b, to, alpha,
-                                                                                  beta);
+      kernels_.tile(order, height, vectors, last_lanes != kernels_.lanes)(shape, a.first, packed_b, to, alpha, beta);
     }
   });
 }

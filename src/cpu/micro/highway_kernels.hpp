@@ -42,8 +42,10 @@ const MicroKernels<T>& kernels() {
       .row_tile = row_tiles<T, Sums>(),
       .packing_tile = [](AOrder order, int rows) ->
       typename MicroKernels<T>::PackingKernel { return find_packing_tile<T, 2, Sums / 2>(order, rows); },
-      .asking_tile = [](AOrder order, int rows) ->
-      typename MicroKernels<T>::AskingKernel { return find_asking_tile<T, 2, Sums / 2>(order, rows); },
+      .asking_tile = [](AOrder order, int rows, int vectors) -> typename MicroKernels<T>::AskingKernel {
+        return vectors == 2 ? find_asking_tile<T, 2, Sums / 2>(order, rows)
+                            : find_asking_tile<T, most_vectors<T>, Sums / most_vectors<T>>(order, rows);
+      },
       .stream = [](int rows) -> typename MicroKernels<T>::Kernel {
         return find_stream<T>(rows, std::make_integer_sequence<int, max_stream_rows>());
       },

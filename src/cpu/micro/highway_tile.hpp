@@ -235,7 +235,7 @@ struct PackingAside : NothingAside<T> {
 };
 
 /// Asks for what comes next.
-template <class T>
+template <class T, int Vectors>
 struct AskingAside : NothingAside<T> {
   static constexpr int terms = 64 / static_cast<int>(sizeof(T));
   const Ahead<T>& ahead;
@@ -244,12 +244,12 @@ struct AskingAside : NothingAside<T> {
     const T* line = ahead.a + done;
     for (int i = ahead.a_rows; i > 0; --i, line += ahead.a_stride) __builtin_prefetch(line);
     const std::int64_t row = done / terms;
-    if (row >= ahead.c_rows) return;
-    const T* c = ahead.c + row * ahead.c_stride;
-    constexpr int width = 2 * lane_count<T>;
+    if (row >= ahead.line_rows) return;
+    const T* lines = ahead.lines + row * ahead.line_stride;
+    constexpr int width = Vectors * lane_count<T>;
 #pragma GCC unroll 4
-    for (int j = 0; j < width; j += terms) __builtin_prefetch(c + j, 1);
-    __builtin_prefetch(c + width - 1, 1);  // rows that start within a line end in one more
+    for (int j = 0; j < width; j += terms) __builtin_prefetch(lines + j, 1);
+    __builtin_prefetch(lines + width - 1, 1);  // rows that start within a line end in one more
   }
 };
 
@@ -319,7 +319,7 @@ void packing_kernel(const TileShape& shape, const T* a, const T* b, T* c, T alph
 
 template <class T, AOrder Order, int Rows, int Vectors>
 void asking_kernel(const TileShape& shape, const T* a, const T* b, T* c, T alpha, T beta, const Ahead<T>& ahead) {
-  multiply_tile<T, Order, Rows, Vectors, false>(shape, a, b, c, alpha, beta, AskingAside<T>{{}, ahead});
+  multiply_tile<T, Order, Rows, Vectors, false>(shape, a, b, c, alpha, beta, AskingAside<T, Vectors>{{}, ahead});
 }
 
 /// All heights of one width, as a table indexed by rows - 1.

@@ -34,9 +34,9 @@ struct Ahead {
   const T* a;  ///< of a tile that comes soon: shape.k elements of each of `a_rows` rows
   std::int64_t a_stride;
   int a_rows;
-  const T* c;  ///< the tile's own: c_rows rows of its width
-  std::int64_t c_stride;
-  int c_rows;
+  const T* lines;  ///< rows of the tile's width: its own of C, or some of B
+  std::int64_t line_stride;
+  int line_rows;
 };
 
 /// The micro-kernels of one instruction set and type, and the register blocks they are best called with.
@@ -53,8 +53,8 @@ struct MicroKernels {
   Kernel (*row_tile)(int rows, bool masked);
   /// A full width, whose rows of B are copied to packed_b on the way, one after the other.
   PackingKernel (*packing_tile)(AOrder order, int rows);
-  /// A full width, which asks for what comes next on the way.
-  AskingKernel (*asking_tile)(AOrder order, int rows);
+  /// A full width, or most_vectors, which asks for what comes next on the way.
+  AskingKernel (*asking_tile)(AOrder order, int rows, int vectors);
   /// Few rows against a B too large for the caches; see highway_stream.hpp. `a` by rows, rows <= stream_rows.
   Kernel (*stream)(int rows);
   /// c[j] <- alpha * sums[j] + beta * c[j] for j < columns, as a tile's update does it.

@@ -11,7 +11,7 @@ namespace exactile::cpu {
 
 /// Deep and thin products, whose C is too small to be shared out: threads take chunks of K instead, each chunk's sums
 /// go to a place of their own, and all are then added to C in the order of the chunks. That is the order of every other
-/// kernel, so the bits are theirs too.
+/// kernel, so the bits are theirs too. One thread alone updates C itself, chunk by chunk.
 /// Traffic model: A and B once, C once for each chunk, written and read.
 template <class T>
 [[nodiscard]] std::unique_ptr<plan::Executable> make_deep(const plan::Problem& problem, const MicroKernels<T>& kernels);
