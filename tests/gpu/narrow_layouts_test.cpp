@@ -90,13 +90,21 @@ class AllLayouts {
   int run(const cuda::Device& device, bool adds_to_c) {
     int count = 0;
     const bool is_short = narrow::has_short_sums(description_.types.input);
-    for (const int tile_n : {256, 192, 128, 64, 40, 16})
+    for (const narrow::TileShape tile : {narrow::TileShape{128, 256},
+                                         {128, 192},
+                                         {128, 128},
+                                         {128, 64},
+                                         {128, 16},
+                                         {64, 128},
+                                         {64, 96},
+                                         {64, 64},
+                                         {64, 40}})
       for (const int depth : {1, 2, 4}) {
-        const bool exists = (tile_n != 40 || sizeof(In) == 2) && (tile_n != 192 || is_short) &&
-                            (depth == 1 || (tile_n >= 64 && !is_short));
+        const bool exists = (tile.m == 128 || sizeof(In) == 2) && (tile.n != 192 || is_short) &&
+                            (depth == 1 || !is_short) && (depth < 4 || tile.m == 128);
         if (!exists) continue;
         for (const narrow::Layout& layout :
-             narrow::layouts(description_, description_.types.input, tile_n, depth, device)) {
+             narrow::layouts(description_, description_.types.input, tile, depth, device)) {
           check(layout, device, adds_to_c);
           ++count;
           if (testing::Test::HasFailure()) return count;

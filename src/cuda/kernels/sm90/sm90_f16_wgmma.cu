@@ -16,18 +16,22 @@ constexpr GemmTypes types[] = {{ElementType::f16, ElementType::f16},    {Element
 }  // namespace
 
 namespace sm90::narrow {
-template Status enqueue_tiles<__half>(const Parameters<float>&, int, Major, Major, int, std::string_view, cudaStream_t);
+template Status enqueue_tiles<__half>(const Parameters<float>&, TileShape, Major, Major, int, std::string_view,
+                                      cudaStream_t);
 }  // namespace sm90::narrow
 
 constexpr std::string_view summary = "f16, and 8-bit floats as f16, on Hopper's tensor cores, summed in f32";
 
-const Kernel sm90_f16_wgmma_128x256 = sm90::narrow::make_kernel<__half, 256>(types, summary);
-const Kernel sm90_f16_wgmma_128x128 = sm90::narrow::make_kernel<__half, 128>(types, summary);
-const Kernel sm90_f16_wgmma_128x64 = sm90::narrow::make_kernel<__half, 64>(types, summary);
-const Kernel sm90_f16_wgmma_64x40 = sm90::narrow::make_kernel<__half, 40>(types, summary);
-const Kernel sm90_f16_wgmma_128x16 = sm90::narrow::make_kernel<__half, 16>(types, summary);
-const Kernel sm90_f16_wgmma_128x256_k2 = sm90::narrow::make_kernel<__half, 256, 2>(types, summary);
-const Kernel sm90_f16_wgmma_128x128_k2 = sm90::narrow::make_kernel<__half, 128, 2>(types, summary);
-const Kernel sm90_f16_wgmma_128x128_k4 = sm90::narrow::make_kernel<__half, 128, 4>(types, summary);
+const Kernel sm90_f16_wgmma_128x256 = sm90::narrow::make_kernel<__half, 128, 256>(types, summary);
+const Kernel sm90_f16_wgmma_128x128 = sm90::narrow::make_kernel<__half, 128, 128>(types, summary);
+const Kernel sm90_f16_wgmma_128x64 = sm90::narrow::make_kernel<__half, 128, 64>(types, summary);
+const Kernel sm90_f16_wgmma_64x40 = sm90::narrow::make_kernel<__half, 64, 40>(types, summary);
+const Kernel sm90_f16_wgmma_128x16 = sm90::narrow::make_kernel<__half, 128, 16>(types, summary);
+const Kernel sm90_f16_wgmma_128x256_k2 = sm90::narrow::make_kernel<__half, 128, 256, 2>(types, summary);
+const Kernel sm90_f16_wgmma_128x128_k2 = sm90::narrow::make_kernel<__half, 128, 128, 2>(types, summary);
+const Kernel sm90_f16_wgmma_128x128_k4 = sm90::narrow::make_kernel<__half, 128, 128, 4>(types, summary);
+const Kernel sm90_f16_wgmma_64x128 = sm90::narrow::make_kernel<__half, 64, 128>(types, summary);
+const Kernel sm90_f16_wgmma_64x64 = sm90::narrow::make_kernel<__half, 64, 64>(types, summary);
+const Kernel sm90_f16_wgmma_64x96_k2 = sm90::narrow::make_kernel<__half, 64, 96, 2>(types, summary);
 
 }  // namespace exactile::cuda

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cuda/isa/here.cuh"
 #include "cuda/kernels/sm90/narrow/join.cuh"
 #include "cuda/kernels/sm90/narrow/mainloop.cuh"
 #include "cuda/kernels/sm90/narrow/product.hpp"
@@ -41,59 +42,82 @@ __global__ void __launch_bounds__(T::cta_threads, T::residents)
     return (place.column * p.cluster.columns + peers.column) * T::tile_n;
   };
 
+  const auto loads_of = [&](const TilePlace& place) {
+    const int product = place.batch / p.chunks;
+    const int chunk = place.batch % p.chunks;
+    return LoadPlace{.row = row_of(place),
+                     .column = column_of(place),
+                     .a_batch = p.a_is_shared ? 0 : product,
+                     .b_batch = p.b_is_shared ? 0 : product,
+                     .first_block = first_of(chunk, peers.part),
+                     .blocks = blocks_of(chunk)};
+  };
+
   isa::start_kernel_after();
-  if (threadIdx.x == 0) {
+  LoadPlace loads;
+  if (warpgroup == T::consumers) {
+    loads = loads_of(p.order(first_tile));  // takes as long as making barriers
+  } else if (threadIdx.x == 0) {
+    ring.initialise(ring.full, 1);
+  } else if (threadIdx.x == 32) {
+    ring.initialise(ring.empty, (p.cluster.rows + p.cluster.columns - 1) * T::consumer_warps);
+  } else if (threadIdx.x == 64) {
     isa::tma_prefetch_map(&p.a);
     isa::tma_prefetch_map(&p.b);
-    if (p.out.store_by == StoreBy::boxes) isa::tma_prefetch_map(&p.c);
-    ring.initialise(p.cluster);
+    if (p.out.store_by == StoreBy::boxes || p.out.store_by == StoreBy::columns) isa::tma_prefetch_map(&p.c);
   }
-  isa::cluster_sync();
+  __syncwarp();
+  const bool is_alone = peers.size == 1;
+  if (is_alone) {
+    __syncthreads();
+  } else {
+    isa::cluster_sync_relaxed();
+  }
   isa::wait_for_kernel_before();
 
-  RingPlace at;
   if (warpgroup == T::consumers) {
     if constexpr (T::takes_registers) isa::registers_give<40>();
-    if (threadIdx.x == T::consumers * warpgroup_threads) {
-      for (int tile = first_tile; tile < p.order.count(); tile += clusters) {
-        const TilePlace place = p.order(tile);
-        const int product = place.batch / p.chunks;
-        const int chunk = place.batch % p.chunks;
-        load_tile<T>(ring, at, &p.a, &p.b, peers,
-                     {.row = row_of(place),
-                      .column = column_of(place),
-                      .a_batch = p.a_is_shared ? 0 : product,
-                      .b_batch = p.b_is_shared ? 0 : product,
-                      .first_block = first_of(chunk, peers.part),
-                      .blocks = blocks_of(chunk)});
+    int next = static_cast<int>(threadIdx.x) / 32 - T::consumer_warps;
+    if (threadIdx.x % 32 == 0 && next < ring.loaders()) {
+      RingPlace at;
+      at.advance(p.stages, next);
+      for (int tile = first_tile;;) {
+        load_tile<T>(ring, at, next, &p.a, &p.b, peers, loads);
+        if ((tile += clusters) >= p.order.count()) break;
+        loads = loads_of(p.order(tile));
       }
+      if (!is_alone) wait_for_readers<T>(ring, at, next);
     }
     __syncwarp();
     if (p.cluster.depth > 1) isa::cluster_sync();
   } else {
     if constexpr (T::takes_registers) isa::registers_take<232>();
     typename T::Sum sums[T::tile_n / 2];
+    RingPlace at;
     for (int tile = first_tile; tile < p.order.count(); tile += clusters) {
       const TilePlace place = p.order(tile);
       const int blocks = blocks_of(place.batch % p.chunks);
+      bool stores = true;
       if constexpr (T::has_short_sums) {
         multiply_tile_shortly<T>(sums, ring, at, peers, warpgroup, blocks);
       } else {
         multiply_tile<T>(sums, ring, at, peers, warpgroup, blocks);
-        if (p.cluster.depth > 1 && !join_parts<T>(sums, ring, peers, warpgroup)) continue;
+        if (p.cluster.depth > 1) stores = join_parts<T>(sums, ring, peers, warpgroup);
       }
-      store_tile<T>(sums, p.out, &p.c, shared->staging[warpgroup],
-                    {.row = row_of(place) + warpgroup * 64,
-                     .column = column_of(place),
-                     .batch = place.batch,
-                     .warp = static_cast<int>(threadIdx.x) % warpgroup_threads / 32,
-                     .lane = static_cast<int>(threadIdx.x) % 32},
-                    1 + warpgroup);
+      const int thread = isa::thread_here();
+      if (stores)
+        store_tile<T>(sums, p.out, &p.c, shared->staging[warpgroup],
+                      {.row = row_of(place) + warpgroup * 64,
+                       .column = column_of(place),
+                       .batch = place.batch,
+                       .warp = thread % warpgroup_threads / 32,
+                       .lane = thread % 32},
+                      1 + warpgroup);
     }
     isa::tma_store_wait_read<0>();
   }
-  // Nobody leaves while another CTA still loads into it or arrives at its barriers.
-  isa::cluster_sync();
+  // Nobody leaves while another CTA reads its sums.
+  if (p.cluster.depth > 1) isa::cluster_sync();
 }
 
 template <class T>
@@ -117,37 +141,42 @@ template <class T>
 }
 
 /// The kernels of a type; see takes_along_lines(), which holds for 16 bits only.
-template <class In, int n>
+template <class In, int m, int n>
 [[nodiscard]] Status enqueue_tiles_of(const Parameters<DeviceSum<In>>& p, Major a, Major b, int ctas,
                                       std::string_view kernel, cudaStream_t stream) {
   const auto enqueue = [&]<Major a_major, Major b_major>() {
-    return enqueue_tile<Tile<In, n, a_major, b_major>>(p, ctas, kernel, stream);
+    return enqueue_tile<Tile<In, m, n, a_major, b_major>>(p, ctas, kernel, stream);
   };
   if constexpr (sizeof(In) == 2) {
-    if constexpr (takes_along_lines(true, n) && takes_along_lines(false, n))
+    constexpr bool takes_a = takes_along_lines(true, {m, n});
+    constexpr bool takes_b = takes_along_lines(false, {m, n});
+    if constexpr (takes_a && takes_b)
       if (a == Major::mn && b == Major::mn) return enqueue.template operator()<Major::mn, Major::mn>();
-    if constexpr (takes_along_lines(true, n))
+    if constexpr (takes_a)
       if (a == Major::mn) return enqueue.template operator()<Major::mn, Major::k>();
-    if constexpr (takes_along_lines(false, n))
+    if constexpr (takes_b)
       if (b == Major::mn) return enqueue.template operator()<Major::k, Major::mn>();
   }
   return enqueue.template operator()<Major::k, Major::k>();
 }
 
 template <class In>
-Status enqueue_tiles(const Parameters<DeviceSum<In>>& p, int tile_n, Major a, Major b, int ctas,
+Status enqueue_tiles(const Parameters<DeviceSum<In>>& p, TileShape tile, Major a, Major b, int ctas,
                      std::string_view kernel, cudaStream_t stream) {
-  switch (tile_n) {
-    case 256: return enqueue_tiles_of<In, 256>(p, a, b, ctas, kernel, stream);
-    case 192:
-      if constexpr (is_short_summed<In>) return enqueue_tiles_of<In, 192>(p, a, b, ctas, kernel, stream);
-      [[fallthrough]];
-    case 128: return enqueue_tiles_of<In, 128>(p, a, b, ctas, kernel, stream);
-    case 64: return enqueue_tiles_of<In, 64>(p, a, b, ctas, kernel, stream);
-    case 40:
-      if constexpr (sizeof(In) == 2) return enqueue_tiles_of<In, 40>(p, a, b, ctas, kernel, stream);
-      [[fallthrough]];
-    default: return enqueue_tiles_of<In, 16>(p, a, b, ctas, kernel, stream);
+  const auto enqueue = [&]<int m, int n>() { return enqueue_tiles_of<In, m, n>(p, a, b, ctas, kernel, stream); };
+  if constexpr (sizeof(In) == 2) {
+    if (tile == TileShape{64, 128}) return enqueue.template operator()<64, 128>();
+    if (tile == TileShape{64, 96}) return enqueue.template operator()<64, 96>();
+    if (tile == TileShape{64, 64}) return enqueue.template operator()<64, 64>();
+    if (tile == TileShape{64, 40}) return enqueue.template operator()<64, 40>();
+  }
+  if constexpr (is_short_summed<In>)
+    if (tile.n == 192) return enqueue.template operator()<128, 192>();
+  switch (tile.n) {
+    case 256: return enqueue.template operator()<128, 256>();
+    case 128: return enqueue.template operator()<128, 128>();
+    case 64: return enqueue.template operator()<128, 64>();
+    default: return enqueue.template operator()<128, 16>();
   }
 }
 

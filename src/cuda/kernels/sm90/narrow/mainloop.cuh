@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// One thread of a CTA loads (TMA), one or two warpgroups multiply (wgmma). In a cluster each CTA loads its share of
-/// the rows of A for those beside it and of the columns of B for those above and below it.
+/// A thread of each warp of a warpgroup loads (TMA), one or two warpgroups multiply (wgmma). In a cluster each CTA
+/// loads its share of the rows of A for those beside it and of the columns of B for those above and below it.
 #pragma once
 
 #include "cuda/isa/tma.cuh"
@@ -49,13 +49,14 @@ __device__ inline void load_lines(std::byte* shared, const CUtensorMap* map, int
   }
 }
 
-/// The loading thread's part of one tile.
+/// A loading thread's part of one tile. `at`: of the first of its blocks, `next`: which block of the tile that is.
 template <class T>
-__device__ inline void load_tile(const Ring<T>& ring, RingPlace& at, const CUtensorMap* a, const CUtensorMap* b,
-                                 const Peers& peers, const LoadPlace& place) {
+__device__ inline void load_tile(const Ring<T>& ring, RingPlace& at, int& next, const CUtensorMap* a,
+                                 const CUtensorMap* b, const Peers& peers, const LoadPlace& place) {
   const Share a_share{peers.column, peers.cluster.columns, peers.beside()};
   const Share b_share{peers.row, peers.cluster.rows, peers.above()};
-  for (int block = place.first_block; block < place.first_block + place.blocks; ++block, at.advance(ring.stages)) {
+  for (; next < place.blocks; next += ring.loaders(), at.advance(ring.stages, ring.loaders())) {
+    const int block = place.first_block + next;
     isa::mbarrier_wait(&ring.empty[at.stage], at.parity ^ 1);
     std::uint64_t* const full = &ring.full[at.stage];
     isa::mbarrier_arrive_expect(full, T::a_bytes + T::b_bytes);
@@ -63,6 +64,15 @@ __device__ inline void load_tile(const Ring<T>& ring, RingPlace& at, const CUten
     load_lines<T, T::a_major, T::tile_m>(stage.a, a, place.row, block, place.a_batch, a_share, full);
     load_lines<T, T::b_major, T::tile_n>(stage.b, b, place.column, block, place.b_batch, b_share, full);
   }
+  next -= place.blocks;
+}
+
+/// A loading thread's last act in a cluster: nobody leaves before all that read its stages have told it so. `at` and
+/// `next` as load_tile() left them.
+template <class T>
+__device__ inline void wait_for_readers(const Ring<T>& ring, RingPlace& at, int next) {
+  for (; next < ring.stages; next += ring.loaders(), at.advance(ring.stages, ring.loaders()))
+    isa::mbarrier_wait(&ring.empty[at.stage], at.parity ^ 1);
 }
 
 /// The products of one block, enqueued.

@@ -4,6 +4,7 @@
 /// and each kernel then exists once for all types of C.
 #pragma once
 
+#include "cuda/isa/store_matrix.cuh"
 #include "cuda/isa/tma.cuh"
 #include "cuda/isa/warpgroup.cuh"
 #include "cuda/kernels/sm90/narrow/tile.cuh"
@@ -14,6 +15,7 @@ namespace exactile::cuda::sm90::narrow {
 /// How sums get to C.
 enum class StoreBy : int {
   boxes,     ///< TMA: alpha * sums, rows contiguous, addresses and widths as it needs them
+  columns,   ///< the same where columns are contiguous
   rows,      ///< alpha * sums, rows contiguous at any address
   elements,  ///< everything else
 };
@@ -142,6 +144,19 @@ struct Pieces {
 template <class T, int bytes>
 __device__ inline void stage_piece(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
                                    Staging& out, const SumPlace& at, int piece) {
+  if constexpr (bytes == 2 && T::tile_n % 16 == 0) {
+#pragma unroll
+    for (int g = 0; g < Pieces<T, bytes>::width(piece) / 8; g += 2) {
+      const int j = piece * Pieces<T, bytes>::columns / 8 + g;
+      std::uint32_t pairs[4];
+#pragma unroll
+      for (int q = 0; q < 4; ++q)
+        pairs[q] = c.template half_pair<typename T::Element>(multiply(c.alpha, sums[4 * j + 2 * q]),
+                                                             multiply(c.alpha, sums[4 * j + 2 * q + 1]));
+      isa::store_matrices(out.at(16 * at.warp + at.lane % 16, (8 * g + at.lane / 16 * 8) * bytes), pairs);
+    }
+    return;
+  }
 #pragma unroll
   for (int g = 0; g < Pieces<T, bytes>::width(piece) / 8; ++g) {
     const int j = piece * Pieces<T, bytes>::columns / 8 + g;
@@ -162,25 +177,84 @@ __device__ inline void stage_piece(const typename T::Sum (&sums)[T::tile_n / 2],
   }
 }
 
-/// Stores by TMA, `bytes` an element. `barrier`: a named barrier of the warpgroup's own.
+/// Stores by TMA, `bytes` an element: each warp its own 16 rows, so that none waits for another.
 template <class T, int bytes>
 __device__ inline void store_boxes(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
-                                   const CUtensorMap* map, Staging (&staging)[2], const SumPlace& at, int barrier) {
+                                   const CUtensorMap* map, Staging (&staging)[2], const SumPlace& at) {
   using P = Pieces<T, bytes>;
-  const bool is_issuer = at.warp == 0 && at.lane == 0;
 #pragma unroll
   for (int piece = 0; piece < P::count; ++piece) {
     const int first_column = at.column + piece * P::columns;
     if (first_column >= c.columns) break;
     Staging& out = staging[piece % 2];
     // The tile before may have ended in either half of the staging.
-    if (is_issuer) piece == 0 ? isa::tma_store_wait_read<0>() : isa::tma_store_wait_read<1>();
-    isa::named_barrier(barrier, warpgroup_threads);
+    if (at.lane == 0) piece == 0 ? isa::tma_store_wait_read<0>() : isa::tma_store_wait_read<1>();
+    __syncwarp();
     stage_piece<T, bytes>(sums, c, out, at, piece);
+    isa::async_proxy_fence();
+    __syncwarp();
+    if (at.lane == 0) {
+      isa::tma_store(map, first_column, at.row + 16 * at.warp, at.batch, out.at(16 * at.warp, 0));
+      isa::tma_store_commit();
+    }
+  }
+}
+
+/// A warpgroup's 64 rows of these columns on their way out, column by column: in C's type, in boxes of 128 bytes of
+/// each column.
+template <class T, int bytes>
+struct ColumnPieces {
+  static constexpr int width = columns_of_box(T::tile_n);
+  static constexpr int count = T::tile_n / width;
+  static constexpr int boxes = 64 * bytes / row_bytes;  ///< one below the other
+};
+
+/// alpha * this thread's sums of a piece, transposed: a line of the staging is a column of C.
+template <class T, int bytes>
+__device__ inline void stage_columns(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
+                                     Staging (&out)[2], const SumPlace& at, int piece) {
+#pragma unroll
+  for (int g = 0; g < ColumnPieces<T, bytes>::width / 8; ++g) {
+    const int j = piece * ColumnPieces<T, bytes>::width / 8 + g;
+    if constexpr (bytes == 2) {
+      std::uint32_t pairs[2];
+#pragma unroll
+      for (int r = 0; r < 2; ++r)
+        pairs[r] = c.template half_pair<typename T::Element>(multiply(c.alpha, sums[4 * j + 2 * r]),
+                                                             multiply(c.alpha, sums[4 * j + 2 * r + 1]));
+      std::byte* const column = out[piece % 2].at(8 * g + at.lane % 8, (16 * at.warp + at.lane / 8 % 2 * 8) * bytes);
+      isa::store_matrices_transposed(column, pairs[0], pairs[1]);
+    } else {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        const int row = 16 * (at.warp % 2) + at.lane / 4 + e / 2 * 8;
+        *reinterpret_cast<typename T::Sum*>(out[at.warp / 2].at(8 * g + 2 * (at.lane % 4) + e % 2, row * bytes)) =
+            multiply(c.alpha, sums[4 * j + e]);
+      }
+    }
+  }
+}
+
+/// Stores by TMA to contiguous columns, `bytes` an element.
+template <class T, int bytes>
+__device__ inline void store_columns(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
+                                     const CUtensorMap* map, Staging (&staging)[2], const SumPlace& at, int barrier) {
+  using P = ColumnPieces<T, bytes>;
+  const bool is_issuer = at.warp == 0 && at.lane == 0;
+#pragma unroll
+  for (int piece = 0; piece < P::count; ++piece) {
+    const int first_column = at.column + piece * P::width;
+    if (first_column >= c.columns) break;
+    if (is_issuer) piece == 0 || P::boxes == 2 ? isa::tma_store_wait_read<0>() : isa::tma_store_wait_read<1>();
+    isa::named_barrier(barrier, warpgroup_threads);
+    stage_columns<T, bytes>(sums, c, staging, at, piece);
     isa::async_proxy_fence();
     isa::named_barrier(barrier, warpgroup_threads);
     if (is_issuer) {
-      isa::tma_store(map, first_column, at.row, at.batch, &out);
+#pragma unroll
+      for (int box = 0; box < P::boxes; ++box)
+        isa::tma_store(map, at.row + box * (row_bytes / bytes), first_column, at.batch,
+                       &staging[P::boxes == 2 ? box : piece % 2]);
       isa::tma_store_commit();
     }
   }
@@ -297,8 +371,9 @@ __device__ inline void store_elements(const typename T::Sum (&sums)[T::tile_n / 
 template <class T, int bytes>
 __device__ inline void store_alone(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
                                    const CUtensorMap* map, Staging (&staging)[2], const SumPlace& at, int barrier) {
+  if (c.store_by == StoreBy::columns) return store_columns<T, bytes>(sums, c, map, staging, at, barrier);
   if constexpr (Pieces<T, bytes>::fill_boxes)
-    if (c.store_by == StoreBy::boxes) return store_boxes<T, bytes>(sums, c, map, staging, at, barrier);
+    if (c.store_by == StoreBy::boxes) return store_boxes<T, bytes>(sums, c, map, staging, at);
   store_rows<T, bytes>(sums, c, staging, at);
 }
 

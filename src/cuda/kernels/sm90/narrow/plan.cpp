@@ -17,14 +17,14 @@ double copy_seconds(const OperandLayout& operand, std::int64_t lines, bool is_a,
                     const Device& device) {
   const GemmDescription& d = layout.d;
   const Reach reach = reach_of(operand, d.types.input, layout.is_converted());
-  if (reach == Reach::along_k || (reach == Reach::along_lines && takes_along_lines(is_a, layout.tile_n))) return 0;
+  if (reach == Reach::along_k || (reach == Reach::along_lines && takes_along_lines(is_a, layout.tile))) return 0;
   const double elements = static_cast<double>(lines) * static_cast<double>(d.k) *
                           static_cast<double>(plan::distinct_matrices(operand, d.batch_count));
   const double bytes = elements * (bytes_of(d.types.input) + bytes_of(layout.multiplied));
   // Rows that stay rows move in wide words.
   const bool stays = !layout.is_converted() &&
                      (operand.column_stride == 1 || (operand.row_stride == 1 && bytes_of(d.types.input) == 2 &&
-                                                     takes_along_lines(is_a, layout.tile_n)));
+                                                     takes_along_lines(is_a, layout.tile)));
   return 3e-6 + bytes / ((stays ? 0.7 : 0.3) * device.memory_bytes_per_second);
 }
 
@@ -37,8 +37,8 @@ double blocks_of(const GemmDescription& d, ElementType multiplied) {
 double tiles_of(std::int64_t size, double tile) { return std::ceil(static_cast<double>(size) / tile); }
 
 /// Work for a cluster at a time: tiles of all products and chunks.
-double clusters_of(const GemmDescription& d, int tile_n, ClusterShape cluster, std::int64_t chunks) {
-  return tiles_of(d.m, tile_rows(tile_n) * cluster.rows) * tiles_of(d.n, tile_n * cluster.columns) *
+double clusters_of(const GemmDescription& d, TileShape tile, ClusterShape cluster, std::int64_t chunks) {
+  return tiles_of(d.m, tile.m * cluster.rows) * tiles_of(d.n, tile.n * cluster.columns) *
          static_cast<double>(d.batch_count * chunks);
 }
 
@@ -48,30 +48,31 @@ double block_cycles(double tile_m, double tile_n, double residents, bool has_sho
   // The tensor cores read A and B for each 64 rows, behind TMA, which writes them once; A for each fragment.
   const double fragments = has_short_sums ? tile_n / short_fragment(static_cast<int>(tile_n)) : 1;
   const double shared_bytes = row_bytes * ((64 * fragments + tile_n) * tile_m / 64 + tile_m + tile_n);
-  constexpr double shared_bytes_per_cycle = 120;
+  constexpr double shared_bytes_per_cycle = 120, loaded_bytes_per_cycle = 69;
+  const double loaded = residents * row_bytes * (tile_m + tile_n) / loaded_bytes_per_cycle;
   if (has_short_sums) return shared_bytes / shared_bytes_per_cycle + 190;  // as measured
-  const double chain = 300 + 2.4 * tile_n;  // instructions that add to the same registers
-  return std::max({products, residents * shared_bytes / shared_bytes_per_cycle, chain});
+  const double chain = (tile_m == 64 ? 200 : 310) + 1.2 * tile_n;  // instructions that add to the same registers
+  return std::max({products, residents * shared_bytes / shared_bytes_per_cycle, loaded, chain});
 }
 
 /// Seconds between the first load and the last store, from what a multiprocessor does in a cycle.
 double tile_seconds(const Layout& layout, const Device& device) {
   const GemmDescription& d = layout.d;
-  const double clusters = clusters_of(d, layout.tile_n, layout.cluster, layout.chunks);
+  const double clusters = clusters_of(d, layout.tile, layout.cluster, layout.chunks);
   const double at_a_time = resident_clusters(layout, device);
   const int depth = layout.cluster.depth;
   const double blocks = std::ceil(static_cast<double>(chunk_blocks_of(d, layout.multiplied, depth)) / depth);
   // What does not overlap with products: the sums on their way to C, longer where the next tile waits for the staging
   // memory, and at first the loads.
-  const bool is_contiguous = d.c.column_stride == 1 || layout.chunks > 1;
-  const double last_stored = 300 + (is_contiguous ? 4.0 : 100.0) * layout.tile_n;
-  const double stored = is_contiguous ? 1400 + 10.0 * layout.tile_n : last_stored;
+  const bool is_contiguous = d.c.column_stride == 1 || layout.chunks > 1 ||
+                             (d.c.row_stride == 1 && d.c.column_stride % 8 == 0 && d.m % 8 == 0);
+  const double last_stored = 300 + (is_contiguous ? 4.0 : 100.0) * layout.tile.n;
+  const double stored = is_contiguous ? 1400 + 10.0 * layout.tile.n : last_stored;
   // Sums go from CTA to CTA, and no CTA begins its next tile while its last is computed.
-  const double joined = depth == 1 ? 0 : 2500 + 8.0 * layout.tile_n * (depth - 1);
+  const double joined = depth == 1 ? 0 : (2500 + 8.0 * layout.tile.n * (depth - 1)) * layout.tile.m / 128;
   const double waves = std::ceil(clusters / at_a_time);
   const double products =
-      blocks * block_cycles(layout.tile_m(), layout.tile_n, layout.residents, has_short_sums(layout.multiplied)) +
-      joined;
+      blocks * block_cycles(layout.tile.m, layout.tile.n, layout.residents, has_short_sums(layout.multiplied)) + joined;
   const double cycles = waves * products + (waves - 1) * stored + last_stored + 1500;
   constexpr double sustained = 0.87;  // of the clock, under load
   return cycles / (sustained * device.clock_hertz);
@@ -85,9 +86,9 @@ Layout estimated(Layout layout, const Device& device) {
                                           d.n * plan::distinct_matrices(d.b, d.batch_count));
   const double written = bytes_of(d.types.output) * static_cast<double>(d.m * d.n * d.batch_count);
   const double ctas =
-      clusters_of(d, layout.tile_n, layout.cluster, layout.chunks) * static_cast<double>(layout.cluster.size());
+      clusters_of(d, layout.tile, layout.cluster, layout.chunks) * static_cast<double>(layout.cluster.size());
   // Of a cluster's tiles some may lie beyond C.
-  const double readers = clusters_of(d, layout.tile_n, {}, layout.chunks) * layout.cluster.depth;
+  const double readers = clusters_of(d, layout.tile, {}, layout.chunks) * layout.cluster.depth;
   constexpr double bytes_of_one = 55e9;  // what a multiprocessor reads in a second from memory
   const double memory =
       (read + written) / std::min(0.76 * device.memory_bytes_per_second,
@@ -97,6 +98,9 @@ Layout estimated(Layout layout, const Device& device) {
   const bool is_sparse = 2 * ctas <= device.multiprocessors;
   const double energy = layout.cluster.layer() == 1 ? (is_sparse ? 0.98 : 1.02) : layout.cluster.rows == 2 ? 1 : 1.01;
   layout.seconds = 2e-6 + energy * (std::max(arithmetic, memory) + 0.1 * std::min(arithmetic, memory));
+  // TMA takes as long for rows beyond C as for others: 16x6144x4096 takes 27 us by such tiles, 19 by few_rows.
+  const bool is_mostly_beyond = 2 * d.m <= layout.tile.m || 2 * d.n <= layout.tile.n;
+  if (layout.tile.m == 64 && is_mostly_beyond) layout.seconds *= 1.5;
   layout.seconds += copy_seconds(d.a, d.m, true, layout, device);
   layout.seconds += copy_seconds(plan::transposed(d.b), d.n, false, layout, device);
   if (layout.chunks > 1)
@@ -132,10 +136,10 @@ std::int64_t chunks_of(const GemmDescription& d, ElementType multiplied, Depth d
       std::ceil(blocks_of(d, multiplied) / static_cast<double>(chunk_blocks_of(d, multiplied, depth))));
 }
 
-int stages_for(int tile_n, int residents) {
+int stages_for(TileShape tile, int residents) {
   constexpr int bytes = 228 * 1024, reserved = 1024, alignment = 1024;
-  const int staging = tile_rows(tile_n) / 64 * 16 * 1024 + 1024;
-  const int stage = static_cast<int>(row_bytes) * (tile_rows(tile_n) + tile_n);
+  const int staging = tile.m / 64 * 16 * 1024 + 1024;
+  const int stage = static_cast<int>(row_bytes) * (tile.m + tile.n);
   return std::min(most_stages, (bytes / residents - reserved - alignment - staging) / stage);
 }
 
@@ -159,7 +163,7 @@ Reach reach_of(const OperandLayout& layout, ElementType element, bool is_convert
   return Reach::none;
 }
 
-std::vector<Layout> layouts(const GemmDescription& description, ElementType multiplied, int tile_n, Depth depth,
+std::vector<Layout> layouts(const GemmDescription& description, ElementType multiplied, TileShape tile, Depth depth,
                             const Device& device) {
   const ClusterShape shapes[] = {{2, 1, depth}, {1, 2, depth}, {1, 1, depth}};
   const std::int64_t chunks = chunks_of(description, multiplied, depth);
@@ -167,16 +171,16 @@ std::vector<Layout> layouts(const GemmDescription& description, ElementType mult
   for (const bool is_transposed : {false, true}) {
     const GemmDescription d = reachable(is_transposed ? plan::transposed(description) : description);
     for (const ClusterShape cluster : shapes) {
-      if (tile_n / cluster.rows % 8 != 0) continue;  // boxes of B would not be whole swizzles
-      for (int residents = 1; residents <= most_residents(tile_n, has_short_sums(multiplied)); ++residents) {
+      if (tile.n / cluster.rows % 8 != 0) continue;  // boxes of B would not be whole swizzles
+      for (int residents = 1; residents <= most_residents(tile, has_short_sums(multiplied)); ++residents) {
         // The device fills a multiprocessor before the next: with fewer tiles some would have none.
         if (residents > 1 &&
-            clusters_of(d, tile_n, cluster, chunks) * cluster.size() <= (residents - 1) * device.multiprocessors)
+            clusters_of(d, tile, cluster, chunks) * cluster.size() <= (residents - 1) * device.multiprocessors)
           break;
         all.push_back(estimated({.d = d,
                                  .multiplied = multiplied,
                                  .is_transposed = is_transposed,
-                                 .tile_n = tile_n,
+                                 .tile = tile,
                                  .cluster = cluster,
                                  .residents = residents,
                                  .chunks = chunks,
@@ -188,9 +192,9 @@ std::vector<Layout> layouts(const GemmDescription& description, ElementType mult
   return all;
 }
 
-Layout choose_layout(const GemmDescription& description, ElementType multiplied, int tile_n, Depth depth,
+Layout choose_layout(const GemmDescription& description, ElementType multiplied, TileShape tile, Depth depth,
                      const Device& device) {
-  const std::vector<Layout> all = layouts(description, multiplied, tile_n, depth, device);
+  const std::vector<Layout> all = layouts(description, multiplied, tile, depth, device);
   return *std::min_element(all.begin(), all.end(),
                            [](const Layout& x, const Layout& y) { return x.seconds < y.seconds; });
 }

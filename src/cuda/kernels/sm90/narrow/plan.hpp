@@ -20,12 +20,17 @@ using Depth = int;
 [[nodiscard]] std::int64_t chunk_blocks_of(const GemmDescription& description, ElementType multiplied, Depth depth);
 [[nodiscard]] std::int64_t chunks_of(const GemmDescription& description, ElementType multiplied, Depth depth);
 
-/// Rows of C that a CTA computes at a time, by its columns: one or two warpgroups multiply 64 rows each.
-[[nodiscard]] constexpr int tile_rows(int tile_n) { return tile_n == 40 ? 64 : 128; }
+/// Rows and columns of C that a CTA computes at a time: one or two warpgroups multiply 64 rows each.
+struct TileShape {
+  int m;
+  int n;
+
+  friend constexpr bool operator==(const TileShape&, const TileShape&) = default;
+};
 
 /// CTAs of a kernel on a multiprocessor at a time, at most.
-[[nodiscard]] constexpr int most_residents(int tile_n, bool has_short_sums) {
-  return tile_n >= 128 || has_short_sums ? 1 : tile_n == 40 ? 3 : 2;
+[[nodiscard]] constexpr int most_residents(TileShape tile, bool has_short_sums) {
+  return tile.n >= 96 || has_short_sums ? 1 : tile == TileShape{64, 40} ? 3 : 2;
 }
 
 /// Columns that the tensor cores sum at a time where f32 takes over from them.
@@ -45,19 +50,18 @@ struct ClusterShape {
 /// Blocks of K, 128 bytes long, that a CTA can hold in shared memory.
 inline constexpr int most_stages = 20;
 /// As many as there is room for with so many CTAs on a multiprocessor.
-[[nodiscard]] int stages_for(int tile_n, int residents);
+[[nodiscard]] int stages_for(TileShape tile, int residents);
 
 struct Layout {
   GemmDescription d;  ///< as computed: of C, or of C^T = B^T A^T
   ElementType multiplied;
   bool is_transposed;  ///< A and B have changed places
-  int tile_n;
+  TileShape tile;
   ClusterShape cluster;
   int residents;  ///< CTAs on a multiprocessor at a time
   std::int64_t chunks;
   double seconds;  ///< estimated
 
-  [[nodiscard]] int tile_m() const { return tile_rows(tile_n); }
   [[nodiscard]] bool is_converted() const { return multiplied != d.types.input; }
 };
 
@@ -69,18 +73,30 @@ enum class Reach { along_k, along_lines, none };
 /// `layout`: row_stride from line to line, column_stride along k. `element`: as multiplied.
 [[nodiscard]] Reach reach_of(const OperandLayout& layout, ElementType element, bool is_converted);
 
-/// Whether kernels of that width take the operand with its lines contiguous: wide ones B, narrow ones A, 64 both.
-[[nodiscard]] constexpr bool takes_along_lines(bool is_a, int tile_n) { return is_a ? tile_n <= 64 : tile_n % 64 == 0; }
+/// Whether kernels of that tile take the operand with its lines contiguous: wide ones B, narrow ones A, some both.
+[[nodiscard]] constexpr bool takes_along_lines(bool is_a, TileShape tile) {
+  return is_a ? tile.m == 64 || tile.n <= 64 || tile.n % 64 != 0 : tile.n % 64 == 0;
+}
 
 /// Whether TMA can store a tile of that width, `bytes` an element: in boxes of 128 bytes.
 [[nodiscard]] constexpr bool stores_boxes(int tile_n, std::int64_t bytes) { return tile_n * bytes % 128 == 0; }
 
-/// All ways that kernels of that width have.
-[[nodiscard]] std::vector<Layout> layouts(const GemmDescription& description, ElementType multiplied, int tile_n,
+/// Rows of a warpgroup's 64 that a warp holds the sums of; TMA stores so many at a time.
+inline constexpr int warp_rows = 16;
+
+/// Columns of a tile that TMA stores at a time where C's columns are contiguous: at most 64.
+[[nodiscard]] constexpr int columns_of_box(int tile_n) {
+  int pieces = 1;
+  while (tile_n % (8 * pieces) != 0 || tile_n / pieces > 64) ++pieces;
+  return tile_n / pieces;
+}
+
+/// All ways that kernels of that tile have.
+[[nodiscard]] std::vector<Layout> layouts(const GemmDescription& description, ElementType multiplied, TileShape tile,
                                           Depth depth, const Device& device);
 /// The cheapest of them.
-[[nodiscard]] Layout choose_layout(const GemmDescription& description, ElementType multiplied, int tile_n, Depth depth,
-                                   const Device& device);
+[[nodiscard]] Layout choose_layout(const GemmDescription& description, ElementType multiplied, TileShape tile,
+                                   Depth depth, const Device& device);
 
 /// A product of elements In; f16 also for the 8-bit floats where they keep `standard`.
 template <class In>

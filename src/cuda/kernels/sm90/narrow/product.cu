@@ -38,18 +38,27 @@ struct Source {
   std::int64_t batch_pitch;  ///< elements from matrix to matrix
 };
 
-/// Whether rows of C begin and end at multiples of 16 bytes: TMA cuts a box off there.
-[[nodiscard]] bool has_aligned_rows(const GemmDescription& d, const GemmArguments& arguments) {
+/// Whether the contiguous lines of C, that long and so far apart, begin and end at multiples of 16 bytes: TMA cuts a
+/// box off there.
+[[nodiscard]] bool has_aligned_lines(const GemmDescription& d, std::int64_t length, std::int64_t pitch,
+                                     const GemmArguments& arguments) {
   const std::int64_t size = size_in_bytes(d.types.output);
-  return !d.c.pointer_array && d.c.column_stride == 1 && d.n * size % 16 == 0 && d.c.row_stride * size % 16 == 0 &&
+  return !d.c.pointer_array && length * size % 16 == 0 && pitch * size % 16 == 0 && pitch > 0 &&
          d.c.batch_stride * size % 16 == 0 && is_aligned(arguments.c);
+}
+[[nodiscard]] bool has_aligned_rows(const GemmDescription& d, const GemmArguments& arguments) {
+  return d.c.column_stride == 1 && has_aligned_lines(d, d.n, d.c.row_stride, arguments);
+}
+[[nodiscard]] bool has_aligned_columns(const GemmDescription& d, const GemmArguments& arguments) {
+  return d.c.row_stride == 1 && has_aligned_lines(d, d.m, d.c.column_stride, arguments);
 }
 
 [[nodiscard]] StoreBy store_by(const Layout& layout, const GemmArguments& arguments) {
   const GemmDescription& d = layout.d;
-  if (!arguments.beta.is_zero() || d.bias != Bias::none || d.activation != Activation::none || d.c.column_stride != 1)
-    return StoreBy::elements;
-  return has_aligned_rows(d, arguments) && stores_boxes(layout.tile_n, size_in_bytes(d.types.output)) ? StoreBy::boxes
+  if (!arguments.beta.is_zero() || d.bias != Bias::none || d.activation != Activation::none) return StoreBy::elements;
+  if (has_aligned_columns(d, arguments) && d.c.column_stride != 1) return StoreBy::columns;
+  if (d.c.column_stride != 1) return StoreBy::elements;
+  return has_aligned_rows(d, arguments) && stores_boxes(layout.tile.n, size_in_bytes(d.types.output)) ? StoreBy::boxes
                                                                                                       : StoreBy::rows;
 }
 
@@ -85,16 +94,16 @@ class Product final : public DeviceProduct {
 
     const Output<Sum> out = output(arguments);
     Parameters<Sum> p = parameters(layout_.chunks > 1 ? partial_output(partial) : out);
-    if (Status s = map_operand(p.a, a, d.m, plan::distinct_matrices(d.a, d.batch_count), layout_.tile_m(),
+    if (Status s = map_operand(p.a, a, d.m, plan::distinct_matrices(d.a, d.batch_count), layout_.tile.m,
                                layout_.cluster.columns);
         !s.ok())
       return s;
     if (Status s =
-            map_operand(p.b, b, d.n, plan::distinct_matrices(d.b, d.batch_count), layout_.tile_n, layout_.cluster.rows);
+            map_operand(p.b, b, d.n, plan::distinct_matrices(d.b, d.batch_count), layout_.tile.n, layout_.cluster.rows);
         !s.ok())
       return s;
     if (Status s = map_output(p); !s.ok()) return s;
-    if (Status s = enqueue_tiles<In>(p, layout_.tile_n, a.major, b.major, ctas_of(p), kernel_, launch.stream); !s.ok())
+    if (Status s = enqueue_tiles<In>(p, layout_.tile, a.major, b.major, ctas_of(p), kernel_, launch.stream); !s.ok())
       return s;
     if (layout_.chunks == 1) return {};
     return check(enqueue_reduce(reinterpret_cast<const Sum*>(partial), partial_pitch(),
@@ -103,7 +112,7 @@ class Product final : public DeviceProduct {
   }
 
   [[nodiscard]] std::string blocking() const override {
-    std::string text = "BM=" + std::to_string(layout_.tile_m()) + " BN=" + std::to_string(layout_.tile_n) +
+    std::string text = "BM=" + std::to_string(layout_.tile.m) + " BN=" + std::to_string(layout_.tile.n) +
                        " BK=" + std::to_string(128 / sizeof(In)) + " cluster=" + std::to_string(layout_.cluster.rows) +
                        "x" + std::to_string(layout_.cluster.columns);
     if (layout_.cluster.depth > 1) text.append("x").append(std::to_string(layout_.cluster.depth));
@@ -122,8 +131,8 @@ class Product final : public DeviceProduct {
     // Each cluster reads its rows of A and its columns of B.
     const GemmDescription& d = layout_.d;
     const double m = static_cast<double>(d.m), n = static_cast<double>(d.n), k = static_cast<double>(d.k);
-    const double tiles_down = m / (layout_.tile_m() * layout_.cluster.rows);
-    const double tiles_across = n / (layout_.tile_n * layout_.cluster.columns);
+    const double tiles_down = m / (layout_.tile.m * layout_.cluster.rows);
+    const double tiles_across = n / (layout_.tile.n * layout_.cluster.columns);
     return static_cast<double>(d.batch_count) *
            (static_cast<double>(sizeof(In)) * (m * k * tiles_across + n * k * tiles_down) +
             static_cast<double>(size_in_bytes(d.types.output)) * m * n);
@@ -141,7 +150,7 @@ class Product final : public DeviceProduct {
     const auto needs_copy = [&](const void* data, const OperandLayout& lines, bool is_a) {
       const Reach reach = reach_of(lines, d.types.input, layout_.is_converted());
       return !is_aligned(data) ||
-             !(reach == Reach::along_k || (reach == Reach::along_lines && takes_along_lines(is_a, layout_.tile_n)));
+             !(reach == Reach::along_k || (reach == Reach::along_lines && takes_along_lines(is_a, layout_.tile)));
     };
     return {needs_copy(arguments.a, d.a, true), needs_copy(arguments.b, plan::transposed(d.b), false)};
   }
@@ -155,7 +164,7 @@ class Product final : public DeviceProduct {
               lines.batch_stride};
     }
     const bool along_lines = sizeof(In) == 2 && !layout_.is_converted() && lines.row_stride == 1 &&
-                             lines.column_stride != 1 && takes_along_lines(is_a, layout_.tile_n);
+                             lines.column_stride != 1 && takes_along_lines(is_a, layout_.tile);
     enqueue_relayout(d.types.input, layout_.multiplied,
                      {.data = data,
                       .layout = lines,
@@ -185,19 +194,21 @@ class Product final : public DeviceProduct {
   }
 
   [[nodiscard]] Status map_output(Parameters<Sum>& p) const {
-    if (p.out.store_by != StoreBy::boxes) return {};
+    const bool by_columns = p.out.store_by == StoreBy::columns;
+    if (p.out.store_by != StoreBy::boxes && !by_columns) return {};
     const std::int64_t size = size_in_bytes(p.out.type);
     const OperandLayout& c = p.out.layout;
-    return make_tensor_map(p.c,
-                           {.type = map_type(p.out.type),
-                            .data = p.out.data,
-                            .columns = p.out.columns,
-                            .rows = p.out.rows,
-                            .batches = p.order.batches,
-                            .row_bytes = c.row_stride * size,
-                            .batch_bytes = (p.order.batches == 1 ? c.row_stride * p.out.rows : c.batch_stride) * size,
-                            .box_columns = static_cast<int>(128 / size),
-                            .box_rows = 64});
+    const std::int64_t lines = by_columns ? p.out.columns : p.out.rows;
+    const std::int64_t pitch = by_columns ? c.column_stride : c.row_stride;
+    return make_tensor_map(p.c, {.type = map_type(p.out.type),
+                                 .data = p.out.data,
+                                 .columns = by_columns ? p.out.rows : p.out.columns,
+                                 .rows = lines,
+                                 .batches = p.order.batches,
+                                 .row_bytes = pitch * size,
+                                 .batch_bytes = (p.order.batches == 1 ? pitch * lines : c.batch_stride) * size,
+                                 .box_columns = static_cast<int>(128 / size),
+                                 .box_rows = by_columns ? columns_of_box(layout_.tile.n) : warp_rows});
   }
 
   [[nodiscard]] Output<Sum> output(const GemmArguments& arguments) const {
@@ -214,7 +225,7 @@ class Product final : public DeviceProduct {
             .columns = static_cast<int>(d.n),
             .type = std::is_integral_v<Sum> ? ElementType::i32 : ElementType::f32,
             // The pitch is padded: what is stored beyond n is nobody's.
-            .store_by = stores_boxes(layout_.tile_n, 4) ? StoreBy::boxes : StoreBy::rows,
+            .store_by = stores_boxes(layout_.tile.n, 4) ? StoreBy::boxes : StoreBy::rows,
             .is_aligned = d.n % 4 == 0,
             .alpha = Sum(1),
             .beta = Sum(0),
@@ -231,16 +242,17 @@ class Product final : public DeviceProduct {
     constexpr std::int64_t block_k = 128 / sizeof(In);
     const auto tiles = [](std::int64_t size, int tile) { return static_cast<int>((size + tile - 1) / tile); };
     const int blocks = tiles(d.k, block_k);
-    const int cluster_rows = layout_.tile_m() * layout_.cluster.rows;
+    const int cluster_rows = layout_.tile.m * layout_.cluster.rows;
     return {.a = {},
             .b = {},
             .c = {},
             .order = {.rows = tiles(d.m, cluster_rows),
-                      .columns = tiles(d.n, layout_.tile_n * layout_.cluster.columns),
+                      .columns = tiles(d.n, layout_.tile.n * layout_.cluster.columns),
                       .batches = static_cast<int>(d.batch_count * layout_.chunks),
                       .strip_rows = 2048 / cluster_rows},
             .cluster = layout_.cluster,
-            .stages = stages_for(layout_.tile_n, layout_.residents),
+            // No more than there are blocks: each takes a while to make ready.
+            .stages = std::min(stages_for(layout_.tile, layout_.residents), std::max(blocks, 4)),
             .chunks = static_cast<int>(layout_.chunks),
             .chunk_blocks = static_cast<int>(chunk_blocks_of(d, layout_.multiplied, layout_.cluster.depth)),
             .blocks = blocks,

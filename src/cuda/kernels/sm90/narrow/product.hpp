@@ -41,27 +41,30 @@ struct Parameters {
   Output<Sum> out;
 };
 
-/// Enqueues the kernel of that width and those directions; defined with the kernels of each type.
+/// Enqueues the kernel of that tile and those directions; defined with the kernels of each type.
 template <class In>
-[[nodiscard]] Status enqueue_tiles(const Parameters<DeviceSum<In>>& p, int tile_n, Major a, Major b, int ctas,
+[[nodiscard]] Status enqueue_tiles(const Parameters<DeviceSum<In>>& p, TileShape tile, Major a, Major b, int ctas,
                                    std::string_view kernel, cudaStream_t stream);
 
 /// "sm90_bf16_wgmma_128x256_k2": the family's file, the tile, and parts of K.
-template <class In, int tile_n, Depth depth>
+template <class In, int m, int n, Depth depth>
 inline constexpr std::string_view kernel_name{};
-#define EXACTILE_NAME(In, text, n, depth, tile) \
-  template <>                                   \
-  inline constexpr std::string_view kernel_name<In, n, depth> = "sm90_" text "_wgmma_" tile;
-#define EXACTILE_NAMES(In, text)                \
-  EXACTILE_NAME(In, text, 256, 1, "128x256")    \
-  EXACTILE_NAME(In, text, 192, 1, "128x192")    \
-  EXACTILE_NAME(In, text, 128, 1, "128x128")    \
-  EXACTILE_NAME(In, text, 64, 1, "128x64")      \
-  EXACTILE_NAME(In, text, 40, 1, "64x40")       \
-  EXACTILE_NAME(In, text, 16, 1, "128x16")      \
-  EXACTILE_NAME(In, text, 256, 2, "128x256_k2") \
-  EXACTILE_NAME(In, text, 128, 2, "128x128_k2") \
-  EXACTILE_NAME(In, text, 128, 4, "128x128_k4")
+#define EXACTILE_NAME(In, text, m, n, depth, parts) \
+  template <>                                       \
+  inline constexpr std::string_view kernel_name<In, m, n, depth> = "sm90_" text "_wgmma_" #m "x" #n parts;
+#define EXACTILE_NAMES(In, text)              \
+  EXACTILE_NAME(In, text, 128, 256, 1, "")    \
+  EXACTILE_NAME(In, text, 128, 192, 1, "")    \
+  EXACTILE_NAME(In, text, 128, 128, 1, "")    \
+  EXACTILE_NAME(In, text, 128, 64, 1, "")     \
+  EXACTILE_NAME(In, text, 128, 16, 1, "")     \
+  EXACTILE_NAME(In, text, 64, 128, 1, "")     \
+  EXACTILE_NAME(In, text, 64, 64, 1, "")      \
+  EXACTILE_NAME(In, text, 64, 40, 1, "")      \
+  EXACTILE_NAME(In, text, 128, 256, 2, "_k2") \
+  EXACTILE_NAME(In, text, 128, 128, 2, "_k2") \
+  EXACTILE_NAME(In, text, 128, 128, 4, "_k4") \
+  EXACTILE_NAME(In, text, 64, 96, 2, "_k2")
 EXACTILE_NAMES(__nv_bfloat16, "bf16")
 EXACTILE_NAMES(__half, "f16")
 EXACTILE_NAMES(std::int8_t, "i8_i32")
@@ -90,11 +93,11 @@ inline constexpr ElementType multiplied_type<__nv_fp8_e5m2> = ElementType::f8e5m
 [[nodiscard]] std::string_view refuses(const plan::Problem& problem, ElementType multiplied, Depth depth,
                                        const Device& device);
 
-/// The kernel of one width and number of parts.
-template <class In, int tile_n, Depth depth = 1>
+/// The kernel of one tile and number of parts.
+template <class In, int m, int n, Depth depth = 1>
 [[nodiscard]] Kernel make_kernel(std::span<const GemmTypes> types, std::string_view summary) {
   constexpr ElementType multiplied = multiplied_type<In>;
-  return {.name = kernel_name<In, tile_n, depth>,
+  return {.name = kernel_name<In, m, n, depth>,
           .role = "engine",
           .summary = summary,
           .types = types,
@@ -103,12 +106,12 @@ template <class In, int tile_n, Depth depth = 1>
           .refuses = [](const plan::Problem& p, const Device& device) { return refuses(p, multiplied, depth, device); },
           .cost =
               [](const plan::Problem& p, const Device& device) {
-                return choose_layout(p.description, multiplied, tile_n, depth, device).seconds;
+                return choose_layout(p.description, multiplied, {m, n}, depth, device).seconds;
               },
           .prepare =
               [](const plan::Problem& p, const Device& device) {
-                return make_product<In>(choose_layout(p.description, multiplied, tile_n, depth, device), device,
-                                        kernel_name<In, tile_n, depth>);
+                return make_product<In>(choose_layout(p.description, multiplied, {m, n}, depth, device), device,
+                                        kernel_name<In, m, n, depth>);
               }};
 }
 

@@ -18,14 +18,18 @@ namespace exactile::cuda::sm90::narrow {
 using isa::Major;
 
 inline constexpr int warpgroup_threads = 128;
+/// Threads of a CTA that load, each every so-manieth block: one's instructions take longer than a small tile's
+/// products.
+inline constexpr int most_loaders = 4;
 inline constexpr int row_bytes = 128;  // of a tile in shared memory; the swizzle's span
 
 /// Whether the tensor cores keep fewer bits of such a sum than f32 has.
 template <class In>
 inline constexpr bool is_short_summed = sizeof(In) == 1 && !std::is_integral_v<In>;
 
-/// A kernel's constants. In: element type; n: columns of C a CTA computes; the directions of A's and B's tiles.
-template <class In, int n, Major a, Major b>
+/// A kernel's constants. In: element type; m, n: rows and columns of C a CTA computes; the directions of A's and B's
+/// tiles.
+template <class In, int m, int n, Major a, Major b>
 struct Tile {
   using Element = In;
   using Sum = DeviceSum<In>;
@@ -33,11 +37,11 @@ struct Tile {
   /// Columns whose sums the tensor cores then hold at a time; two such fragments and the sums fit in the registers.
   static constexpr int fragment_n = short_fragment(n);
   static constexpr int tile_n = n;
-  static constexpr int tile_m = tile_rows(n);
+  static constexpr int tile_m = m;
   static constexpr int consumers = tile_m / 64;  ///< multiplying warpgroups, one below the other; one more loads
   static constexpr int consumer_warps = consumers * warpgroup_threads / 32;
   static constexpr int cta_threads = (consumers + 1) * warpgroup_threads;
-  static constexpr int residents = most_residents(n, has_short_sums);
+  static constexpr int residents = most_residents({m, n}, has_short_sums);
   static constexpr bool takes_registers = n == 256 || (has_short_sums && n >= 128);  ///< from the loading warpgroup
   static constexpr Major a_major = a;
   static constexpr Major b_major = b;
@@ -73,8 +77,9 @@ struct Peers {
   }
   /// The CTAs that need the same columns of B.
   [[nodiscard]] __device__ std::uint16_t above() const {
-    return static_cast<std::uint16_t>((cluster.rows == 1 ? 1 : 1 | 1 << cluster.columns)
-                                      << (part * cluster.layer() + column));
+    unsigned mask = 0;
+    for (int i = 0; i < cluster.rows; ++i) mask |= 1u << (part * cluster.layer() + i * cluster.columns + column);
+    return static_cast<std::uint16_t>(mask);
   }
   /// Whether that CTA loads for this one.
   [[nodiscard]] __device__ bool is_supplier(int rank) const { return rank < size && (beside() | above()) >> rank & 1; }
@@ -94,12 +99,12 @@ struct Ring {
   std::uint64_t* empty;
   int stages;
 
-  /// By one thread, before all meet.
-  __device__ void initialise(ClusterShape cluster) const {
-    for (int i = 0; i < stages; ++i) {
-      isa::mbarrier_init(&full[i], 1);
-      isa::mbarrier_init(&empty[i], (cluster.rows + cluster.columns - 1) * T::consumer_warps);
-    }
+  /// With more than stages, one could be two rounds ahead of another, where a barrier's parity tells it nothing.
+  [[nodiscard]] __device__ int loaders() const { return min(stages, most_loaders); }
+
+  /// By a thread for either kind of barrier, before all meet.
+  __device__ void initialise(std::uint64_t* barriers, int arrivals) const {
+    for (int i = 0; i < stages; ++i) isa::mbarrier_init(&barriers[i], arrivals);
     isa::mbarrier_init_fence();
   }
 };
@@ -112,6 +117,14 @@ struct RingPlace {
   __device__ void advance(int stages) {
     if (++stage == stages) {
       stage = 0;
+      parity ^= 1;
+    }
+  }
+  /// By so many blocks, which may be more than a round.
+  __device__ void advance(int stages, int blocks) {
+    stage += blocks;
+    while (stage >= stages) {
+      stage -= stages;
       parity ^= 1;
     }
   }
