@@ -12,6 +12,8 @@
 namespace exactile::test {
 namespace {
 
+using namespace std::string_literals;
+
 constexpr GemmTypes f32_types{ElementType::f32, ElementType::f32};
 
 /// What A and B hold. Wide: every element has an exponent of its own between 2^-120 and 2^120, so that sums overflow,
@@ -66,7 +68,7 @@ class SlicedCase {
     EXPECT_TRUE(c_.value().download(bytes.data(), c_.value().bytes()).ok());
     return bytes;
   }
-  void clear_b() { ASSERT_TRUE(b_.value().fill_bytes(0).ok()); }
+  void clear(Operand operand) { ASSERT_TRUE((operand == Operand::a ? a_ : b_).value().fill_bytes(0).ok()); }
   void poison() { ASSERT_TRUE(c_.value().fill_bytes(0xff).ok()); }
 
  private:
@@ -136,17 +138,37 @@ TEST(PreparedOnDevice, WhatWasPreparedIsNotReadAgain) {
   SKIP_WITHOUT_GPU();
   const Result<Context> context = Context::make("cuda");
   ASSERT_TRUE(context.ok()) << context.status().message();
+  for (const std::string& kernel : f32_kernels())
+    for (const Operand operand : {Operand::a, Operand::b}) {
+      SlicedCase product(context.value(), kernel, contiguous_case(f32_types, 260, 300, 128).description);
+      if (!product.plan()) continue;
+      const PreparedOperand prepared = product.prepare(operand);
+      if (prepared.bytes() == 0) continue;
+      const GemmArguments plain{.a = product.a(), .b = product.b(), .c = product.c()};
+      GemmArguments with_prepared = plain;
+      (operand == Operand::a ? with_prepared.a : with_prepared.b) = nullptr;
+      (operand == Operand::a ? with_prepared.prepared_a : with_prepared.prepared_b) = &prepared;
+      const std::vector<std::byte> expected = product.run(plain);
+      // No caller may do this, but it shows which elements a run takes where all are within the slices' reach.
+      product.clear(operand);
+      EXPECT_EQ(product.run(with_prepared), expected) << kernel;
+      EXPECT_NE(product.run(plain), expected) << kernel;
+    }
+}
+
+/// Kernels that split one operand in registers hold the other one, and nothing else.
+TEST(PreparedOnDevice, HoldsWhatIsSplitAhead) {
+  SKIP_WITHOUT_GPU();
+  const Result<Context> context = Context::make("cuda");
+  ASSERT_TRUE(context.ok()) << context.status().message();
   for (const std::string& kernel : f32_kernels()) {
-    SlicedCase product(context.value(), kernel, contiguous_case(f32_types, 260, 300, 128).description);
-    if (!product.plan()) continue;
-    const PreparedOperand b = product.prepare(Operand::b);
-    if (b.bytes() == 0) continue;
-    const GemmArguments plain{.a = product.a(), .b = product.b(), .c = product.c()};
-    const std::vector<std::byte> expected = product.run(plain);
-    // No caller may do this, but it shows which elements a run takes where all are within the slices' reach.
-    product.clear_b();
-    EXPECT_EQ(product.run({.a = product.a(), .c = product.c(), .prepared_b = &b}), expected) << kernel;
-    EXPECT_NE(product.run(plain), expected) << kernel;
+    if (!kernel.starts_with("sm90_f32_fp16x3")) continue;
+    for (const GemmDescription& d : layouts()) {
+      const SlicedCase product(context.value(), kernel, d);
+      ASSERT_TRUE(product.plan()) << kernel;
+      EXPECT_EQ(product.prepare(Operand::a).bytes() > 0, kernel != "sm90_f32_fp16x3_rs_a_wgmma") << kernel;
+      EXPECT_EQ(product.prepare(Operand::b).bytes() > 0, kernel != "sm90_f32_fp16x3_rs_b_wgmma") << kernel;
+    }
   }
 }
 
@@ -262,19 +284,25 @@ TEST(Paths, PartsOfKCountTheElementsSummedPlainly) {
   SKIP_WITHOUT_GPU();
   const Result<Context> context = Context::make("cuda");
   ASSERT_TRUE(context.ok()) << context.status().message();
-  const std::string kernel = "sm90_f32_fp16x3_wgmma";
-  if (std::ranges::count(f32_kernels(), kernel) == 0) GTEST_SKIP() << "no device: needs compute capability 9.0";
-  SlicedCase product(context.value(), kernel, contiguous_case(f32_types, 130, 140, 1024).description, Range::wide);
-  ASSERT_TRUE(product.plan());
-  // As a whole word: 10 to 19 parts are parts too.
-  EXPECT_EQ((product.plan()->summary().blocking + " ").find(" split-K=1 "), std::string::npos);
-  Result<DeviceMemory> counters = context.value().allocate(24);
-  ASSERT_TRUE(counters.ok() && counters.value().fill_bytes(0).ok());
-  static_cast<void>(product.run({.a = product.a(), .b = product.b(), .c = product.c()}, counters.value().at()));
-  const std::vector<std::uint64_t> counts = counts_in(counters.value(), 3);
-  EXPECT_EQ(counts[0], 1);
-  EXPECT_EQ(counts[1], 0);
-  EXPECT_GT(counts[2], 0);
+  const std::string with_bf16 = "sm90_f32_fp16x3_wgmma";
+  if (std::ranges::count(f32_kernels(), with_bf16) == 0) GTEST_SKIP() << "no device: needs compute capability 9.0";
+  for (const std::string& kernel : {with_bf16, "sm90_f32_fp16x3_rs_a_wgmma"s, "sm90_f32_fp16x3_rs_b_wgmma"s}) {
+    SlicedCase product(context.value(), kernel, contiguous_case(f32_types, 130, 140, 2048).description, Range::wide);
+    ASSERT_TRUE(product.plan());
+    // As a whole word: 10 to 19 parts are parts too.
+    EXPECT_EQ((product.plan()->summary().blocking + " ").find(" split-K=1 "), std::string::npos);
+    const std::size_t paths = product.plan()->summary().paths.size();
+    Result<DeviceMemory> counters = context.value().allocate(24);
+    ASSERT_TRUE(counters.ok() && counters.value().fill_bytes(0).ok());
+    static_cast<void>(product.run({.a = product.a(), .b = product.b(), .c = product.c()}, counters.value().at()));
+    const std::vector<std::uint64_t> counts = counts_in(counters.value(), paths);
+    EXPECT_GT(counts.front(), 0) << kernel;
+    if (kernel == with_bf16) {
+      EXPECT_EQ(counts[0], 1);
+      EXPECT_EQ(counts[1], 0);
+    }
+    EXPECT_GT(counts.back(), 0) << kernel;
+  }
 }
 
 /// A D or D^-1 B, D diagonal of 2^-60 to 2^60: sums of ordinary size, made of elements far below their row's largest.

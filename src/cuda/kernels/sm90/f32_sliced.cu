@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/checked.hpp"
+#include "cuda/kernels/sm90/combine_cost.hpp"
 #include "plan/transposed.hpp"
 
 namespace exactile::cuda::sm90 {
@@ -176,6 +177,11 @@ std::string_view sliced_refuses(const plan::Problem& problem, const Device& devi
   return {};
 }
 
+double combine_seconds(const GemmDescription& d, int parts, const Device& device) {
+  const double bytes = 4.0 * (parts + 1) * static_cast<double>(d.m * d.n * d.batch_count);
+  return bytes / (0.5 * device.memory_bytes_per_second);
+}
+
 double sliced_cost(const GemmDescription& d, const Device& device, double flops_per_second, int bytes_per_block) {
   const SlicedLayout layout(d, bytes_per_block, true, clusters_of(device));
   const int clusters = clusters_of(device);
@@ -187,7 +193,8 @@ double sliced_cost(const GemmDescription& d, const Device& device, double flops_
   const double elements = static_cast<double>((layout.a_batches * d.m + layout.b_batches * d.n) * d.k);
   const double split_bytes = elements * (8 + bytes_per_block / static_cast<double>(block_k));
   return 12e-6 + waves * clusters * tile_flops / flops_per_second +
-         split_bytes / (0.7 * device.memory_bytes_per_second);
+         split_bytes / (0.7 * device.memory_bytes_per_second) +
+         (layout.parts > 1 ? combine_seconds(d, layout.parts, device) : 0);
 }
 
 double sliced_model_bytes(const GemmDescription& d, double bytes_per_element) {

@@ -12,49 +12,107 @@ namespace exactile::cuda::sm90 {
 inline constexpr int chunk_k = block_k * Fp16x3::chunk_stages;
 inline constexpr int chunk_steps = chunk_k / 16;  // of K, by one instruction each
 
-/// 128 rows x 64 of K in f32, in lines of 128 bytes that are swizzled as TMA does it: 16 bytes at c ^ line % 8 instead
-/// of c. Along K: [k / 32][row][k % 32]. Across K: [row / 32][k][row % 32].
-struct RegisterTile {
-  alignas(1024) std::byte data[tile_m * chunk_k * 4];
+/// How 128 rows x 64 of K in f32 lie in shared memory: in lines along K, or across it.
+///
+/// As a rule lines have 32 elements and are swizzled as TMA does it: 16 bytes at c ^ line % 8 instead of c. Along K:
+/// [k / 32][row][k % 32]. Across K: [row / 32][k][row % 32].
+///
+/// By fours: where lines do not all begin at multiples of 16 bytes every fourth one does, but for a shift. A line is
+/// whole, 4 elements longer than it need be, and begins with elements before its own: [line % 4][line / 4][element].
+struct TileLines {
+  bool along_k;
+  bool by_fours;
+  int shift[4];  ///< of lines, by fours, in elements
 
-  [[nodiscard]] __device__ static int offset(bool along_k, int row, int k) {
+  static constexpr int swizzled_bytes = tile_m * chunk_k * 4;
+  static constexpr int by_fours_bytes = tile_m * (chunk_k + 4) * 4;  // along K; fewer across
+
+  [[nodiscard]] __device__ int count() const { return along_k ? tile_m : chunk_k; }
+  /// From line to line, by fours, in elements.
+  [[nodiscard]] __device__ int pitch() const { return (along_k ? chunk_k : tile_m) + 4; }
+  /// In bytes, where they are swizzled.
+  [[nodiscard]] __device__ static int swizzled(bool along_k, int row, int k) {
     const int line = along_k ? k / 32 * tile_m + row : row / 32 * chunk_k + k;
     const int place = along_k ? k % 32 : row % 32;
     return line * 128 + (place / 4 ^ line % 8) * 16 + place % 4 * 4;
   }
 };
 
-/// A thread's elements of a chunk: [step][2 * half + r][which of two], as WgmmaRegisters has them.
+/// A thread's elements of a chunk: [step][2 * half + r][which of two], as WgmmaRegisters has them. Which row of the
+/// tile is which of wgmma's is free: here its rows l / 4 and l / 4 + 8 of a warp's sixteen are 2(l / 4) and 2(l / 4)
+/// + 1.
 using ChunkElements = float[chunk_steps][4][2];
 
-/// Where a thread's elements are in every tile: all others are a constant further on.
-struct ElementPlaces {
-  bool along_k;
-  int offset[4];
+/// A thread's two rows of a tile. They are neighbouring lines, or in neighbouring places of them: then eight bytes at a
+/// time are read from all banks, whichever way swizzled lines run.
+struct ElementRows {
+  int line;  ///< or place
+  int first;
+  int step;  ///< from the first to the second
 
-  /// `row` and `k` are those of the thread's first element.
-  __device__ ElementPlaces(bool along_k, int row, int k) : along_k(along_k) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-      offset[i] = along_k ? RegisterTile::offset(true, row, k + 8 * i)
-                          : RegisterTile::offset(false, row + i / 2 * 8, k + i % 2);
+  __device__ explicit ElementRows(const TileLines& lines)
+      : line(static_cast<int>(threadIdx.x) / 32 * 16 + static_cast<int>(threadIdx.x) % 32 / 4 * 2) {
+    constexpr int quarter = tile_m / 4;
+    const bool are_lines_by_fours = lines.by_fours && lines.along_k;
+    first = are_lines_by_fours ? line % quarter * 4 + line / quarter : line;
+    step = are_lines_by_fours ? 4 : 1;
   }
 };
 
-__device__ inline void load_elements(ChunkElements& x, const RegisterTile& tile, const ElementPlaces& places) {
-  if (places.along_k) {
+/// Where a thread's elements are in every tile.
+struct ElementPlaces {
+  bool along_k;
+  bool by_fours;
+  int offset[2];  ///< by fours: of the two elements of a pair; otherwise of both
+
+  __device__ explicit ElementPlaces(const TileLines& lines) : along_k(lines.along_k), by_fours(lines.by_fours) {
+    const int line = ElementRows(lines).line;
+    const int first_k = static_cast<int>(threadIdx.x) % 4 * 2;
+#pragma unroll
+    for (int e = 0; e < 2; ++e) {
+      const int k = first_k + e;
+      const int elements = along_k ? line * lines.pitch() + k + lines.shift[line / (tile_m / 4)]
+                                   : (k % 4 * (chunk_k / 4) + k / 4) * lines.pitch() + line + lines.shift[k % 4];
+      offset[e] = by_fours ? elements * 4 : TileLines::swizzled(along_k, line, first_k);
+    }
+  }
+
+  /// Two elements, `line` swizzled lines and, by exclusive or, `pieces` of 16 bytes further on.
+  [[nodiscard]] __device__ float2 pair(const std::byte* tile, int line, int pieces) const {
+    return *reinterpret_cast<const float2*>(tile + (offset[0] ^ pieces * 16) + line * 128);
+  }
+  /// Element e of a pair, so many elements further on.
+  [[nodiscard]] __device__ float element(const std::byte* tile, int e, int further) const {
+    return *reinterpret_cast<const float*>(tile + offset[e] + further * 4);
+  }
+};
+
+__device__ inline void load_elements(ChunkElements& x, const std::byte* tile, const ElementPlaces& places) {
+  if (places.by_fours) {
+#pragma unroll
+    for (int i = 0; i < chunk_steps * 8; ++i) {
+      const int k = i / 4 * 8;
+      const int r = i / 2 % 2;
+      const int further = places.along_k ? r * (chunk_k + 4) + k : k / 4 * (tile_m + 4) + r;
+      x[k / 16][k / 8 % 2 * 2 + r][i % 2] = places.element(tile, i % 2, further);
+    }
+  } else if (places.along_k) {
 #pragma unroll
     for (int i = 0; i < chunk_steps * 4; ++i) {
-      const int at = places.offset[i / 2 % 4] + i / 8 * tile_m * 128 + i % 2 * 8 * 128;
-      const float2 pair = *reinterpret_cast<const float2*>(tile.data + at);
-      x[i / 4][i / 2 % 2 * 2 + i % 2][0] = pair.x;
-      x[i / 4][i / 2 % 2 * 2 + i % 2][1] = pair.y;
+      const int k = i / 2 * 8;
+      const int r = i % 2;
+      const float2 pair = places.pair(tile, k / 32 * tile_m + r, k % 32 / 4 ^ r);
+      x[k / 16][k / 8 % 2 * 2 + r][0] = pair.x;
+      x[k / 16][k / 8 % 2 * 2 + r][1] = pair.y;
     }
   } else {
 #pragma unroll
-    for (int i = 0; i < chunk_steps * 8; ++i) {
-      const int at = places.offset[i % 4] + i / 4 * 8 * 128;
-      x[i / 8][i / 4 % 2 * 2 + i / 2 % 2][i % 2] = *reinterpret_cast<const float*>(tile.data + at);
+    for (int i = 0; i < chunk_steps * 4; ++i) {
+      const int k = i / 2 * 8;
+      const int e = i % 2;
+      const float2 pair = places.pair(tile, k + e, e);
+      x[k / 16][k / 8 % 2 * 2][e] = pair.x;
+      x[k / 16][k / 8 % 2 * 2 + 1][e] = pair.y;
     }
   }
 }
@@ -80,9 +138,9 @@ struct RowState {
   [[nodiscard]] __device__ unsigned max_bits() const {
     return is_zero() ? 0 : static_cast<unsigned>(Fp16x3::limit_exponent + 126 - scale) << 23;
   }
-  [[nodiscard]] __device__ unsigned tiny_count() const {
+  [[nodiscard]] __device__ unsigned tiny_count(float of_all_threads) const {
     const float spread = !is_zero() && most_scale - scale > most_spread ? 1.0f : 0.0f;
-    return __float2uint_ru(tiny + spread);  // infinity becomes lost_line
+    return __float2uint_ru(of_all_threads + spread);  // infinity becomes lost_line
   }
 };
 

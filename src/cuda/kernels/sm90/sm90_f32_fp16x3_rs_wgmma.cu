@@ -5,9 +5,12 @@
 // plainly what the slices could not hold. Traffic model: the large operand is read once; the other one is read, written
 // as 4 bytes an element and read by every row of tiles, through L2; each part of K writes and reads a C. Limit: memory
 // bandwidth, from some 200 columns of tiles on the tensor cores. See docs/ladder/sm90_f32_wgmma.md.
+#include <limits>
+#include <optional>
 #include <string>
 
 #include "core/checked.hpp"
+#include "cuda/kernels/sm90/combine_cost.hpp"
 #include "cuda/kernels/sm90/f32_sliced.cuh"
 #include "cuda/kernels/sm90/register_gemm.cuh"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
@@ -19,6 +22,50 @@ namespace {
 
 constexpr std::int64_t alignment = 1024;
 
+/// launch_early() with clusters of a size that is not known to the compiler.
+template <class Parameters>
+cudaError_t launch_clusters(int size, void (*kernel)(Parameters), int ctas, int shared_bytes, cudaStream_t stream,
+                            const std::remove_const_t<Parameters>& parameters) {
+  cudaLaunchAttribute attributes[2]{};
+  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[0].val.programmaticStreamSerializationAllowed = 1;
+  attributes[1].id = cudaLaunchAttributeClusterDimension;
+  attributes[1].val.clusterDim = {static_cast<unsigned>(size), 1, 1};
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(ctas));
+  config.blockDim = dim3(cta_threads);
+  config.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
+  config.stream = stream;
+  config.attrs = attributes;
+  config.numAttrs = 2;
+  return cudaLaunchKernelEx(&config, kernel, parameters);
+}
+
+template <int columns>
+[[nodiscard]] Status enqueue_unsplit(const RegisterParameters& p, int ctas, std::string_view kernel,
+                                     cudaStream_t stream) {
+  constexpr int shared_bytes = sizeof(RegisterRings<columns>);
+  if (Status s = allow_shared_memory(multiply_unsplit<columns>, shared_bytes, kernel); !s.ok()) return s;
+  return check(launch_clusters(p.cluster_size, multiply_unsplit<columns>, ctas, shared_bytes, stream, p), "launch",
+               kernel);
+}
+
+/// Of tiles so wide.
+struct TileWidth {
+  int columns;
+  Status (*enqueue)(const RegisterParameters&, int ctas, std::string_view kernel, cudaStream_t);
+};
+constexpr TileWidth tile_widths[] = {{64, enqueue_unsplit<64>},   {72, enqueue_unsplit<72>},
+                                     {128, enqueue_unsplit<128>}, {144, enqueue_unsplit<144>},
+                                     {192, enqueue_unsplit<192>}, {256, enqueue_unsplit<256>}};
+
+/// The tiles that C is cut into.
+struct RegisterTiles {
+  int columns;
+  int cluster_size;
+  double seconds;  ///< that they take, all parts of K and products together
+};
+
 /// A product with C's columns contiguous where that can be, and which of its operands is split in registers.
 struct RegisterPlan {
   GemmDescription d;
@@ -27,12 +74,11 @@ struct RegisterPlan {
   bool divides_sliced;
   int part_k;  ///< K is taken in parts of so many, multiples of a chunk
   int parts;
-  int columns;  ///< of a tile
   int row_tiles;
-  int column_tiles;
-  int cluster_size;
   std::int64_t a_batches;
   std::int64_t b_batches;
+  RegisterTiles tiles;
+  int column_tiles;
 
   RegisterPlan(const GemmDescription& description, Operand unsplit)
       : d(with_contiguous_rows(description)),
@@ -41,12 +87,11 @@ struct RegisterPlan {
         divides_sliced(unsplit == Operand::a),
         part_k(part_k_of(description, unsplit)),
         parts(static_cast<int>((d.k + part_k - 1) / part_k)),
-        columns(columns_of(sliced_rows(), unsplit_rows(), parts * d.batch_count)),
         row_tiles((unsplit_rows() + tile_m - 1) / tile_m),
-        column_tiles((sliced_rows() + columns - 1) / columns),
-        cluster_size(row_tiles > 1 && columns > 64 ? 2 : 1),
         a_batches(plan::distinct_matrices(d.a, d.batch_count)),
-        b_batches(plan::distinct_matrices(d.b, d.batch_count)) {}
+        b_batches(plan::distinct_matrices(d.b, d.batch_count)),
+        tiles(best_tiles()),
+        column_tiles((sliced_rows() + tiles.columns - 1) / tiles.columns) {}
 
   [[nodiscard]] int sliced_rows() const { return static_cast<int>(a_unsplit ? d.n : d.m); }
   [[nodiscard]] int unsplit_rows() const { return static_cast<int>(a_unsplit ? d.m : d.n); }
@@ -56,9 +101,7 @@ struct RegisterPlan {
   [[nodiscard]] int sliced_parts() const { return divides_sliced ? parts : 1; }
   [[nodiscard]] int sliced_k() const { return divides_sliced && parts > 1 ? part_k : static_cast<int>(d.k); }
   /// Of clusters.
-  [[nodiscard]] std::int64_t works() const {
-    return (row_tiles + cluster_size - 1) / cluster_size * std::int64_t{column_tiles} * parts * d.batch_count;
-  }
+  [[nodiscard]] std::int64_t works() const { return works_of(tiles.columns, tiles.cluster_size); }
 
  private:
   /// By n and k alone. Where A is not split, by k alone: B's slices have scales for each part, and may be prepared.
@@ -70,10 +113,28 @@ struct RegisterPlan {
     const std::int64_t parts = std::clamp<std::int64_t>(wanted, 1, most_parts);
     return static_cast<int>(core::round_up(std::max((d.k + parts - 1) / parts, least), chunk_k));
   }
-  /// Narrow tiles where they are enough, or where wide ones are too few.
-  [[nodiscard]] static int columns_of(std::int64_t sliced, std::int64_t unsplit, std::int64_t products) {
-    const std::int64_t wide_tiles = (sliced + 127) / 128 * ((unsplit + tile_m - 1) / tile_m) * products;
-    return sliced <= 64 || 2 * wide_tiles <= multiprocessors ? 64 : 128;
+  [[nodiscard]] std::int64_t works_of(int columns, int cluster_size) const {
+    return (row_tiles + cluster_size - 1) / cluster_size * std::int64_t{(sliced_rows() + columns - 1) / columns} *
+           parts * d.batch_count;
+  }
+  /// The fastest, from what was measured on an H200; no bits depend on it.
+  [[nodiscard]] RegisterTiles best_tiles() const {
+    constexpr double hertz = 1.45e9;          // less than the clock: with what is not counted here
+    constexpr double start_and_end = 3.5e-6;  // until the first tile has its first chunk, and until the last is stored
+    constexpr double store = 1.5e-6;
+    RegisterTiles best{64, 1, std::numeric_limits<double>::infinity()};
+    const double chunks = std::min<double>(part_k, static_cast<double>(d.k)) / chunk_k;
+    for (const TileWidth& width : tile_widths) {
+      // A warpgroup splits, then multiplies; both together multiply.
+      const double cycles = std::max(1100.0 + 8 * width.columns, 14.0 * width.columns);
+      for (const int cluster_size : {2, 1}) {
+        if (width.columns / cluster_size % 8 != 0) continue;
+        const auto ctas = static_cast<double>(works_of(width.columns, cluster_size) * cluster_size);
+        const double seconds = start_and_end + std::ceil(ctas / multiprocessors) * (store + chunks * cycles / hertz);
+        if (seconds < best.seconds) best = {width.columns, cluster_size, seconds};
+      }
+    }
+    return best;
   }
 
   static constexpr std::int64_t multiprocessors = 132;  // of an H200: the parts depend on no device
@@ -102,30 +163,44 @@ struct RegisterLayout {
   }
 };
 
-/// Whether TMA can address an operand: contiguous along one side, in steps of 16 bytes along the others.
-[[nodiscard]] bool loads_by_tma(const SplitOperand& o, bool along_k) {
-  const std::int64_t line = along_k ? o.layout.row_stride : o.layout.column_stride;
+/// How TMA can address an operand: contiguous along one side, in steps of 16 bytes along the others, if need be of
+/// every fourth line. Nothing if it cannot.
+[[nodiscard]] std::optional<TileLines> lines_for_tma(const SplitOperand& o, bool along_k) {
+  const std::int64_t step = along_k ? o.layout.row_stride : o.layout.column_stride;
   const auto is_step = [](std::int64_t elements) {
     return elements % 4 == 0 && elements > 0 && elements < std::int64_t{1} << 37;
   };
-  return (along_k ? o.layout.column_stride : o.layout.row_stride) == 1 && is_step(line) && !o.layout.pointer_array &&
-         (o.batches == 1 || is_step(o.layout.batch_stride)) && reinterpret_cast<std::uintptr_t>(o.data) % 16 == 0;
+  if ((along_k ? o.layout.column_stride : o.layout.row_stride) != 1 || o.layout.pointer_array ||
+      (o.batches > 1 && !is_step(o.layout.batch_stride)))
+    return {};
+  if (is_step(step) && reinterpret_cast<std::uintptr_t>(o.data) % 16 == 0) return TileLines{along_k, false, {}};
+  if (!is_step(4 * step) || (along_k ? o.rows : o.k) < 4) return {};
+  TileLines lines{along_k, true, {}};
+  for (int line = 0; line < 4; ++line)
+    lines.shift[line] = static_cast<int>(reinterpret_cast<std::uintptr_t>(o.data + line * step) % 16 / 4);
+  return lines;
 }
 
-[[nodiscard]] Status make_unsplit_map(RegisterParameters& p) {
-  if (!p.by_tma) return {};
+[[nodiscard]] Status make_unsplit_maps(RegisterParameters& p) {
   const SplitOperand& o = p.unsplit;
-  const std::int64_t line = p.along_k ? o.layout.row_stride : o.layout.column_stride;
-  const std::int64_t lines = p.along_k ? o.rows : o.k;
-  return make_tensor_map(p.unsplit_map, {.type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
-                                         .data = const_cast<float*>(o.data),
-                                         .columns = p.along_k ? o.k : o.rows,
-                                         .rows = lines,
-                                         .batches = o.batches,
-                                         .row_bytes = 4 * line,
-                                         .batch_bytes = 4 * (o.batches == 1 ? lines * line : o.layout.batch_stride),
-                                         .box_columns = 32,
-                                         .box_rows = p.along_k ? tile_m : chunk_k});
+  const auto [along_k, by_fours, shift] = p.lines;
+  const std::int64_t step = along_k ? o.layout.row_stride : o.layout.column_stride;
+  const std::int64_t lines = along_k ? o.rows : o.k;
+  const int maps = by_fours ? 4 : 1;
+  for (int map = 0; map < maps; ++map) {
+    const std::int64_t rows = (lines - map + maps - 1) / maps;
+    const TensorBoxes boxes{.type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+                            .data = const_cast<float*>(o.data + map * step - shift[map]),
+                            .columns = (along_k ? o.k : o.rows) + shift[map],
+                            .rows = rows,
+                            .batches = o.batches,
+                            .row_bytes = 4 * maps * step,
+                            .batch_bytes = 4 * (o.batches == 1 ? rows * maps * step : o.layout.batch_stride),
+                            .box_columns = by_fours ? (along_k ? chunk_k : tile_m) + 4 : 32,
+                            .box_rows = (along_k ? tile_m : chunk_k) / maps};
+    if (Status s = make_tensor_map(p.unsplit_map[map], boxes); !s.ok()) return s;
+  }
+  return {};
 }
 
 [[nodiscard]] Status make_sliced_map(RegisterParameters& p, int columns) {
@@ -141,34 +216,6 @@ struct RegisterLayout {
                                         .box_rows = columns / p.cluster_size});
 }
 
-/// launch_early() with clusters of a size that is not known to the compiler.
-template <class Parameters>
-cudaError_t launch_clusters(int size, void (*kernel)(Parameters), int ctas, int shared_bytes, cudaStream_t stream,
-                            const std::remove_const_t<Parameters>& parameters) {
-  cudaLaunchAttribute attributes[2]{};
-  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attributes[0].val.programmaticStreamSerializationAllowed = 1;
-  attributes[1].id = cudaLaunchAttributeClusterDimension;
-  attributes[1].val.clusterDim = {static_cast<unsigned>(size), 1, 1};
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(ctas));
-  config.blockDim = dim3(cta_threads);
-  config.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
-  config.stream = stream;
-  config.attrs = attributes;
-  config.numAttrs = 2;
-  return cudaLaunchKernelEx(&config, kernel, parameters);
-}
-
-template <int columns>
-[[nodiscard]] Status enqueue_unsplit(const RegisterParameters& p, int ctas, std::string_view kernel,
-                                     cudaStream_t stream) {
-  constexpr int shared_bytes = sizeof(RegisterRing<columns>);
-  if (Status s = allow_shared_memory(multiply_unsplit<columns>, shared_bytes, kernel); !s.ok()) return s;
-  return check(launch_clusters(p.cluster_size, multiply_unsplit<columns>, ctas, shared_bytes, stream, p), "launch",
-               kernel);
-}
-
 constexpr std::string_view register_name(Operand unsplit) {
   return unsplit == Operand::a ? "sm90_f32_fp16x3_rs_a_wgmma" : "sm90_f32_fp16x3_rs_b_wgmma";
 }
@@ -180,7 +227,7 @@ class RegisterProduct final : public DeviceProduct {
 
   [[nodiscard]] std::int64_t workspace_bytes() const override { return layout_.bytes; }
   [[nodiscard]] std::string blocking() const override {
-    return "BM=128 BN=" + std::to_string(plan_.columns) + " BK=64 KC=64 split-K=" + std::to_string(plan_.parts);
+    return "BM=128 BN=" + std::to_string(plan_.tiles.columns) + " BK=64 KC=64 split-K=" + std::to_string(plan_.parts);
   }
   [[nodiscard]] double model_bytes() const override {
     const GemmDescription& d = plan_.d;
@@ -219,31 +266,34 @@ class RegisterProduct final : public DeviceProduct {
       sliced.slices = base + layout_.slices;
       SplitPair pair{sliced, sliced};
       pair.b.batches = 0;
-      if (Status s = enqueue_split<Fp16x3>(pair, nullptr, 0, launch.stream); !s.ok()) return s;
+      if (Status s = enqueue_split<Fp16x3>(pair, nullptr, 0, launch.stream, true); !s.ok()) return s;
     }
     const bool along_k = std::abs(unsplit.layout.column_stride) <= std::abs(unsplit.layout.row_stride);
     unsplit.facts = facts_of_side(base, 1, unsplit);
+    const std::optional<TileLines> lines = lines_for_tma(unsplit, along_k);
     RegisterParameters p{.unsplit_map = {},
                          .sliced_map = {},
                          .unsplit = unsplit,
                          .sliced = sliced,
-                         .by_tma = loads_by_tma(unsplit, along_k),
-                         .along_k = along_k,
+                         .by_tma = lines.has_value(),
+                         .lines = lines.value_or(TileLines{along_k, false, {}}),
                          .row_tiles = plan_.row_tiles,
                          .column_tiles = plan_.column_tiles,
                          .batches = static_cast<int>(plan_.d.batch_count),
-                         .cluster_size = plan_.cluster_size,
+                         .cluster_size = plan_.tiles.cluster_size,
                          .partials = {.data = reinterpret_cast<float*>(base + layout_.partials),
                                       .parts = plan_.parts,
                                       .pitch = layout_.partial_pitch},
-                         .is_transposed = !plan_.a_unsplit};
-    if (Status s = make_unsplit_map(p); !s.ok()) return s;
-    if (Status s = make_sliced_map(p, plan_.columns); !s.ok()) return s;
+                         .is_transposed = !plan_.a_unsplit,
+                         .after_split = prepared == nullptr};
+    if (lines)
+      if (Status s = make_unsplit_maps(p); !s.ok()) return s;
+    if (Status s = make_sliced_map(p, plan_.tiles.columns); !s.ok()) return s;
+    const int cluster_size = plan_.tiles.cluster_size;
     const int ctas =
-        static_cast<int>(std::min<std::int64_t>(plan_.works(), device_.multiprocessors / plan_.cluster_size)) *
-        plan_.cluster_size;
-    const auto enqueue = plan_.columns == 64 ? enqueue_unsplit<64> : enqueue_unsplit<128>;
-    if (Status s = enqueue(p, ctas, register_name(unsplit_), launch.stream); !s.ok()) return s;
+        static_cast<int>(std::min<std::int64_t>(plan_.works(), device_.multiprocessors / cluster_size)) * cluster_size;
+    const auto* width = std::ranges::find(tile_widths, plan_.tiles.columns, &TileWidth::columns);
+    if (Status s = width->enqueue(p, ctas, register_name(unsplit_), launch.stream); !s.ok()) return s;
     return finish(p, operands[0], operands[1], launch);
   }
 
@@ -316,27 +366,24 @@ template <Operand unsplit>
   return {};
 }
 
-/// Seconds, from what was measured on an H200: a multiprocessor takes in so many bytes, whatever they are.
+/// Seconds, from what was measured on an H200.
 template <Operand unsplit>
 [[nodiscard]] double register_cost(const plan::Problem& problem, const Device& device) {
-  constexpr double bytes_per_second = 38e9;
-  constexpr double chunk_without_tma = 5e-6;
   constexpr double overhead = 12e-6;  // of three kernels
-  constexpr double tile_overhead = 4e-6;
+  constexpr double by_fours = 1.25;   // times slower, where lines do not begin at multiples of 16 bytes
+  constexpr double without_tma = 4;
   const RegisterPlan plan(problem.description, unsplit);
   const GemmDescription& d = plan.d;
-  const double clusters = device.multiprocessors / plan.cluster_size;
-  const double waves = std::ceil(static_cast<double>(plan.works()) / clusters);
   const OperandLayout& layout = plan.a_unsplit ? d.a : d.b;
-  const bool by_tma = !layout.pointer_array &&
-                      std::min(std::abs(layout.row_stride), std::abs(layout.column_stride)) == 1 &&
-                      std::max(layout.row_stride, layout.column_stride) % 4 == 0;
-  const double chunk_bytes = 4.0 * chunk_k * (tile_m + plan.columns);
-  const double chunk = by_tma ? chunk_bytes / bytes_per_second : chunk_without_tma;
+  const bool by_tma =
+      !layout.pointer_array && std::min(std::abs(layout.row_stride), std::abs(layout.column_stride)) == 1;
+  const bool is_aligned = std::max(layout.row_stride, layout.column_stride) % 4 == 0;
+  const double tiles_seconds = plan.tiles.seconds * (by_tma ? is_aligned ? 1 : by_fours : without_tma);
+  const double bytes_per_second = device.memory_bytes_per_second;
+  const double unsplit_bytes = 4.0 * static_cast<double>(plan.unsplit_batches() * plan.unsplit_rows() * d.k);
   const double split_bytes = 8.0 * static_cast<double>(plan.sliced_batches() * plan.sliced_rows() * d.k);
-  const double sums_bytes = 4.0 * (plan.parts + 1) * static_cast<double>(d.m * d.n * d.batch_count);
-  return overhead + waves * (tile_overhead + std::min<double>(plan.part_k, d.k) / chunk_k * chunk) +
-         (2 * split_bytes + 2.5 * sums_bytes) / device.memory_bytes_per_second;
+  return overhead + split_bytes / (0.5 * bytes_per_second) +
+         std::max(tiles_seconds, unsplit_bytes / (0.7 * bytes_per_second)) + combine_seconds(d, plan.parts, device);
 }
 
 template <Operand unsplit>

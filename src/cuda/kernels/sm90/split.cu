@@ -217,6 +217,7 @@ struct WholePair {
   WholeShape a;
   WholeShape b;
   int cluster_size;
+  bool next_begins_early;
   unsigned* zero;  ///< zeroed on the way
   std::int64_t zero_words;
 };
@@ -306,6 +307,7 @@ __global__ void __launch_bounds__(threads, 3) split_whole(const __grid_constant_
   extern __shared__ float buffer[];
   __shared__ unsigned most[whole_most_rows];
   __shared__ unsigned tiny[whole_most_rows];
+  if (pair.next_begins_early) isa::start_kernel_after();
   for (std::int64_t i = blockIdx.x * std::int64_t{threads} + threadIdx.x; i < pair.zero_words;
        i += std::int64_t{gridDim.x} * threads)
     pair.zero[i] = 0;
@@ -415,13 +417,14 @@ Status enqueue_passes(const SplitPair& operands, unsigned* zero, std::int64_t ze
 }  // namespace
 
 template <class Slices>
-Status enqueue_split(const SplitPair& operands, unsigned* zero, std::int64_t zero_words, cudaStream_t stream) {
+Status enqueue_split(const SplitPair& operands, unsigned* zero, std::int64_t zero_words, cudaStream_t stream,
+                     bool next_begins_early) {
   const int padded_k = (operands.a.depth() + tile - 1) / tile * tile;
   // So large that 512 elements of 32 rows are a CTA's; parts of K are many, and take less shared memory.
   const int share = operands.a.parts == 1 ? 512 : 256;
   int cluster_size = 1;
   while (cluster_size < 8 && cluster_size * share < padded_k) cluster_size *= 2;
-  WholePair pair{operands, {}, {}, cluster_size, zero, zero_words};
+  WholePair pair{operands, {}, {}, cluster_size, next_begins_early, zero, zero_words};
   for (const int bytes : whole_shared_bytes) {
     if (pair.a.rows != 0 && pair.b.rows != 0) break;
     pair.a = whole_shape(operands.a, cluster_size, bytes);
@@ -447,7 +450,7 @@ Status enqueue_split(const SplitPair& operands, unsigned* zero, std::int64_t zer
   config.numAttrs = 1;
   return check(cudaLaunchKernelEx(&config, split_whole<Slices>, pair), "launch", "split_whole");
 }
-template Status enqueue_split<Fp16x3>(const SplitPair&, unsigned*, std::int64_t, cudaStream_t);
-template Status enqueue_split<Bf16x6>(const SplitPair&, unsigned*, std::int64_t, cudaStream_t);
+template Status enqueue_split<Fp16x3>(const SplitPair&, unsigned*, std::int64_t, cudaStream_t, bool);
+template Status enqueue_split<Bf16x6>(const SplitPair&, unsigned*, std::int64_t, cudaStream_t, bool);
 
 }  // namespace exactile::cuda::sm90

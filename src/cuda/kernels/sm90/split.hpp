@@ -35,10 +35,11 @@ struct SplitPair {
 };
 
 /// Enqueues what fills slices and facts of both operands, and zeroes some words on the way. Parts, if there are
-/// several, are at most `most_part_k` deep.
+/// several, are at most `most_part_k` deep. The kernel after it may begin as soon as there is room for it where
+/// `next_begins_early`: worth it where there is little to split.
 template <class Slices>
 [[nodiscard]] Status enqueue_split(const SplitPair& operands, unsigned* zero, std::int64_t zero_words,
-                                   cudaStream_t stream);
+                                   cudaStream_t stream, bool next_begins_early = false);
 
 /// Enqueues other slices of the same operands: facts.max_bits are there, facts.tiny are zero. Nothing is done where
 /// `gate` is given and zero on the device.

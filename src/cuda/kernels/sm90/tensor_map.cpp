@@ -44,8 +44,10 @@ Status make_tensor_map(CUtensorMap& map, const TensorBoxes& boxes) {
                                       static_cast<cuuint32_t>(boxes.box_rows), 1};
   const std::array<cuuint32_t, 3> steps{1, 1, 1};
   const int element_bytes = bytes_of(boxes.type);
-  const CUtensorMapSwizzle swizzle =
-      boxes.box_columns * element_bytes == 128 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B;
+  const int box_bytes = boxes.box_columns * element_bytes;
+  const CUtensorMapSwizzle swizzle = box_bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
+                                     : box_bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
+                                                       : CU_TENSOR_MAP_SWIZZLE_NONE;
   const CUresult result = encode(&map, boxes.type, 3, boxes.data, sizes.data(), strides.data(), box.data(),
                                  steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
                                  CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);

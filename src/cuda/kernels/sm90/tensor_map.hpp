@@ -21,7 +21,7 @@ struct TensorBoxes {
   std::int64_t batches;
   std::int64_t row_bytes;    ///< from row to row; a multiple of 16
   std::int64_t batch_bytes;  ///< a multiple of 16
-  int box_columns;           ///< of 64 or 128 bytes: they are swizzled within those
+  int box_columns;           ///< swizzled within 64 or 128 bytes if they are as many
   int box_rows;
 };
 
