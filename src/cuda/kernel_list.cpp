@@ -69,6 +69,7 @@ std::span<const plan::KernelEntry> kernel_list() {
       entry<sm80_f16_mma>(),
       entry<sm80_i8_i32_mma>(),
       entry<sm80_f32_tf32_mma>(),
+      entry<sm80_f32_fp16x3_mma>(),
       entry<sm90_f64_mma>(),
       entry<sm80_f64_mma>(),
       entry<outer_product>(),

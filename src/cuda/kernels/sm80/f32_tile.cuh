@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The kernel of sm80_f32_fp16x3_mma. A block computes a tile of C at a time; each of its warps loads and splits 32
+/// rows of A or columns of B, a chunk of K ahead of what it multiplies. What a row of A or a column of B is multiplied
+/// by is its own affair, and the order of summation is that of K, so an element of C does not depend on others.
+#pragma once
+
+#include "cuda/kernels/simt/work.cuh"
+#include "cuda/kernels/sm80/f32_split.cuh"
+
+namespace exactile::cuda::sm80 {
+
+/// A product whose rows of C are contiguous if anything is. Passed to kernels by value.
+struct F32Work {
+  simt::Work<float, float> product;
+  bool a_along_k;  ///< its K is contiguous, or nearest to it
+  bool b_along_k;
+  std::uint32_t units;   ///< tiles of all products
+  float tiny_scale;      ///< the error of a tiny element, where the promise leaves an error of 1
+  std::uint64_t* tiles;  ///< counts tiles, and those that were summed again in f32; or null
+};
+
+/// A block has WarpsM x WarpsN warps of 32 x WarpColumns elements of C.
+template <int WarpsM, int WarpsN, int WarpColumns, int BlocksPerSm>
+struct F32Shape {
+  static constexpr int warps_n = WarpsN, warp_rows = 32, warp_columns = WarpColumns, blocks_per_sm = BlocksPerSm;
+  static constexpr int bm = WarpsM * warp_rows, bn = WarpsN * warp_columns, lines = bm + bn;
+  static constexpr int threads = 32 * WarpsM * WarpsN;
+  static_assert(threads / 32 * warp_lines == lines, "each warp splits as many lines");
+};
+
+/// The block's shared memory. Lines are the rows of A, then the columns of B.
+template <class S>
+struct F32Space {
+  union {
+    SliceTile<S::lines> slices[2];
+    float plain[chunk_k][S::lines];  ///< of a chunk that is summed in f32
+  };
+  float shrink[2][S::lines];
+  float2 scale_back[S::lines];  ///< in two factors
+  float error[S::lines];
+  simt::Unit units[3];  ///< of the tile before, this one and the next, in turn
+};
+
+/// A warp's sums: 16 x 8 elements of C at a time, as isa::mma() has them.
+template <class S>
+struct WarpSums {
+  static constexpr int row_tiles = S::warp_rows / 16;
+  static constexpr int column_tiles = S::warp_columns / 8;
+  static constexpr int steps = chunk_k / 16;
+  static constexpr int rows_at_once = column_tiles < 4 ? 2 : 1;  ///< row tiles: four sums or more in flight
+
+  float at[row_tiles][column_tiles][4] = {};
+
+  /// A thread's element (i, j, e) lies in that row and that column of the tile.
+  [[nodiscard]] __device__ static int first_row() {
+    return static_cast<int>(threadIdx.x) / 32 / S::warps_n * S::warp_rows;
+  }
+  [[nodiscard]] __device__ static int first_column() {
+    return static_cast<int>(threadIdx.x) / 32 % S::warps_n * S::warp_columns;
+  }
+  [[nodiscard]] __device__ static int row(int i, int e) {
+    return first_row() + 16 * i + e / 2 * 8 + static_cast<int>(threadIdx.x) % 32 / 4;
+  }
+  [[nodiscard]] __device__ static int column(int j, int e) {
+    return first_column() + 8 * j + static_cast<int>(threadIdx.x) % 4 * 2 + e % 2;
+  }
+
+  /// Calls visitor(element, row, column, i, j, e) for each.
+  template <class Visitor>
+  __device__ void for_each(const Visitor& visitor) {
+#pragma unroll
+    for (int i = 0; i < row_tiles; ++i)
+#pragma unroll
+      for (int j = 0; j < column_tiles; ++j)
+#pragma unroll
+        for (int e = 0; e < 4; ++e) visitor(at[i][j][e], row(i, e), column(j, e), i, j, e);
+  }
+
+  __device__ void shrink(const float (&by)[S::lines]) {
+#pragma unroll
+    for (int i = 0; i < row_tiles; ++i)
+#pragma unroll
+      for (int j = 0; j < column_tiles; ++j)
+#pragma unroll
+        for (int e = 0; e < 4; ++e) at[i][j][e] = at[i][j][e] * by[row(i, e)] * by[S::bm + column(j, e)];
+  }
+
+  /// Adds the sum of a chunk: small products first, from 0 and by the tensor cores.
+  __device__ void add(SliceTile<S::lines>& lines) {
+    using Tile = SliceTile<S::lines>;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int of_a = found_anew(Tile::place(first_row() + lane % 16, lane / 16, 0));
+    const int of_b = found_anew(Tile::place(S::bm + first_column() + lane % 8 + lane / 16 * 8, lane / 8 % 2, 0));
+    using OfA = std::uint32_t[rows_at_once][4];
+    using OfB = std::uint32_t[column_tiles / 2][4];
+    const auto load_a = [&](OfA& a, int first, int slice, int step) {
+#pragma unroll
+      for (int i = 0; i < rows_at_once; ++i)
+        isa::load_matrices(a[i], lines.data + (of_a ^ Tile::place(16 * (first + i), 2 * step, slice)));
+    };
+    const auto load_b = [&](OfB& b, int slice, int step) {
+#pragma unroll
+      for (int j = 0; j < column_tiles / 2; ++j)
+        isa::load_matrices(b[j], lines.data + (of_b ^ Tile::place(16 * j, 2 * step, slice)));
+    };
+    const auto multiply = [&](float(&sums)[rows_at_once][column_tiles][4], const OfA& a, const OfB& b) {
+#pragma unroll
+      for (int i = 0; i < rows_at_once; ++i)
+#pragma unroll
+        for (int j = 0; j < column_tiles; ++j) {
+          const std::uint32_t right[2] = {b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]};
+          isa::mma<__half>(sums[i][j], a[i], right);
+        }
+    };
+    OfB high_b[steps];
+#pragma unroll
+    for (int first = 0; first < row_tiles; first += rows_at_once) {
+      float sums[rows_at_once][column_tiles][4] = {};
+      OfA high_a[steps];
+#pragma unroll
+      for (int step = 0; step < steps; ++step) {
+        OfA low_a;
+        OfB low_b;
+        if (first == 0) load_b(high_b[step], 0, step);
+        load_a(low_a, first, 1, step);
+        multiply(sums, low_a, high_b[step]);
+        load_a(high_a[step], first, 0, step);
+        load_b(low_b, 1, step);
+        multiply(sums, high_a[step], low_b);
+      }
+#pragma unroll
+      for (int step = 0; step < steps; ++step) multiply(sums, high_a[step], high_b[step]);
+#pragma unroll
+      for (int i = 0; i < rows_at_once; ++i)
+#pragma unroll
+        for (int j = 0; j < column_tiles; ++j)
+#pragma unroll
+          for (int e = 0; e < 4; ++e) at[first + i][j][e] += sums[i][j][e];
+    }
+  }
+
+  /// Adds a chunk of f32, term by term.
+  __device__ void add_plain(const float (&chunk)[chunk_k][S::lines]) {
+#pragma unroll 2
+    for (int term = 0; term < chunk_k; ++term) {
+      float y[column_tiles][2];
+#pragma unroll
+      for (int j = 0; j < column_tiles * 2; ++j) y[j / 2][j % 2] = chunk[term][S::bm + column(j / 2, j % 2)];
+#pragma unroll
+      for (int i = 0; i < row_tiles; ++i)
+#pragma unroll
+        for (int r = 0; r < 2; ++r) {
+          const float x = chunk[term][row(i, 2 * r)];
+#pragma unroll
+          for (int j = 0; j < column_tiles; ++j)
+#pragma unroll
+            for (int e = 0; e < 2; ++e) at[i][j][2 * r + e] = fmaf(x, y[j][e], at[i][j][2 * r + e]);
+        }
+    }
+  }
+};
+
+/// The lines of a tile that this warp splits.
+template <class S>
+[[nodiscard]] __device__ inline LineSource source_of(const F32Work& w, const simt::Unit& unit) {
+  const simt::Work<float, float>& p = w.product;
+  const GemmDescription& d = p.d;
+  const int first = static_cast<int>(threadIdx.x) / 32 * warp_lines;
+  if (first < S::bm) {
+    const std::int64_t row = unit.row + first;
+    return {{product_base(p.a, d.a, unit.product) + row * d.a.row_stride, d.a.row_stride, d.a.column_stride, d.m - row,
+             d.k},
+            w.a_along_k};
+  }
+  const std::int64_t column = unit.column + first - S::bm;
+  return {{product_base(p.b, d.b, unit.product) + column * d.b.column_stride, d.b.column_stride, d.b.row_stride,
+           d.n - column, d.k},
+          w.b_along_k};
+}
+
+/// Whether slices may have missed the promise. True for NaN, which Inf becomes.
+[[nodiscard]] __device__ inline bool is_doubtful(float sum, float row_error, float column_error) {
+  return !(row_error + column_error <= fabsf(sum));
+}
+
+/// 2^-scale in two halves, so that no step overflows unless the result does.
+[[nodiscard]] __device__ inline float2 scale_back_of(int scale) {
+  return make_float2(sm90::power_of_two(-(scale >> 1)), sm90::power_of_two((scale >> 1) - scale));
+}
+
+/// The sums of the tile in f32, by all threads.
+template <class S>
+__device__ inline void sum_plainly(WarpSums<S>& sums, F32Space<S>& space, const F32Work& w, const simt::Unit& unit) {
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  const bool along_k = warp * warp_lines < S::bm ? w.a_along_k : w.b_along_k;
+  LineSource source = source_of<S>(w, unit);
+  for (std::int64_t k = 0; k < w.product.d.k; k += chunk_k) {
+    Elements x;
+    source.load(x);
+#pragma unroll
+    for (int o = 0; o < 4; ++o)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int term = along_k ? lane % 8 * 4 + i : lane / 4 * 4 + o;
+        const int line = along_k ? lane / 8 + 4 * o : lane % 4 * 4 + i;
+        space.plain[term][warp * warp_lines + line] = x[o][i];
+      }
+    __syncthreads();
+    sums.add_plain(space.plain);
+    __syncthreads();
+  }
+}
+
+/// From sums to C.
+template <class S>
+__device__ inline void store_tile(const WarpSums<S>& sums, const simt::Work<float, float>& p, const simt::Unit unit) {
+  using Sums = WarpSums<S>;
+  const GemmDescription& d = p.d;
+  float* const c = product_base(p.c, d.c, unit.product);
+  const std::int64_t rows = d.m - unit.row, columns = d.n - unit.column;
+  float* const corner = c + unit.row * d.c.row_stride + unit.column * d.c.column_stride;
+  if (p.epilogue.is_plain && d.c.column_stride == 1 && d.c.row_stride % 2 == 0 &&
+      reinterpret_cast<std::uintptr_t>(corner) % 8 == 0) {
+#pragma unroll
+    for (int i = 0; i < Sums::row_tiles * 2; ++i) {
+      const int row = Sums::row(i / 2, i % 2 * 2);
+      if (row >= rows) continue;
+#pragma unroll
+      for (int j = 0; j < Sums::column_tiles; ++j) {
+        const int column = Sums::column(j, 0);
+        const float2 pair = make_float2(sums.at[i / 2][j][i % 2 * 2], sums.at[i / 2][j][i % 2 * 2 + 1]);
+        float* const to = corner + row * d.c.row_stride + column;
+        if (column + 1 < columns)
+          *reinterpret_cast<float2*>(to) = pair;
+        else if (column < columns)
+          *to = pair.x;
+      }
+    }
+    return;
+  }
+  // Registers cannot be indexed; the sums are copied to where they can, so that this code is there once. Eight elements
+  // of a row at a time, whose loads are in flight together; the activation, which is long, has a loop of its own.
+  constexpr int in_row = Sums::column_tiles * 2;
+  float finished[Sums::row_tiles * 2][in_row];
+#pragma unroll
+  for (int i = 0; i < Sums::row_tiles * 2; ++i)
+#pragma unroll
+    for (int j = 0; j < in_row; ++j) finished[i][j] = sums.at[i / 2][j / 2][i % 2 * 2 + j % 2];
+  Epilogue<float, float> linear = p.epilogue;
+  linear.activation = Activation::none;
+#pragma unroll 1
+  for (int i = 0; i < Sums::row_tiles * 2; ++i) {
+    const int row = Sums::row(i / 2, i % 2 * 2);
+    if (row >= rows) continue;
+    float* const to = corner + row * d.c.row_stride;
+    float before[in_row];
+#pragma unroll
+    for (int j = 0; j < in_row; ++j) {
+      const int column = Sums::column(j / 2, j % 2);
+      before[j] = p.epilogue.reads_c && column < columns ? to[column * d.c.column_stride] : 0.0f;
+    }
+#pragma unroll
+    for (int j = 0; j < in_row; ++j) {
+      const int column = Sums::column(j / 2, j % 2);
+      if (column >= columns) continue;
+      const float x = linear.is_plain ? finished[i][j]
+                                      : linear.value(finished[i][j], before[j], unit.row + row, unit.column + column);
+      if (p.epilogue.activation == Activation::none) {
+        to[column * d.c.column_stride] = x;
+      } else {
+        finished[i][j] = x;
+      }
+    }
+    if (p.epilogue.activation == Activation::none) continue;
+#pragma unroll 1
+    for (int j = 0; j < in_row; ++j) {
+      const int column = Sums::column(j / 2, j % 2);
+      if (column < columns) to[column * d.c.column_stride] = p.epilogue.activate(finished[i][j]);
+    }
+  }
+}
+
+/// Persistent: while a block stores a tile, the elements of the next one are on their way.
+template <class S>
+__global__ void __launch_bounds__(S::threads, S::blocks_per_sm) f32_mma_kernel(const __grid_constant__ F32Work w) {
+  extern __shared__ __align__(128) std::byte shared[];
+  auto& space = *reinterpret_cast<F32Space<S>*>(shared);
+  using Sums = WarpSums<S>;
+  const GemmDescription& d = w.product.d;
+  const int first_line = static_cast<int>(threadIdx.x) / 32 * warp_lines;
+  const bool along_k = first_line < S::bm ? w.a_along_k : w.b_along_k;
+  const int chunks = static_cast<int>((d.k + chunk_k - 1) / chunk_k);
+
+  // Dividing takes a while: one thread finds out where the next tile is.
+  const auto find = [&](int slot, std::uint32_t index) {
+    if (threadIdx.x == 0 && index < w.units) space.units[slot] = simt::unit_of(w.product.division, index, S::bm, S::bn);
+  };
+  find(0, blockIdx.x);
+  __syncthreads();
+  LineSource source = source_of<S>(w, space.units[0]);
+  Elements x;
+  source.load(x);
+  int slot = 0;
+  for (std::uint32_t index = blockIdx.x; index < w.units; index += gridDim.x) {
+    const simt::Unit& unit = space.units[slot];
+    slot = slot == 2 ? 0 : slot + 1;
+    find(slot, index + gridDim.x);
+    LineState state;
+    Sums sums;
+    bool shrinks = false;
+    // A chunk is split while the one before it is multiplied.
+    for (int chunk = 0; chunk <= chunks; ++chunk) {
+      bool next_shrinks = false;
+      if (chunk < chunks) {
+        SliceTile<S::lines>& to = space.slices[chunk % 2];
+        float* const shrink = space.shrink[chunk % 2];
+        next_shrinks = along_k ? split_lines<true>(to, first_line, x, state, shrink)
+                               : split_lines<false>(to, first_line, x, state, shrink);
+        const bool is_last = chunk + 1 == chunks;
+        if (is_last && index + gridDim.x < w.units) source = source_of<S>(w, space.units[slot]);
+        if (!is_last || index + gridDim.x < w.units) source.load(x);
+      }
+      if (chunk > 0) {
+        if (shrinks) sums.shrink(space.shrink[(chunk - 1) % 2]);
+        sums.add(space.slices[(chunk - 1) % 2]);
+      }
+      shrinks = __syncthreads_or(next_shrinks);
+    }
+
+    if (along_k ? LineView<true>::is_keeper() : LineView<false>::is_keeper()) {
+      const int own = first_line + (along_k ? LineView<true>::own_line() : LineView<false>::own_line());
+      space.scale_back[own] = scale_back_of(state.scale);
+      space.error[own] = state.error(w.tiny_scale);
+    }
+    __syncthreads();
+    bool doubts = false;
+    sums.for_each([&](float& sum, int row, int column, int, int, int) {
+      doubts = doubts | is_doubtful(sum, space.error[row], space.error[S::bm + column]);
+    });
+    doubts = __syncthreads_or(doubts);
+    if (threadIdx.x == 0 && w.tiles != nullptr) {
+      auto* const tiles = reinterpret_cast<unsigned long long*>(w.tiles);
+      atomicAdd(tiles, 1ull);
+      if (doubts) atomicAdd(tiles + 1, 1ull);
+    }
+    const auto scaled_back = [&](float sum, int row, int column) {
+      const float2 by_row = space.scale_back[row], by_column = space.scale_back[S::bm + column];
+      return sum * (by_row.x * by_column.x) * (by_row.y * by_column.y);
+    };
+    if (doubts) {
+      Sums plain;
+      sum_plainly<S>(plain, space, w, unit);
+      sums.for_each([&](float& sum, int row, int column, int i, int j, int e) {
+        sum = is_doubtful(sum, space.error[row], space.error[S::bm + column]) ? plain.at[i][j][e]
+                                                                              : scaled_back(sum, row, column);
+      });
+    } else {
+      sums.for_each([&](float& sum, int row, int column, int, int, int) { sum = scaled_back(sum, row, column); });
+    }
+    store_tile<S>(sums, w.product, unit);
+  }
+}
+
+}  // namespace exactile::cuda::sm80

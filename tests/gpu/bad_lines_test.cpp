@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// One bad row of A and one bad column of B in an otherwise good product of f32: all elements of C that they do not
+// touch keep their bits, and those that they touch are right.
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "gpu/device_product.hpp"
+
+namespace exactile::test {
+namespace {
+
+constexpr GemmTypes f32_types{ElementType::f32, ElementType::f32};
+constexpr std::int64_t c_rows = 150;
+constexpr std::int64_t c_columns = 140;
+constexpr std::int64_t bad_row = 37;
+constexpr std::int64_t bad_column = 71;
+
+enum class Badness : std::uint8_t { wide, infinite, nan, huge, small };
+
+std::string_view name_of(Badness badness) {
+  constexpr std::string_view names[] = {"wide", "infinite", "nan", "huge", "small"};
+  return names[static_cast<std::size_t>(badness)];
+}
+
+/// Row-major.
+struct Matrix {
+  std::int64_t rows;
+  std::int64_t columns;
+  std::vector<float> elements;
+
+  [[nodiscard]] float at(std::int64_t i, std::int64_t j) const {
+    return elements[static_cast<std::size_t>(i * columns + j)];
+  }
+  [[nodiscard]] float& at(std::int64_t i, std::int64_t j) {
+    return elements[static_cast<std::size_t>(i * columns + j)];
+  }
+};
+
+Matrix normal_matrix(std::int64_t rows, std::int64_t columns, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  Matrix m{rows, columns, std::vector<float>(static_cast<std::size_t>(rows * columns))};
+  for (float& x : m.elements) x = normal(random);
+  return m;
+}
+
+/// Element p of a line of k, made bad. Most of a line is tiny beside what is huge.
+float made_bad(float x, std::int64_t p, std::int64_t k, Badness badness, std::mt19937& random) {
+  std::uniform_int_distribution<int> exponent(-60, 60);
+  switch (badness) {
+    case Badness::wide: return std::ldexp(x, exponent(random));
+    case Badness::infinite: return p == k / 2 ? std::numeric_limits<float>::infinity() : x;
+    case Badness::nan: return p == k - 1 ? std::numeric_limits<float>::quiet_NaN() : x;
+    case Badness::huge: return p == k / 3 ? 0x1p60f : x;
+    case Badness::small: return std::ldexp(x, p < k / 2 ? -140 : -60);
+  }
+  return x;
+}
+
+/// The product, by a plan of that kernel; nothing where it refuses.
+std::optional<Matrix> multiplied(const Context& context, const std::string& kernel, const Matrix& a, const Matrix& b) {
+  const GemmDescription d = contiguous_case(f32_types, a.rows, b.columns, a.columns).description;
+  const Result<Plan> plan = Plan::make(d, {.backend = "cuda", .kernel = kernel, .memory = Memory::device});
+  if (!plan.ok()) {
+    EXPECT_EQ(plan.status().code(), StatusCode::unsupported) << plan.status().message();
+    return std::nullopt;
+  }
+  Matrix c{a.rows, b.columns, std::vector<float>(static_cast<std::size_t>(a.rows * b.columns))};
+  const auto bytes = [](const Matrix& m) { return std::ssize(m.elements) * 4; };
+  Result<DeviceMemory> on_device[] = {context.allocate(bytes(a)), context.allocate(bytes(b)),
+                                      context.allocate(bytes(c))};
+  for (const Result<DeviceMemory>& memory : on_device) EXPECT_TRUE(memory.ok()) << memory.status().message();
+  DeviceMemory &da = on_device[0].value(), &db = on_device[1].value(), &dc = on_device[2].value();
+  EXPECT_TRUE(da.upload(a.elements.data(), bytes(a)).ok() && db.upload(b.elements.data(), bytes(b)).ok());
+  EXPECT_TRUE(dc.fill_bytes(0xff).ok());
+  const Status status = plan.value().run({.a = da.at(), .b = db.at(), .c = dc.at()}, context.execution());
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_TRUE(dc.download(c.elements.data(), bytes(c)).ok());
+  return c;
+}
+
+/// Whether c is what the plain loop may give. No sum of finite elements here overflows.
+bool is_right(float c, const Matrix& a, const Matrix& b, std::int64_t i, std::int64_t j) {
+  double sum = 0;
+  double magnitude = 0;
+  for (std::int64_t p = 0; p < a.columns; ++p) {
+    const double product = static_cast<double>(a.at(i, p)) * static_cast<double>(b.at(p, j));
+    sum += product;
+    magnitude += std::abs(product);
+  }
+  if (std::isnan(sum)) return std::isnan(c);
+  if (std::isinf(sum)) return static_cast<double>(c) == sum;
+  const auto roundings = static_cast<double>(a.columns + 3);
+  return std::abs(static_cast<double>(c) - sum) <= roundings * (0x1p-24 * magnitude + 0x1p-149);
+}
+
+void expect_only_bad_lines_change(const Context& context, const std::string& kernel, std::int64_t k, Badness badness) {
+  Matrix a = normal_matrix(c_rows, k, 1);
+  Matrix b = normal_matrix(k, c_columns, 2);
+  const std::optional<Matrix> clean = multiplied(context, kernel, a, b);
+  if (!clean) return;
+  std::mt19937 random(3);
+  for (std::int64_t p = 0; p < k; ++p) {
+    a.at(bad_row, p) = made_bad(a.at(bad_row, p), p, k, badness, random);
+    b.at(p, bad_column) = made_bad(b.at(p, bad_column), p, k, badness, random);
+  }
+  const std::optional<Matrix> c = multiplied(context, kernel, a, b);
+  ASSERT_TRUE(c);
+  int changed = 0;
+  int wrong = 0;
+  for (std::int64_t i = 0; i < c_rows; ++i)
+    for (std::int64_t j = 0; j < c_columns; ++j)
+      if (i == bad_row || j == bad_column) {
+        wrong += is_right(c->at(i, j), a, b, i, j) ? 0 : 1;
+      } else {
+        changed += std::bit_cast<unsigned>(c->at(i, j)) != std::bit_cast<unsigned>(clean->at(i, j)) ? 1 : 0;
+      }
+  EXPECT_EQ(changed, 0) << kernel << ", k = " << k << ", " << name_of(badness);
+  EXPECT_EQ(wrong, 0) << kernel << ", k = " << k << ", " << name_of(badness);
+}
+
+TEST(BadLinesOnDevice, AreNobodyElsesAffair) {
+  SKIP_WITHOUT_GPU();
+  const Result<Context> context = Context::make("cuda");
+  ASSERT_TRUE(context.ok()) << context.status().message();
+  int kernels = 0;
+  for (const KernelOfType& kernel : cuda_kernels()) {
+    if (kernel.types != f32_types || kernel.accuracy != Accuracy::standard) continue;
+    ++kernels;
+    for (const std::int64_t k : {64, 65, 127, 128, 513})
+      for (const Badness badness : {Badness::wide, Badness::infinite, Badness::nan, Badness::huge, Badness::small})
+        expect_only_bad_lines_change(context.value(), kernel.kernel, k, badness);
+  }
+  EXPECT_GT(kernels, 0);
+}
+
+}  // namespace
+}  // namespace exactile::test
