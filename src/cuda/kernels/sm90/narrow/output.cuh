@@ -155,23 +155,23 @@ __device__ inline void stage_piece(const typename T::Sum (&sums)[T::tile_n / 2],
                                                              multiply(c.alpha, sums[4 * j + 2 * q + 1]));
       isa::store_matrices(out.at(16 * at.warp + at.lane % 16, (8 * g + at.lane / 16 * 8) * bytes), pairs);
     }
-    return;
-  }
+  } else {
 #pragma unroll
-  for (int g = 0; g < Pieces<T, bytes>::width(piece) / 8; ++g) {
-    const int j = piece * Pieces<T, bytes>::columns / 8 + g;
+    for (int g = 0; g < Pieces<T, bytes>::width(piece) / 8; ++g) {
+      const int j = piece * Pieces<T, bytes>::columns / 8 + g;
 #pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      typename T::Sum x[2];
+      for (int r = 0; r < 2; ++r) {
+        typename T::Sum x[2];
 #pragma unroll
-      for (int s = 0; s < 2; ++s) x[s] = multiply(c.alpha, sums[4 * j + 2 * r + s]);
-      std::byte* const place = out.at(16 * at.warp + at.lane / 4 + 8 * r, (8 * g + 2 * (at.lane % 4)) * bytes);
-      if constexpr (bytes == 4) {
-        auto* const pair = reinterpret_cast<typename T::Sum*>(place);
-        pair[0] = x[0];
-        pair[1] = x[1];
-      } else {
-        *reinterpret_cast<std::uint32_t*>(place) = c.template half_pair<typename T::Element>(x[0], x[1]);
+        for (int s = 0; s < 2; ++s) x[s] = multiply(c.alpha, sums[4 * j + 2 * r + s]);
+        std::byte* const place = out.at(16 * at.warp + at.lane / 4 + 8 * r, (8 * g + 2 * (at.lane % 4)) * bytes);
+        if constexpr (bytes == 4) {
+          auto* const pair = reinterpret_cast<typename T::Sum*>(place);
+          pair[0] = x[0];
+          pair[1] = x[1];
+        } else {
+          *reinterpret_cast<std::uint32_t*>(place) = c.template half_pair<typename T::Element>(x[0], x[1]);
+        }
       }
     }
   }
