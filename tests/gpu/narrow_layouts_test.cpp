@@ -154,7 +154,7 @@ template <class In, class Out>
 void run_all(GemmTypes types) {
   SKIP_WITHOUT_GPU();
   const cuda::Device& device = cuda::devices().front();
-  if (device.compute_capability != 90) GTEST_SKIP() << "no device: needs compute capability 9.0";
+  if (device.compute_capability != 90) GTEST_SKIP() << "needs compute capability 9.0";
   ASSERT_EQ(cudaSetDevice(device.index), cudaSuccess);
   int count = 0;
   // In boxes; in aligned rows where a tile is no box; in rows at any address, with copies of A and B.

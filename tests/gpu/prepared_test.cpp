@@ -247,7 +247,7 @@ TEST(Paths, TheCounterSaysWhichWasTaken) {
   const Result<Context> context = Context::make("cuda");
   ASSERT_TRUE(context.ok()) << context.status().message();
   const std::string kernel = "sm90_f32_fp16x3_wgmma";
-  if (std::ranges::count(f32_kernels(), kernel) == 0) GTEST_SKIP() << "no device: needs compute capability 9.0";
+  if (std::ranges::count(f32_kernels(), kernel) == 0) GTEST_SKIP() << "needs compute capability 9.0";
   // 10 x 9 tiles; too many for K to be taken in parts.
   const GemmDescription d = contiguous_case(f32_types, 2560, 2300, 300).description;
   for (const Range range : {Range::normal, Range::wide}) {
@@ -285,7 +285,7 @@ TEST(Paths, PartsOfKCountTheElementsSummedPlainly) {
   const Result<Context> context = Context::make("cuda");
   ASSERT_TRUE(context.ok()) << context.status().message();
   const std::string with_bf16 = "sm90_f32_fp16x3_wgmma";
-  if (std::ranges::count(f32_kernels(), with_bf16) == 0) GTEST_SKIP() << "no device: needs compute capability 9.0";
+  if (std::ranges::count(f32_kernels(), with_bf16) == 0) GTEST_SKIP() << "needs compute capability 9.0";
   for (const std::string& kernel : {with_bf16, "sm90_f32_fp16x3_rs_a_wgmma"s, "sm90_f32_fp16x3_rs_b_wgmma"s}) {
     SlicedCase product(context.value(), kernel, contiguous_case(f32_types, 130, 140, 2048).description, Range::wide);
     ASSERT_TRUE(product.plan());
@@ -324,7 +324,7 @@ TEST(Paths, TilesWithoutHopeAreNotTriedAndNoBitDependsOnIt) {
   const Result<Context> context = Context::make("cuda");
   ASSERT_TRUE(context.ok()) << context.status().message();
   const std::string kernel = "sm90_f32_fp16x3_wgmma";
-  if (std::ranges::count(f32_kernels(), kernel) == 0) GTEST_SKIP() << "no device: needs compute capability 9.0";
+  if (std::ranges::count(f32_kernels(), kernel) == 0) GTEST_SKIP() << "needs compute capability 9.0";
   constexpr std::int64_t m = 1400;
   constexpr std::int64_t n = 2300;
   constexpr std::int64_t k = 300;

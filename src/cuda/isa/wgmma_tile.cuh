@@ -30,9 +30,7 @@ template <Major major>
   return swizzle_128 | stride | leading << 16 | (shared_address(tile) & 0x3FFFF) >> 4;
 }
 
-#define EXACTILE_R4 "%0, %1, %2, %3"
-#define EXACTILE_R8 EXACTILE_R4 ", %4, %5, %6, %7"
-#define EXACTILE_R12 EXACTILE_R8 ", %8, %9, %10, %11"
+#define EXACTILE_R8 "%0, %1, %2, %3, %4, %5, %6, %7"
 #define EXACTILE_R16 \
   EXACTILE_R8        \
   ", %8, %9, %10, %11, %12, %13, %14, %15"
@@ -49,9 +47,6 @@ template <Major major>
   EXACTILE_R32                                                                       \
   ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47" \
   ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define EXACTILE_R80 \
-  EXACTILE_R64       \
-  ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79"
 #define EXACTILE_R128                                                                            \
   EXACTILE_R64                                                                                   \
   ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79"             \
@@ -60,13 +55,11 @@ template <Major major>
   ", %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
 #define EXACTILE_D4(c, o) c(d[o]), c(d[o + 1]), c(d[o + 2]), c(d[o + 3])
 #define EXACTILE_D8(c, o) EXACTILE_D4(c, o), EXACTILE_D4(c, o + 4)
-#define EXACTILE_D12(c, o) EXACTILE_D8(c, o), EXACTILE_D4(c, o + 8)
 #define EXACTILE_D16(c, o) EXACTILE_D8(c, o), EXACTILE_D8(c, o + 8)
 #define EXACTILE_D20(c, o) EXACTILE_D16(c, o), EXACTILE_D4(c, o + 16)
 #define EXACTILE_D32(c, o) EXACTILE_D16(c, o), EXACTILE_D16(c, o + 16)
 #define EXACTILE_D48(c, o) EXACTILE_D32(c, o), EXACTILE_D16(c, o + 32)
 #define EXACTILE_D64(c, o) EXACTILE_D32(c, o), EXACTILE_D32(c, o + 32)
-#define EXACTILE_D80(c, o) EXACTILE_D64(c, o), EXACTILE_D16(c, o + 64)
 #define EXACTILE_D128(c, o) EXACTILE_D64(c, o), EXACTILE_D64(c, o + 64)
 
 // One instruction for each width n; `r` is the number of its registers, the operands behind them are a, b, the
@@ -114,14 +107,8 @@ template <Major major>
 /// count) or i8 (k = 32, sums in i32 modulo 2^32, no width of 40).
 template <class In, int n, Major a_major, Major b_major, class Sum>
 __device__ inline void wgmma_tile(Sum (&d)[n / 2], std::uint64_t a, std::uint64_t b, bool accumulate) {
-  static_assert(n == 8 || n == 16 || n == 24 || n == 40 || n == 64 || n == 96 || n == 128 || n == 160 || n == 256);
-  if constexpr (n == 8) {
-    EXACTILE_WGMMA(8, 4, "4", "5", "6", "7", "8")
-  } else if constexpr (n == 24) {
-    EXACTILE_WGMMA(24, 12, "12", "13", "14", "15", "16")
-  } else if constexpr (n == 160) {
-    EXACTILE_WGMMA(160, 80, "80", "81", "82", "83", "84")
-  } else if constexpr (n == 16) {
+  static_assert(n == 16 || n == 40 || n == 64 || n == 96 || n == 128 || n == 256);
+  if constexpr (n == 16) {
     EXACTILE_WGMMA(16, 8, "8", "9", "10", "11", "12")
   } else if constexpr (n == 40) {
     EXACTILE_WGMMA(40, 20, "20", "21", "22", "23", "24")
@@ -141,25 +128,20 @@ __device__ inline void wgmma_tile(Sum (&d)[n / 2], std::uint64_t a, std::uint64_
 #undef EXACTILE_WGMMA_FLOAT_K
 #undef EXACTILE_WGMMA_FLOAT
 #undef EXACTILE_D128
-#undef EXACTILE_D80
 #undef EXACTILE_D64
 #undef EXACTILE_D48
 #undef EXACTILE_D32
 #undef EXACTILE_D20
 #undef EXACTILE_D16
-#undef EXACTILE_D12
 #undef EXACTILE_D8
 #undef EXACTILE_D4
 #undef EXACTILE_R128
-#undef EXACTILE_R80
 #undef EXACTILE_R64
 #undef EXACTILE_R48
 #undef EXACTILE_R32
 #undef EXACTILE_R20
 #undef EXACTILE_R16
-#undef EXACTILE_R12
 #undef EXACTILE_R8
-#undef EXACTILE_R4
 
 /// The compiler must not move uses of these registers across this place.
 template <int count>

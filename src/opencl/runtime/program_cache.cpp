@@ -50,8 +50,9 @@ void remove_oldest_binaries(std::uintmax_t bytes_to_keep) {
   };
   std::vector<File> files;
   std::error_code error;  // a file that another process has just removed is none
+  // Unfinished files too, which a process that was killed has left; the one that is written now is the newest.
   for (const fs::directory_entry& entry : fs::directory_iterator(binary_folder(), error))
-    if (entry.path().extension() == ".bin") {
+    if (entry.path().filename().string().find(".bin") != std::string::npos) {
       const std::uintmax_t bytes = entry.file_size(error);
       if (!error) files.push_back({entry.path(), bytes, entry.last_write_time(error)});
     }

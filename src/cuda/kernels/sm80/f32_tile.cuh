@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The kernel of sm80_f32_fp16x3_mma. A block computes a tile of C at a time; each of its warps loads and splits 32
+/// The kernel of sm80_f32_fp16x3_mma. A block computes a tile of C at a time; each of its warps loads and splits 16
 /// rows of A or columns of B, a chunk of K ahead of what it multiplies. What a row of A or a column of B is multiplied
 /// by is its own affair, and the order of summation is that of K, so an element of C does not depend on others.
 #pragma once

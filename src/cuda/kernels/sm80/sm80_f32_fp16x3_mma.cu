@@ -84,7 +84,7 @@ class F32Product final : public DeviceProduct {
     return {{"f16x3", "tiles", "all of C"},
             {"plain", "tiles",
              "tiles with elements that may be too small for the error of their row's and column's tiny elements (less "
-             "than 2^-17 of the largest), which f16 slices do not hold: those are summed in f32"}};
+             "than 2^-14 to 2^-17 of the largest), which f16 slices do not hold: those are summed in f32"}};
   }
 
  private:

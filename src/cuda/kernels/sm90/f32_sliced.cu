@@ -24,7 +24,7 @@ constexpr std::int64_t alignment = 1024;
 /// writes the whole of a 16-byte piece that begins inside the tensor.
 [[nodiscard]] bool stores_by_tma(const GemmDescription& d, const GemmArguments& arguments) {
   return !d.c.pointer_array && d.c.column_stride == 1 && d.n % 4 == 0 && d.c.row_stride % 4 == 0 &&
-         d.c.batch_stride % 4 == 0 && reinterpret_cast<std::uintptr_t>(arguments.c) % 16 == 0 &&
+         d.c.batch_stride % 4 == 0 && reinterpret_cast<std::uintptr_t>(arguments.c) % 16 == 0 && d.c.row_stride > 0 &&
          d.c.row_stride < std::int64_t{1} << 37 && d.c.batch_stride < std::int64_t{1} << 37;
 }
 

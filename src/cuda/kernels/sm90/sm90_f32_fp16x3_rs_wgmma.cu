@@ -375,9 +375,11 @@ template <Operand unsplit>
   const RegisterPlan plan(problem.description, unsplit);
   const GemmDescription& d = plan.d;
   const OperandLayout& layout = plan.a_unsplit ? d.a : d.b;
-  const bool by_tma =
-      !layout.pointer_array && std::min(std::abs(layout.row_stride), std::abs(layout.column_stride)) == 1;
-  const bool is_aligned = std::max(layout.row_stride, layout.column_stride) % 4 == 0;
+  // What lines_for_tma() asks of a layout; addresses are not known yet.
+  const auto [line, step] = std::minmax(layout.row_stride, layout.column_stride);
+  const bool by_tma = !layout.pointer_array && line == 1 &&
+                      (plan.unsplit_batches() == 1 || (layout.batch_stride > 0 && layout.batch_stride % 4 == 0));
+  const bool is_aligned = step % 4 == 0;
   const double tiles_seconds = plan.tiles.seconds * (by_tma ? is_aligned ? 1 : by_fours : without_tma);
   const double bytes_per_second = device.memory_bytes_per_second;
   const double unsplit_bytes = 4.0 * static_cast<double>(plan.unsplit_batches() * plan.unsplit_rows() * d.k);

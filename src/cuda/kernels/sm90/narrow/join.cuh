@@ -17,7 +17,7 @@ template <class T>
     typename T::Sum x[4];
   };
   constexpr int fours = T::tile_n / 8;
-  static_assert(T::consumers <= 2, "every kernel with parts has two");
+  static_assert(T::consumers <= 2, "a part stores the rows of one warpgroup, and there may be two parts only");
   static_assert(sizeof(Stage<T>) >= T::consumers * warpgroup_threads * fours * sizeof(Four) / 3,
                 "three stages hold it");
   const int thread = static_cast<int>(threadIdx.x) % warpgroup_threads;

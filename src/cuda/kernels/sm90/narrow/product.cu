@@ -43,7 +43,8 @@ struct Source {
 [[nodiscard]] bool has_aligned_lines(const GemmDescription& d, std::int64_t length, std::int64_t pitch,
                                      const GemmArguments& arguments) {
   const std::int64_t size = size_in_bytes(d.types.output);
-  return !d.c.pointer_array && length * size % 16 == 0 && pitch * size % 16 == 0 && pitch > 0 &&
+  constexpr std::int64_t most_pitch = std::int64_t{1} << 36;  // TMA takes less than 2^40 bytes
+  return !d.c.pointer_array && length * size % 16 == 0 && pitch * size % 16 == 0 && pitch > 0 && pitch < most_pitch &&
          d.c.batch_stride * size % 16 == 0 && is_aligned(arguments.c);
 }
 [[nodiscard]] bool has_aligned_rows(const GemmDescription& d, const GemmArguments& arguments) {
