@@ -9,6 +9,7 @@
 #include "cuda/kernels/sm90/narrow/join.cuh"
 #include "cuda/kernels/sm90/narrow/mainloop.cuh"
 #include "cuda/kernels/sm90/narrow/product.hpp"
+#include "cuda/kernels/sm90/narrow/store.cuh"
 #include "cuda/runtime/shared_memory.hpp"
 
 namespace exactile::cuda::sm90::narrow {
