@@ -140,7 +140,7 @@ class AllLayouts {
     c_.download(got.data());
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < got.size(); ++i)
-      wrong += static_cast<float>(got[i]) != static_cast<float>(adds_to_c ? 2 * want_[i] - 3 : want_[i]) ? 1 : 0;
+      wrong += static_cast<float>(got[i]) != static_cast<float>(adds_to_c ? 2 * want_[i] - 3 : want_[i]) ? 1U : 0U;
     EXPECT_EQ(wrong, 0U) << name;
   }
 

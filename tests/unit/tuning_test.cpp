@@ -264,7 +264,8 @@ TEST(Search, GoesOnFromWhatIsKnown) {
 TEST(Search, TheLastReportHolds) {
   Search search(wide_space(), is_legal, 1);
   const std::vector<Parameters> three{*search.next(), *search.next(), *search.next()};
-  for (const Parameters& p : three) search.report(p, 1e9 * (1 + (&p - three.data())));
+  double rate = 0;
+  for (const Parameters& p : three) search.report(p, rate += 1e9);
   EXPECT_EQ(search.best(), three[2]);
   search.report(three[2], 1.9e9);
   EXPECT_EQ(search.best(), three[1]);
