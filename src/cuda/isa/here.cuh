@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// What a compiler must not keep from further up, and a cluster's barrier without its fence (sm_90).
+/// Values that the compiler must not keep from further up: what depends on them is found anew where it is used, and
+/// takes no registers between, which are scarcer than the instructions.
 #pragma once
 
 namespace exactile::cuda::isa {
 
-/// %tid.x, read here: in a loop, what is computed from it is computed in each round and takes no registers between.
+/// %tid.x, read here.
 [[nodiscard]] __device__ inline int thread_here() {
   int thread;
   asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
   return thread;
 }
 
-/// cluster_sync() that does not order memory: for barriers that mbarrier_init_fence() has made visible.
-__device__ inline void cluster_sync_relaxed() {
-  asm volatile(
-      "barrier.cluster.arrive.relaxed.aligned;\n"
-      "barrier.cluster.wait.aligned;" ::
-          : "memory");
+/// x, which from here on nothing is known of.
+[[nodiscard]] __device__ inline int found_anew(int x) {
+  asm volatile("" : "+r"(x));
+  return x;
 }
 
 }  // namespace exactile::cuda::isa

@@ -26,6 +26,11 @@ __device__ inline void named_barrier(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
+/// bar.arrive: counts as one of those threads and does not wait.
+__device__ inline void named_barrier_arrive(int id, int threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
 /// %cluster_ctarank
 [[nodiscard]] __device__ inline std::uint32_t cluster_rank() {
   std::uint32_t rank;
@@ -38,6 +43,14 @@ __device__ inline void cluster_sync() {
   asm volatile(
       "barrier.cluster.arrive.release.aligned;\n"
       "barrier.cluster.wait.acquire.aligned;" ::
+          : "memory");
+}
+
+/// cluster_sync() that does not order memory: for barriers that mbarrier_init_fence() has made visible.
+__device__ inline void cluster_sync_relaxed() {
+  asm volatile(
+      "barrier.cluster.arrive.relaxed.aligned;\n"
+      "barrier.cluster.wait.aligned;" ::
           : "memory");
 }
 

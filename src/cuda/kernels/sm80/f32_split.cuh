@@ -6,6 +6,7 @@
 
 #include <cstddef>
 
+#include "cuda/isa/here.cuh"
 #include "cuda/isa/mma_narrow.cuh"
 #include "cuda/kernels/simt/panel_loader.cuh"
 #include "cuda/kernels/sm90/slices.cuh"
@@ -75,13 +76,6 @@ class LineSource {
   int outer_left_;  ///< elements of a thread that there are, in each direction
   int inner_left_;
 };
-
-/// x again, found out anew wherever this is called: what depends on it does not stay in registers, which are scarcer
-/// than the instructions that find it.
-[[nodiscard]] __device__ inline int found_anew(int x) {
-  asm volatile("" : "+r"(x));
-  return x;
-}
 
 /// Slices of `lines` lines of a chunk: 64 bytes of each slice to a line. The 16 bytes of one slice and of eight terms
 /// are a piece; pieces are exchanged so that the same piece of eight neighbouring lines, which ldmatrix takes, and what
@@ -205,7 +199,7 @@ __device__ inline bool split_lines(SliceTile<lines>& to, int first, const Elemen
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int half_piece = along_k ? lane % 8 : lane / 4;
   const int first_line = first + (along_k ? lane / 8 : lane % 4 * 4);
-  const int place = found_anew(Tile::place(first_line, half_piece / 2, 0) + half_piece % 2 * 8);
+  const int place = isa::found_anew(Tile::place(first_line, half_piece / 2, 0) + half_piece % 2 * 8);
   __half2 least = __float2half2_rn(Fp16x3::least_ordinary);
 #pragma unroll
   for (int l = 0; l < 4; ++l) {

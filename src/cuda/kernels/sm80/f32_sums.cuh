@@ -64,8 +64,8 @@ struct WarpSums {
   __device__ void add(SliceTile<S::lines>& lines) {
     using Tile = SliceTile<S::lines>;
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    const int of_a = found_anew(Tile::place(first_row() + lane % 16, lane / 16, 0));
-    const int of_b = found_anew(Tile::place(S::bm + first_column() + lane % 8 + lane / 16 * 8, lane / 8 % 2, 0));
+    const int of_a = isa::found_anew(Tile::place(first_row() + lane % 16, lane / 16, 0));
+    const int of_b = isa::found_anew(Tile::place(S::bm + first_column() + lane % 8 + lane / 16 * 8, lane / 8 % 2, 0));
     using OfA = std::uint32_t[rows_at_once][4];
     using OfB = std::uint32_t[column_tiles / 2][4];
     const auto load_a = [&](OfA& a, int first, int slice, int step) {

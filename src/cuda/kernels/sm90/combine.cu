@@ -62,4 +62,9 @@ Status enqueue_combine(const GemmParameters& p, const Partials& partials, cudaSt
                "launch", "combine");
 }
 
+double combine_seconds(const GemmDescription& d, int parts, const Device& device) {
+  const double bytes = 4.0 * (parts + 1) * static_cast<double>(d.m * d.n * d.batch_count);
+  return bytes / (0.5 * device.memory_bytes_per_second);
+}
+
 }  // namespace exactile::cuda::sm90

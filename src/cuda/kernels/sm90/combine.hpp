@@ -25,4 +25,7 @@ struct Partials {
 [[nodiscard]] Status enqueue_combine_lines(const GemmParameters& parameters, const Partials& partials,
                                            cudaStream_t stream);
 
+/// Seconds that either of them takes.
+[[nodiscard]] double combine_seconds(const GemmDescription& description, int parts, const Device& device);
+
 }  // namespace exactile::cuda::sm90

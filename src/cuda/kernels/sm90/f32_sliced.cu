@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/checked.hpp"
-#include "cuda/kernels/sm90/combine_cost.hpp"
 #include "plan/transposed.hpp"
 
 namespace exactile::cuda::sm90 {
@@ -175,11 +174,6 @@ std::string_view sliced_refuses(const plan::Problem& problem, const Device& devi
   if (tiles > most || elements / 64 > most) return "the product has too many tiles";
   if (elements * 6.5 > 0.5 * static_cast<double>(device.memory_bytes)) return "the slices need too much memory";
   return {};
-}
-
-double combine_seconds(const GemmDescription& d, int parts, const Device& device) {
-  const double bytes = 4.0 * (parts + 1) * static_cast<double>(d.m * d.n * d.batch_count);
-  return bytes / (0.5 * device.memory_bytes_per_second);
 }
 
 double sliced_cost(const GemmDescription& d, const Device& device, double flops_per_second, int bytes_per_block) {

@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "cuda/isa/copy_async.cuh"
-#include "cuda/isa/turns.cuh"
 #include "cuda/kernels/sm90/combine.hpp"
 #include "cuda/kernels/sm90/register_split.cuh"
 

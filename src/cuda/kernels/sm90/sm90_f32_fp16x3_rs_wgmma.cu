@@ -10,7 +10,6 @@
 #include <string>
 
 #include "core/checked.hpp"
-#include "cuda/kernels/sm90/combine_cost.hpp"
 #include "cuda/kernels/sm90/f32_sliced.cuh"
 #include "cuda/kernels/sm90/register_gemm.cuh"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
