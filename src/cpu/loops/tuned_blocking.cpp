@@ -99,10 +99,9 @@ Blocking tuned_blocking(std::string_view kernel, const plan::Problem& problem, c
 }
 
 std::string_view why_illegal_blocking(const plan::Problem& problem, const BlockingModel& model) {
-  const auto asked = Parameters::parse(problem.parameters);
-  if (!asked) return "the parameters are not of the form \"NAME=NUMBER NAME=NUMBER ...\"";
-  if (const auto unknown = unknown_names(*asked); !unknown.empty()) return unknown;
-  return is_legal(*asked, problem.description, model)
+  const Parameters asked = Parameters::parse(problem.parameters).value_or(Parameters());
+  if (const auto unknown = unknown_names(asked); !unknown.empty()) return unknown;
+  return is_legal(asked, problem.description, model)
              ? ""
              : "MC, KC and NC must be positive and at most 1048576, and a packed block have at most 16777216 elements";
 }

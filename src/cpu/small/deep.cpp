@@ -99,21 +99,30 @@ class Deep final : public Product<T> {
     return std::min(chunk_terms<T>, o_.k - chunk * chunk_terms<T>);
   }
 
+  /// Columns of C as wide as a tile may be, or the last ones.
+  struct Panel {
+    std::int64_t column;
+    int vectors;
+    std::int64_t last_lanes;
+  };
+
+  [[nodiscard]] Panel panel_at(std::int64_t column) const {
+    const std::int64_t columns = std::min<std::int64_t>(kernels_.most_vectors * kernels_.lanes, o_.n - column);
+    const int vectors = static_cast<int>(core::ceil_divide(columns, kernels_.lanes));
+    return {column, vectors, columns - (vectors - 1) * kernels_.lanes};
+  }
+
   void multiply_chunk(const Operands<T>& data, std::int64_t chunk, const Target& target) const {
-    const std::int64_t width = kernels_.most_vectors * kernels_.lanes;
-    for (std::int64_t j = 0; j < o_.n; j += width) {
-      const int vectors = static_cast<int>(core::ceil_divide(std::min(width, o_.n - j), kernels_.lanes));
-      const std::int64_t tiles = core::ceil_divide(o_.m, kernels_.rows_of(vectors));
-      for (std::int64_t t = 0; t < tiles; ++t) multiply_tile(data, chunk, target, j, part_of(o_.m, tiles, t));
+    for (std::int64_t j = 0; j < o_.n; j += kernels_.most_vectors * kernels_.lanes) {
+      const Panel panel = panel_at(j);
+      const std::int64_t tiles = core::ceil_divide(o_.m, kernels_.rows_of(panel.vectors));
+      for (std::int64_t t = 0; t < tiles; ++t) multiply_tile(data, chunk, target, panel, part_of(o_.m, tiles, t));
     }
   }
 
-  void multiply_tile(const Operands<T>& data, std::int64_t chunk, const Target& target, std::int64_t column,
+  void multiply_tile(const Operands<T>& data, std::int64_t chunk, const Target& target, const Panel& panel,
                      Range rows) const {
-    const std::int64_t widest = kernels_.most_vectors * kernels_.lanes;
-    const std::int64_t columns = std::min(widest, o_.n - column);
-    const int vectors = static_cast<int>(core::ceil_divide(columns, kernels_.lanes));
-    const std::int64_t last_lanes = columns - (vectors - 1) * kernels_.lanes;
+    const auto& [column, vectors, last_lanes] = panel;
     const int height = static_cast<int>(rows.end - rows.begin);
     const std::int64_t begin = chunk * chunk_terms<T>;
     const TileShape shape{order_ == AOrder::columns ? o_.a.column_stride : o_.a.row_stride, o_.b.row_stride,
@@ -121,11 +130,11 @@ class Deep final : public Product<T> {
     const T* a = data.a + rows.begin * o_.a.row_stride + begin * o_.a.column_stride;
     const T* b = data.b + begin * o_.b.row_stride + column;
     T* c = target.c + rows.begin * target.stride + column;
-    if (columns == widest && order_ == AOrder::rows) {
+    const bool masked = last_lanes != kernels_.lanes;
+    if (vectors == kernels_.most_vectors && !masked && order_ == AOrder::rows) {
       kernels_.asking_tile(order_, height, vectors)(shape, a, b, c, target.alpha, target.beta,
                                                     ahead_of(data, chunk, rows, column));
     } else {
-      const bool masked = last_lanes != kernels_.lanes;
       choose_tile(kernels_, order_, height, vectors, masked)(shape, a, b, c, target.alpha, target.beta);
     }
   }

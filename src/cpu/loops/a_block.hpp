@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file How the packed loops read A.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cpu/loops/blocking.hpp"
+#include "cpu/loops/partition.hpp"
+#include "cpu/micro/tile.hpp"
+#include "cpu/orientation.hpp"
+#include "cpu/threads/team.hpp"
+
+namespace exactile::cpu {
+
+/// Where the micro-kernel finds A: where it lies, along its rows; in a copy of a block, whose rows lie one behind the
+/// other; or in panels of MR rows, term after term.
+enum class ASource : std::uint8_t { in_place, copied, packed };
+
+/// From row to row of a copy: rows a multiple of 4 KiB apart would share one set of L1.
+template <class T>
+inline constexpr std::int64_t copy_stride = chunk_terms<T> + 64 / static_cast<std::int64_t>(sizeof(T));
+
+/// A whose terms are not neighbours is packed. One that is read often from behind L2 is worth a copy: its rows lie on
+/// a page or more each, more pages than a processor finds the addresses of without a walk through their tables.
+template <class T>
+[[nodiscard]] ASource a_source_of(const Orientation& o) {
+  constexpr double least_copied_bytes = 4 << 20;
+  constexpr std::int64_t least_copied_columns = 1024;
+  if (o.a.column_stride != 1 && o.k != 1) return ASource::packed;
+  const double bytes = static_cast<double>(sizeof(T)) * static_cast<double>(o.m) * static_cast<double>(o.k);
+  return bytes >= least_copied_bytes && o.n >= least_copied_columns ? ASource::copied : ASource::in_place;
+}
+
+/// The part of A that one step of the ic and pc loops reads.
+template <class T>
+struct ABlock {
+  const T* a;  ///< the operand's first element
+  Range rows;
+  Range terms;
+  T* copy;  ///< room for AReader::elements()
+};
+
+/// A row tile's chunk of terms.
+template <class T>
+struct ATile {
+  const T* first;
+  std::int64_t stride;      ///< as in TileShape
+  std::int64_t row_stride;  ///< from one row's terms to the next one's; of a packed tile, any equal parts of it
+};
+
+template <class T>
+class AReader {
+ public:
+  AReader(const Orientation& o, const MicroKernels<T>& kernels, std::int64_t mr)
+      : kernels_(kernels),
+        source_(a_source_of<T>(o)),
+        mr_(mr),
+        row_stride_(o.a.row_stride),
+        term_stride_(o.a.column_stride) {}
+
+  [[nodiscard]] ASource source() const { return source_; }
+  [[nodiscard]] AOrder order() const { return source_ == ASource::packed ? AOrder::columns : AOrder::rows; }
+  /// Of the largest block's copy; none where A is read in place.
+  [[nodiscard]] std::int64_t elements(const Blocking& blocking) const {
+    const std::int64_t chunks = core::ceil_divide(blocking.kc, chunk_terms<T>);
+    switch (source_) {
+      case ASource::packed: return blocking.mc * blocking.kc;
+      case ASource::copied: return blocking.mc * chunks * copy_stride<T>;
+      case ASource::in_place: break;
+    }
+    return 0;
+  }
+
+  [[nodiscard]] std::int64_t tiles(const ABlock<T>& block) const {
+    return core::ceil_divide(block.rows.end - block.rows.begin, mr_);
+  }
+  /// Rows of tile `index`, counted from the block's first.
+  [[nodiscard]] Range row_tile(const ABlock<T>& block, std::int64_t index) const {
+    return part_of(block.rows.end - block.rows.begin, tiles(block), index);
+  }
+  [[nodiscard]] ATile<T> tile(const ABlock<T>& block, Range rows, Range terms) const;
+
+  /// This member's share of the block's copy.
+  void fill(const ABlock<T>& block, const Member& member) const {
+    if (source_ == ASource::packed) pack(block, member);
+    if (source_ == ASource::copied) copy(block, member);
+  }
+
+ private:
+  void pack(const ABlock<T>& block, const Member& member) const;
+  void copy(const ABlock<T>& block, const Member& member) const;
+
+  const MicroKernels<T>& kernels_;
+  ASource source_;
+  std::int64_t mr_;
+  std::int64_t row_stride_;
+  std::int64_t term_stride_;
+};
+
+template <class T>
+ATile<T> AReader<T>::tile(const ABlock<T>& block, Range rows, Range terms) const {
+  const std::int64_t height = block.rows.end - block.rows.begin;
+  const std::int64_t before = terms.begin - block.terms.begin;
+  const std::int64_t k = terms.end - terms.begin;
+  switch (source_) {
+    case ASource::packed: return {block.copy + before * height + rows.begin * k, rows.end - rows.begin, k};
+    case ASource::copied:
+      return {block.copy + (before / chunk_terms<T> * height + rows.begin) * copy_stride<T>, copy_stride<T>,
+              copy_stride<T>};
+    case ASource::in_place: break;
+  }
+  return {block.a + (block.rows.begin + rows.begin) * row_stride_ + terms.begin, row_stride_, row_stride_};
+}
+
+/// Chunk after chunk, each as panels of MR rows. Where A's rows are neighbours, several panels together read whole
+/// lines of it; more of them would push each other out of L1.
+template <class T>
+void AReader<T>::pack(const ABlock<T>& block, const Member& member) const {
+  const std::int64_t height = block.rows.end - block.rows.begin;
+  const std::int64_t count = tiles(block);
+  const Range mine = part_of(count, member.count, member.id);
+  const T* from = block.a + block.rows.begin * row_stride_;
+  constexpr std::int64_t together = 16;
+  for (std::int64_t p = block.terms.begin; p < block.terms.end; p += chunk_terms<T>) {
+    const std::int64_t terms = std::min(chunk_terms<T>, block.terms.end - p);
+    T* chunk = block.copy + (p - block.terms.begin) * height;
+    const auto pack_part = [&](Range part) {  // tiles of one height
+      if (part.begin == part.end) return;
+      const std::int64_t begin = part_of(height, count, part.begin).begin;
+      const Range last = part_of(height, count, part.end - 1);
+      kernels_.pack(from + begin * row_stride_ + p * term_stride_, row_stride_, term_stride_, last.end - begin,
+                    last.end - last.begin, terms, chunk + begin * terms);
+    };
+    const std::int64_t taller = std::clamp(height % count, mine.begin, mine.end);
+    for (std::int64_t t = mine.begin; t < taller; t += together) pack_part({t, std::min(t + together, taller)});
+    for (std::int64_t t = taller; t < mine.end; t += together) pack_part({t, std::min(t + together, mine.end)});
+  }
+}
+
+/// Chunk after chunk, each as rows of copy_stride elements.
+template <class T>
+void AReader<T>::copy(const ABlock<T>& block, const Member& member) const {
+  const std::int64_t height = block.rows.end - block.rows.begin;
+  const Range mine = part_of(height, member.count, member.id);
+  for (std::int64_t i = mine.begin; i < mine.end; ++i) {
+    const T* row = block.a + (block.rows.begin + i) * row_stride_;
+    T* to = block.copy + i * copy_stride<T>;
+    for (std::int64_t p = block.terms.begin; p < block.terms.end; p += chunk_terms<T>, to += height * copy_stride<T>)
+      std::copy_n(row + p, std::min(chunk_terms<T>, block.terms.end - p), to);
+  }
+}
+
+}  // namespace exactile::cpu
