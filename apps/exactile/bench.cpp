@@ -19,9 +19,9 @@ namespace {
 constexpr const char* footer =
     R"(Median, smallest time and spread (interquartile range over the median) of at least --runs calls after a warm-up; the
 first call apart. Kernels of a device with memory of its own are timed there, by its clock, and `copied` is the time of
-moving the operands, one run, and moving C back; --memory host times calls with operands in host memory. Where A, B or C is vector-like (m, n or k of 16 or less) the calls take turns on copies of the
-operands that together are twice the last cache, so that memory is timed and not the cache; --rotate says
-otherwise. Several --type and --kernel may be given; `--kernel all` takes every one that is available.
+moving the operands, one run, and moving C back; --memory host times calls with operands in host memory. Where A, B or C
+is vector-like (m, n or k of 16 or less) the calls take turns on copies of the operands that together are twice the last
+cache, so that memory is timed and not the cache; --rotate says otherwise. Several --type and --kernel may be given; `--kernel all` takes every one that is available.
 
 Exit status: 1 a result's error is above its bound.)";
 
@@ -81,7 +81,9 @@ std::vector<MeasurementRequest> requests_for(const Options& options) {
   std::vector<MeasurementRequest> requests;
   if (options.runs < 1 || options.runs > 1000000)
     fail(Exit::bad_usage, "--runs {}: expected 1 to 1000000", options.runs);
-  if (!(options.seconds >= 0)) fail(Exit::bad_usage, "--seconds {}: expected 0 or more", options.seconds);
+  constexpr double most_seconds = 1e6;
+  if (!(options.seconds >= 0 && options.seconds <= most_seconds))
+    fail(Exit::bad_usage, "--seconds {}: expected 0 to {}", options.seconds, most_seconds);
   for (const std::string& type : options.types) {
     const GemmTypes types = parse_types(type);
     for (const std::string& kernel : kernels_for(options, types)) {
@@ -145,7 +147,10 @@ Exit bench(const Options& options) {
   require_work(options.sizes);
   const std::vector<MeasurementRequest> requests = requests_for(options);
   double seconds = 0;
-  for (const MeasurementRequest& request : requests) seconds += expected_seconds(request);
+  for (const MeasurementRequest& request : requests) {
+    require_operand_memory(request.description);
+    seconds += expected_seconds(request);
+  }
   announce_cost("this benchmark", seconds);
   PeakMeter peaks(static_cast<int>(options.choice.threads));
   std::vector<Measurement> rows;

@@ -13,6 +13,11 @@
 namespace exactile::program {
 namespace {
 
+constexpr const char* footer =
+    R"(Backends, their devices in the order that --device counts, and why one cannot be used. The processor's properties tell
+the instruction set that kernels are chosen by (EXACTILE_MAX_ISA: portable, avx2 or avx512 takes wider ones away) and
+the threads a call takes by default (EXACTILE_NUM_THREADS, OMP_NUM_THREADS).)";
+
 struct Options {
   bool peak = false;
   bool json = false;
@@ -56,6 +61,7 @@ Action add_devices(CLI::App& command) {
   const auto options = std::make_shared<Options>();
   command.add_flag("--peak", options->peak, "Measure how fast each device multiplies and adds (f32, f64)");
   command.add_flag("--json", options->json, "As JSON (exactile.devices/1)");
+  command.footer(footer);
   return [options] {
     Json json = document("devices");
     json["threads"] = default_threads();

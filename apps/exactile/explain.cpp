@@ -49,9 +49,14 @@ void print_plan_json(const Plan& plan, Accuracy accuracy) {
   print_json(json);
 }
 
+constexpr const char* footer =
+    R"(The kernel, its blocking and threads, and for every other candidate why it was refused or lost. Nothing is computed.
+
+Exit status: 2 bad usage, or no kernel can do this product; 4 the device that is asked for is not there.)";
+
 Exit explain(const Options& options) {
   const GemmDescription description = describe(options.sizes, parse_types(options.type));
-  const GemmOptions wanted = gemm_options(options.choice);
+  const GemmOptions wanted = one_product_options(options.choice);
   const Plan plan = require(Plan::make(description, wanted));
   if (options.json) {
     print_plan_json(plan, wanted.accuracy);
@@ -71,6 +76,7 @@ Action add_explain(CLI::App& command) {
   command.add_option("--type", options->type, "Element type (default f32): " + type_names())->type_name("T");
   add_choice_options(command, options->choice);
   command.add_flag("--json", options->json, "As JSON (exactile.explain/1)");
+  command.footer(footer);
   return [options] { return explain(*options); };
 }
 

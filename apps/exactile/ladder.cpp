@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <memory>
 
 #include "commands.hpp"
@@ -83,10 +84,13 @@ Exit run_ladder(const LadderOptions& options) {
   return passed ? Exit::done : Exit::check_failed;
 }
 
-Exit run(const LadderOptions& options, bool sizes_given) {
-  if (options.sweep && sizes_given) fail(Exit::bad_usage, "--sweep has sizes of its own; expected no M K N beside it");
+Exit run(const LadderOptions& options, std::ptrdiff_t sizes_given) {
+  if (options.sweep && sizes_given > 0)
+    fail(Exit::bad_usage, "--sweep has sizes of its own; expected no M K N beside it");
   if (options.sweep) return run_sweep(options);
-  if (!sizes_given) fail(Exit::bad_usage, "M K N are missing; expected three sizes, or --sweep");
+  if (sizes_given == 0) fail(Exit::bad_usage, "M K N are missing; expected three sizes, or --sweep");
+  if (sizes_given == 1) fail(Exit::bad_usage, "K N are missing; expected three sizes, M K N");
+  if (sizes_given == 2) fail(Exit::bad_usage, "N is missing; expected three sizes, M K N");
   return run_ladder(options);
 }
 
@@ -105,11 +109,9 @@ GemmOptions options_for(const ChoiceOptions& choice, const KernelInfo& kernel) {
 
 Action add_ladder(CLI::App& command) {
   const auto options = std::make_shared<LadderOptions>();
-  CLI::Option* const m = add_integer(command, "M", options->m, "Rows of A and C");
-  CLI::Option* const k = add_integer(command, "K", options->k, "Columns of A, rows of B");
-  CLI::Option* const n = add_integer(command, "N", options->n, "Columns of B and C");
-  m->needs(n);
-  k->needs(n);
+  const std::array sizes{add_integer(command, "M", options->m, "Rows of A and C"),
+                         add_integer(command, "K", options->k, "Columns of A, rows of B"),
+                         add_integer(command, "N", options->n, "Columns of B and C")};
   command.add_option("--type", options->type, "Element type (default f32): " + type_names())->type_name("T");
   command.add_option("--fill", options->fill, "What A and B hold: normal (default), uniform, small_integers, ...")
       ->type_name("NAME");
@@ -119,7 +121,9 @@ Action add_ladder(CLI::App& command) {
   command.add_option("--max", options->largest, "Largest m*k*n of the sweep (default 1e10)")->type_name("X");
   command.add_flag("--json", options->json, "As JSON (exactile.ladder/1)");
   command.footer(footer);
-  return [options, n] { return run(*options, n->count() > 0); };
+  return [options, sizes] {
+    return run(*options, std::ranges::count_if(sizes, [](const CLI::Option* size) { return size->count() > 0; }));
+  };
 }
 
 }  // namespace exactile::program

@@ -89,6 +89,8 @@ class Parser {
     if (end == std::string_view::npos) refuse("a closing quote");
     const std::string_view content = text_.substr(position_ + 1, end - position_ - 1);
     if (content.find('\\') != std::string_view::npos) refuse("a text without backslashes");
+    // They are repeated in messages, and a terminal would obey them.
+    if (std::ranges::any_of(content, [](char c) { return c < ' ' || c > '~'; })) refuse("a text of printable ASCII");
     position_ = end + 1;
     return std::string(content);
   }

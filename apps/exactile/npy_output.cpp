@@ -20,6 +20,7 @@ namespace exactile::program {
 namespace {
 
 /// File names end at 255 bytes; the temporary one is longer than the target's.
+constexpr std::size_t longest_name = 255;
 constexpr std::size_t longest_stem = 200;
 
 /// Where the file will really lie: replacing a symbolic link would leave the file it means as it was.
@@ -61,6 +62,9 @@ void give_usual_mode(int descriptor) {
 NpyOutput::NpyOutput(const std::string& path, std::span<const NpyInput* const> inputs) : path_(path) {
   refuse_bad_target(path, inputs);
   target_ = follow_links(path);
+  // The last step of all would be the first to notice.
+  if (const std::size_t length = target_.filename().string().size(); length > longest_name)
+    fail(Exit::bad_usage, "--output {}: the name has {} bytes; expected at most {}", path, length, longest_name);
   const std::string stem = target_.filename().string().substr(0, longest_stem);
   std::string name = (folder_of(target_) / ("." + stem + ".tmp-XXXXXX")).string();
 

@@ -33,6 +33,11 @@ T decimal(const std::string& name, const std::string& text) {
   return value;
 }
 
+/// By --kernel, or else by --backend.
+bool is_named(const KernelInfo& kernel, const GemmOptions& options) {
+  return options.kernel.empty() ? kernel.backend == options.backend : kernel.name == options.kernel;
+}
+
 constexpr verification::Fill all_fills[] = {verification::Fill::normal,         verification::Fill::uniform,
                                             verification::Fill::small_integers, verification::Fill::wide_range,
                                             verification::Fill::cancelling,     verification::Fill::special_values};
@@ -93,12 +98,22 @@ GemmOptions gemm_options(const ChoiceOptions& options) {
           .parameters = options.parameters};
 }
 
+GemmOptions one_product_options(const ChoiceOptions& choice) {
+  const GemmOptions options = gemm_options(choice);
+  if (options.device == 0) return options;
+  if (options.backend.empty() && options.kernel.empty())
+    fail(Exit::bad_usage, "--device {}: expected the backend whose device it is to be named", options.device);
+  for (const KernelInfo& kernel : kernels())
+    if (kernel.on_device && is_named(kernel, options)) return options;
+  fail(Exit::bad_usage, "--device {}: {} computes on the processor, which is device 0", options.device,
+       options.kernel.empty() ? options.backend : options.kernel);
+}
+
 GemmOptions measured_options(const ChoiceOptions& choice) {
   GemmOptions options = gemm_options(choice);
   if (!choice.memory.empty()) return options;
   for (const KernelInfo& kernel : kernels()) {
-    const bool named = options.kernel.empty() ? kernel.backend == options.backend : kernel.name == options.kernel;
-    if (!named || !kernel.on_device) continue;
+    if (!is_named(kernel, options) || !kernel.on_device) continue;
     options.backend = kernel.backend;
     options.memory = Memory::device;
   }

@@ -55,7 +55,9 @@ Scalar ScalarOption::value(GemmTypes types) const {
     return scalar;
   }
   const auto complex = complex_number(text);
-  if (!complex) fail(Exit::bad_usage, "{} {}: is not a number; expected one such as 2, -0.5, 1e-3 or 1+2j", name, text);
+  if (!complex)
+    fail(Exit::bad_usage, "{} {}: is not a number that f64 holds; expected one such as 2, -0.5, 1e-3 or 1+2j", name,
+         text);
   if (!is_complex(types.input))
     fail(Exit::bad_usage, "{} {}: is complex; a product of {} takes a real number", name, text, to_string(types));
   return {*complex};

@@ -99,6 +99,7 @@ std::vector<TuningRequest> requests_for(const Options& options, const std::strin
 
 Exit tune(const Options& options) {
   check_classes(options);
+  require_known_backend(options.backend);
   const std::string file = options.file.empty() ? tuning::user_file() : options.file;
   if (file.empty()) fail(Exit::bad_usage, "neither XDG_CACHE_HOME nor HOME is set; say --db FILE");
   if (const int lines = tuning::read_file(file).unreadable_lines; lines > 0)

@@ -46,6 +46,9 @@ Status check_names(std::span<const BackendEntry* const> backends, const GemmOpti
   return unknown_kernel(backends, options);
 }
 
+constexpr std::string_view is_ladder = "a ladder kernel; runs only when asked for by name";
+constexpr std::string_view has_other_types = "does not multiply these types";
+
 /// Unavailable everywhere for one reason ("no NVIDIA driver is installed") is the reason to name.
 Status nobody_can(std::span<const BackendEntry* const> backends, const Problem& problem, const GemmOptions& options) {
   if (problem.memory == Memory::device && options.backend.empty() && options.kernel.empty())
@@ -61,11 +64,15 @@ Status nobody_can(std::span<const BackendEntry* const> backends, const Problem& 
       if (const auto reason = why_not(entry, problem, options); !reason.empty()) reasons.insert(reason);
     }
   }
+  // What every product of other types would hear too is left out where there is more to say.
+  for (const std::string_view reason : {is_ladder, has_other_types})
+    if (reasons.size() > 1) reasons.erase(reason);
   const std::string who =
       !options.kernel.empty() ? fmt::format("kernel '{}' cannot do this product", options.kernel)
       : !options.backend.empty()
           ? fmt::format("backend '{}' cannot do this product", options.backend)
-          : fmt::format("no kernel on this machine multiplies {}", to_string(problem.description.types));
+          : fmt::format("no kernel on this machine multiplies {}{}", to_string(problem.description.types),
+                        options.parameters.empty() ? "" : fmt::format(" with parameters '{}'", options.parameters));
   return {is_available ? StatusCode::unsupported : StatusCode::device_unavailable,
           reasons.empty() ? who : fmt::format("{}: {}", who, fmt::join(reasons, "; "))};
 }
@@ -99,9 +106,8 @@ std::string_view why_not(const KernelEntry& entry, const Problem& problem, const
   if (entry.on_device && options.backend.empty() && options.kernel.empty())
     return "a device's kernel; competes only when its backend is asked for";
   if (problem.memory == Memory::device && !entry.on_device) return "computes in host memory";
-  if (options.kernel.empty() && entry.role == "ladder") return "a ladder kernel; runs only when asked for by name";
-  if (std::ranges::find(entry.types, problem.description.types) == entry.types.end())
-    return "does not multiply these types";
+  if (options.kernel.empty() && entry.role == "ladder") return is_ladder;
+  if (std::ranges::find(entry.types, problem.description.types) == entry.types.end()) return has_other_types;
   if (!options.parameters.empty() && entry.tunable == nullptr) return "has no parameters that could be set";
   if (const auto reason = entry.unavailable(problem.device); !reason.empty()) return reason;
   if (!options.parameters.empty() && entry.tunable(problem.description.types, problem.device).space.empty())

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "core/checked.hpp"
+#include "tuning/table/parameters.hpp"
 
 namespace exactile::plan {
 namespace {
@@ -133,6 +134,9 @@ Status validate(const GemmDescription& d, const GemmOptions& options) {
   if (Status s = check_c_strides(d); !s.ok()) return s;
   if (Status s = check_epilogue(d); !s.ok()) return s;
   if (Status s = check_accuracy(options.accuracy); !s.ok()) return s;
+  if (!options.parameters.empty() && !tuning::Parameters::parse(options.parameters))
+    return invalid(
+        fmt::format("parameters = {}: expected the form \"NAME=NUMBER NAME=NUMBER ...\"", options.parameters));
   if (options.threads < 0)
     return invalid(fmt::format("threads = {}: expected 0 (the default) or a positive number", options.threads));
   return {};

@@ -98,6 +98,10 @@ def test_long_and_odd_names(program, operands):
     assert [path for path in program.folder.iterdir() if path.name.startswith(".")] == []
 
 
+def test_a_name_that_is_too_long(program, operands):
+    program.refuses(*operands, "n" * 252 + ".npy", code=2, says="the name has 256 bytes; expected at most 255")
+
+
 def test_a_refused_kernel_leaves_nothing(program, operands):
     program.refuses(*operands, "c.npy", "--kernel", "none", code=2, says=["--kernel none", "cpu_naive"])
     program.refuses(*operands, "c.npy", "--backend", "none", code=2, says=["--backend none", "cpu"])

@@ -47,11 +47,8 @@ Choice choose(std::string_view kernel, const Tunable& tunable, const plan::Probl
 
 std::string_view why_no_choice(std::string_view kernel, const Tunable& tunable, const plan::Problem& problem,
                                const Device& device) {
-  if (!problem.parameters.empty()) {
-    const auto parameters = tuning::Parameters::parse(problem.parameters);
-    if (!parameters) return "the parameters are not of the form \"NAME=NUMBER NAME=NUMBER ...\"";
-    return tunable.why_illegal(*parameters, device, problem.description.types);
-  }
+  if (!problem.parameters.empty())
+    return tunable.why_illegal(choose(kernel, tunable, problem, device).parameters, device, problem.description.types);
   if (look_up(kernel, tunable, problem, device)) return {};
   return "no measured sizes fit this device";
 }
