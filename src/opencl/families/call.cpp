@@ -4,6 +4,7 @@
 #include <complex>
 
 #include "core/checked.hpp"
+#include "plan/column_major.hpp"
 #include "plan/transposed.hpp"
 
 namespace exactile::opencl {
@@ -17,7 +18,7 @@ std::string element_options(const GemmDescription& d, const Device& device) {
 }
 
 GemmDescription with_contiguous_columns(const GemmDescription& d, bool* swapped) {
-  *swapped = d.c.column_stride != 1 && d.c.row_stride == 1;
+  *swapped = plan::is_column_major(d);
   return *swapped ? plan::transposed(d) : d;
 }
 

@@ -74,6 +74,7 @@ Estimate divide(const GemmDescription& d, const Device& device, const TileCost& 
 
 bool is_transposed(const GemmDescription& d, const TileCost& cost) {
   if (constexpr int few_rows = 8; cost.bm <= few_rows && d.m != d.n) return d.n < d.m;
+  // No bit depends on it here, so a single column is taken as a row, unlike in plan::is_column_major().
   return d.c.row_stride == 1 && (d.c.column_stride != 1 || d.n == 1);
 }
 

@@ -15,6 +15,7 @@
 #include "cuda/kernels/sm80/sm80_kernels.hpp"
 #include "cuda/runtime/shared_memory.hpp"
 #include "cuda/tile/tiles.hpp"
+#include "plan/column_major.hpp"
 #include "plan/transposed.hpp"
 
 namespace exactile::cuda {
@@ -26,11 +27,6 @@ constexpr std::array f32_types{GemmTypes{ElementType::f32, ElementType::f32}};
 
 using Large = F32Shape<4, 4, 32, 1>;  // 128 x 128
 using Small = F32Shape<2, 4, 16, 2>;  // 64 x 64
-
-/// C^T = B^T A^T where that has contiguous rows and C has not.
-[[nodiscard]] bool is_transposed(const GemmDescription& d) {
-  return d.c.row_stride == 1 && (d.c.column_stride != 1 || d.n == 1);
-}
 
 template <class S>
 [[nodiscard]] std::int64_t unit_count(const GemmDescription& d) {
@@ -65,7 +61,7 @@ template <class S>
 class F32Product final : public DeviceProduct {
  public:
   F32Product(const GemmDescription& d, const Device& device)
-      : is_transposed_(is_transposed(d)),
+      : is_transposed_(plan::is_column_major(d)),
         d_(is_transposed_ ? plan::transposed(d) : d),
         is_large_(prefers_large(d_, device)),
         multiprocessors_(device.multiprocessors) {}
@@ -144,7 +140,7 @@ std::string_view f32_refuses(const plan::Problem& problem, const Device& device)
 
 double f32_cost(const plan::Problem& problem, const Device& device) {
   const GemmDescription& whole = problem.description;
-  const GemmDescription d = is_transposed(whole) ? plan::transposed(whole) : whole;
+  const GemmDescription d = plan::is_column_major(whole) ? plan::transposed(whole) : whole;
   const double bytes =
       4.0 * static_cast<double>(d.batch_count) *
       (static_cast<double>(d.m + d.n) * static_cast<double>(d.k) + static_cast<double>(d.m) * static_cast<double>(d.n));

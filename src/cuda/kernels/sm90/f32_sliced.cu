@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/checked.hpp"
+#include "plan/column_major.hpp"
 #include "plan/transposed.hpp"
 
 namespace exactile::cuda::sm90 {
@@ -30,8 +31,7 @@ constexpr std::int64_t alignment = 1024;
 }  // namespace
 
 GemmDescription with_contiguous_rows(const GemmDescription& description) {
-  if (description.c.column_stride == 1 || description.c.row_stride != 1) return description;
-  return plan::transposed(description);
+  return plan::is_column_major(description) ? plan::transposed(description) : description;
 }
 
 SlicedLayout::SlicedLayout(const GemmDescription& d, int bytes_per_block, bool may_divide, int clusters)
