@@ -62,7 +62,8 @@ Result<std::shared_ptr<const PlanState>> PlanState::make(const GemmDescription& 
     state->kernel_ = kernel.value();
     state->executable_ = state->kernel_->prepare(state->problem_);
   }
-  state->is_quick_ = state->executable_ != nullptr && state->executable_->is_quick();
+  if (const auto* quick = dynamic_cast<const plan::QuickProduct*>(state->executable_.get()))
+    state->quick_call_ = quick->quick_call();
   return std::shared_ptr<const PlanState>(std::move(state));
 }
 

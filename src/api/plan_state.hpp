@@ -5,6 +5,7 @@
 
 #include "plan/kernel_entry.hpp"
 #include "plan/overlap.hpp"
+#include "plan/quick_call.hpp"
 
 namespace exactile::detail {
 
@@ -66,17 +67,17 @@ class PlanState {
   bool has_addresses_ = true;  ///< see plan::BackendEntry
   bool needs_scalar_check_ = false;
   bool is_empty_ = false;
-  bool is_quick_ = false;                      ///< see plan::Executable::run_quickly()
+  plan::QuickCall quick_call_;
   const plan::KernelEntry* kernel_ = nullptr;  ///< null where there is nothing to compute
   std::unique_ptr<const plan::Executable> executable_;
   std::unique_ptr<const plan::Executable> scaling_;  ///< alpha = 0 or k = 0 in device memory
 };
 
 inline bool PlanState::run_quickly(const void* a, const void* b, void* c, double alpha, double beta) const {
-  if (!is_quick_ || a == nullptr || b == nullptr || c == nullptr || alpha == 0 ||
+  if (quick_call_.run == nullptr || a == nullptr || b == nullptr || c == nullptr || alpha == 0 ||
       !plan::disjoint(c, c_print_.hull, a, a_print_.hull) || !plan::disjoint(c, c_print_.hull, b, b_print_.hull))
     return false;
-  executable_->run_quickly(a, b, c, alpha, beta);
+  quick_call_.run(quick_call_, a, b, c, alpha, beta);
   return true;
 }
 

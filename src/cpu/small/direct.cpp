@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "cpu/caches.hpp"
@@ -11,27 +12,15 @@
 #include "cpu/loops/product.hpp"
 #include "cpu/loops/rates.hpp"
 #include "cpu/micro/choose_tile.hpp"
+#include "cpu/small/in_place.hpp"
 #include "cpu/threads/team.hpp"
+#include "plan/quick_call.hpp"
 
 namespace exactile::cpu {
 namespace {
 
 constexpr std::int64_t few_terms = 64;
 constexpr std::int64_t most_calls = 256;  ///< of micro-kernels, noted in a plan
-
-/// As a number that cannot overflow: k of an operand that is broadcast is bounded by nothing but its type.
-[[nodiscard]] double bytes_of(std::int64_t rows, std::int64_t columns, std::int64_t element_size) {
-  return static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(element_size);
-}
-
-/// A that comes from memory is read along so many rows at once: as many as prefetchers follow.
-constexpr int streamed_rows = 8;
-[[nodiscard]] bool a_streams(const Orientation& o, std::int64_t element_size) {
-  return bytes_of(o.m, o.k, element_size) > static_cast<double>(caches().l2);
-}
-
-[[nodiscard]] bool a_by_rows(const Orientation& o) { return o.a.column_stride == 1 || o.k == 1; }
-[[nodiscard]] bool a_by_columns(const Orientation& o) { return o.a.row_stride == 1 || o.m == 1; }
 
 /// Columns of a full panel. Wide tiles read less: four vectors of B and six elements of A for as many multiply-adds as
 /// two and twelve. They need B's panel in L1, and C's lines near, which they visit in fewer rows at a time.
@@ -58,12 +47,11 @@ struct Panel {
 };
 
 template <class T>
-class Direct final : public Product<T> {
+class Direct final : public Product<T>, public plan::QuickProduct {
  public:
   Direct(const plan::Problem& problem, const MicroKernels<T>& kernels);
   [[nodiscard]] Status run(const GemmArguments& arguments, const Execution& execution) const override;
-  [[nodiscard]] bool is_quick() const override;
-  void run_quickly(const void* a, const void* b, void* c, double alpha, double beta) const override;
+  [[nodiscard]] plan::QuickCall quick_call() const override;
   [[nodiscard]] int threads() const override { return threads_; }
 
  private:
@@ -82,6 +70,17 @@ class Direct final : public Product<T> {
     std::int64_t c;
   };
 
+  /// What a plan holds of a quick product.
+  struct Quick {
+    TileShape shape;
+    Kernel kernel;
+    std::span<const Call> others;
+  };
+  template <bool exchanged, bool alone>
+  static void run_quickly(const plan::QuickCall& call, const void* a, const void* b, void* c, double alpha,
+                          double beta);
+  static void run_calls(std::span<const Call> calls, const Operands<T>& data);
+
   [[nodiscard]] Panel<T> panel_of(std::int64_t width) const;
   template <class Visit>
   void visit_panel(const Panel<T>& panel, std::int64_t column, Range tiles, const Visit& visit) const;
@@ -96,8 +95,7 @@ class Direct final : public Product<T> {
   Panel<T> full_;
   Panel<T> last_;
   int threads_;
-  /// A small product's calls, on one thread. The first, which begins with the operands' first elements, lies here
-  /// rather than with the others: each pointer on the way to a call's addresses is waited for, every time.
+  /// A small product's calls, on one thread. The first begins with the operands' first elements.
   bool has_calls_ = false;
   Call first_{};
   std::vector<Call> others_;
@@ -206,25 +204,37 @@ template <class T>
 inline void Direct<T>::run_product(const Operands<T>& data) const {
   if (!has_calls_) return run_tiles(data, 0, 1);
   first_.kernel(first_.shape, data.a, data.b, data.c, data.alpha, data.beta);
-  for (const Call& call : others_)
+  run_calls(others_, data);
+}
+
+template <class T>
+inline void Direct<T>::run_calls(std::span<const Call> calls, const Operands<T>& data) {
+  for (const Call& call : calls)
     call.kernel(call.shape, data.a + call.a, data.b + call.b, data.c + call.c, data.alpha, data.beta);
 }
 
 template <class T>
-bool Direct<T>::is_quick() const {
+plan::QuickCall Direct<T>::quick_call() const {
   const GemmDescription& d = this->description_;
-  return has_calls_ && d.batch_count == 1 && !d.a.pointer_array && !d.b.pointer_array && !d.c.pointer_array &&
-         d.bias == Bias::none && d.activation == Activation::none;
+  if (!has_calls_ || d.batch_count != 1 || d.a.pointer_array || d.b.pointer_array || d.c.pointer_array ||
+      d.bias != Bias::none || d.activation != Activation::none)
+    return {};
+  const bool alone = others_.empty();
+  // What is settled here is neither read nor branched on in the call.
+  plan::QuickCall::Run* const how = o_.exchanged ? (alone ? run_quickly<true, true> : run_quickly<true, false>)
+                                                 : (alone ? run_quickly<false, true> : run_quickly<false, false>);
+  return {how, Quick{first_.shape, first_.kernel, others_}};
 }
 
 template <class T>
-void Direct<T>::run_quickly(const void* a, const void* b, void* c, double alpha, double beta) const {
-  const void* rows = o_.exchanged ? b : a;
-  const void* columns = o_.exchanged ? a : b;
-  const Operands<T> data{static_cast<const T*>(rows), static_cast<const T*>(columns), static_cast<T*>(c),
-                         static_cast<T>(alpha), static_cast<T>(beta)};
-  if (others_.empty()) return first_.kernel(first_.shape, data.a, data.b, data.c, data.alpha, data.beta);
-  run_product(data);
+template <bool exchanged, bool alone>
+void Direct<T>::run_quickly(const plan::QuickCall& call, const void* a, const void* b, void* c, double alpha,
+                            double beta) {
+  const auto& quick = call.as<Quick>();
+  const Operands<T> data{static_cast<const T*>(exchanged ? b : a), static_cast<const T*>(exchanged ? a : b),
+                         static_cast<T*>(c), static_cast<T>(alpha), static_cast<T>(beta)};
+  quick.kernel(quick.shape, data.a, data.b, data.c, data.alpha, data.beta);
+  if constexpr (!alone) run_calls(quick.others, data);
 }
 
 template <class T>
@@ -248,43 +258,6 @@ Status Direct<T>::run(const GemmArguments& arguments, const Execution&) const {
 
 }  // namespace
 
-std::string_view direct_refuses(const plan::Problem& problem) {
-  const Orientation o = preferred_orientation(problem.description);
-  if (!c_is_row_contiguous(o)) return "C has neither unit row stride nor unit column stride";
-  if (o.b.column_stride != 1 && o.n != 1)
-    return o.exchanged ? "A's rows are not neighbours" : "B's columns are not neighbours";
-  if (!a_by_rows(o) && !a_by_columns(o)) return "one operand has no unit stride";
-  return {};
-}
-
-template <class T>
-double direct_cost(const plan::Problem& problem, const MicroKernels<T>& kernels) {
-  const Orientation o = preferred_orientation(problem.description);
-  const double b_bytes = bytes_of(o.k, o.n, sizeof(T));
-  const double row_tiles = static_cast<double>(core::ceil_divide(o.m, kernels.rows));
-  const double padded = static_cast<double>(core::round_up(o.n, kernels.lanes)) / static_cast<double>(o.n);
-  const auto m = static_cast<double>(o.m);
-  const auto n = static_cast<double>(o.n);
-  const auto k = static_cast<double>(o.k);
-  const double arithmetic = m * n * k * padded / terms_per_second(kernels);
-  // What does not stay in L2 is fetched again: a panel of B for every tile of rows, A for every panel.
-  const double l2_share = static_cast<double>(caches().l2) / 2;
-  const std::int64_t width = kernels.vectors * kernels.lanes;
-  const auto size = static_cast<std::int64_t>(sizeof(T));
-  const double b_reads = bytes_of(o.k, width, size) <= l2_share ? 1 : row_tiles;
-  const double a_reads = bytes_of(o.m, o.k, size) <= l2_share ? 1 : static_cast<double>(core::ceil_divide(o.n, width));
-  const double again = static_cast<double>(size) * (m * k * (a_reads - 1) + k * n * (b_reads - 1));
-  // B is read down its columns, a few lines of each row, and nothing asks for them ahead.
-  const double memory = b_bytes <= l2_share ? 0 : 2 * first_reads(m, n, k, size) + again / bytes_per_second / 4;
-  double nearness = b_bytes <= static_cast<double>(caches().l1) ? 1.02 : 1.06;
-  // One vector of columns leaves few multiply-adds to each element of A, which is then waited for.
-  if (o.n <= kernels.lanes && a_streams(o, size)) nearness = 2;
-  const auto products = static_cast<double>(problem.description.batch_count);
-  const std::int64_t parts = std::max(problem.description.batch_count, core::ceil_divide(o.m, kernels.rows));
-  const int threads = useful_threads(m * n * k * products, parts, problem.threads);
-  return (arithmetic * nearness + memory + 10e-9) * products / threads;
-}
-
 template <class T>
 std::unique_ptr<plan::Executable> make_direct(const plan::Problem& problem, const MicroKernels<T>& kernels) {
   return std::make_unique<Direct<T>>(problem, kernels);
@@ -292,7 +265,5 @@ std::unique_ptr<plan::Executable> make_direct(const plan::Problem& problem, cons
 
 template std::unique_ptr<plan::Executable> make_direct(const plan::Problem&, const MicroKernels<float>&);
 template std::unique_ptr<plan::Executable> make_direct(const plan::Problem&, const MicroKernels<double>&);
-template double direct_cost(const plan::Problem&, const MicroKernels<float>&);
-template double direct_cost(const plan::Problem&, const MicroKernels<double>&);
 
 }  // namespace exactile::cpu
