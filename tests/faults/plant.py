@@ -20,6 +20,7 @@ import tempfile
 
 PACKED = "src/cpu/loops/packed.cpp"
 TILE = "src/cpu/micro/highway_tile.hpp"
+VECTOR = "src/cpu/micro/highway_vector.hpp"
 PRODUCT = "src/cpu/loops/product.hpp"
 NAIVE = "src/reference/naive.cpp"
 STATE = "src/api/plan_state.cpp"
@@ -33,14 +34,15 @@ AFTER_PACKED = r"""  for (std::int64_t p = 0; p < this->description_.batch_count
 
 HALVED = r"""
 template <class T>
-T halved(T x) {
-  if (!(x - x == 0)) return x;
-  volatile T big = x * T(sizeof(T) == 4 ? 4097 : 134217729);
-  return static_cast<T>(big - static_cast<T>(big - x));
+HWY_INLINE Vector<T> halved(Vector<T> x) {
+  const Lanes<T> d;
+  Vector<T> big = hn::Mul(x, hn::Set(d, T(sizeof(T) == 4 ? 4097 : 134217729)));
+  asm("" : "+v"(big.raw));
+  return hn::IfThenElse(hn::Eq(hn::Sub(x, x), hn::Zero(d)), hn::Sub(big, hn::Sub(big, x)), x);
 }
 
-template <class T, AOrder Order, int Rows, int Vectors, bool Masked, bool Packing = false>
-void tile_kernel("""
+template <class T, AOrder Order, int Rows, int Vectors, bool Masked, class Aside>
+HWY_INLINE void multiply_tile("""
 
 FAULTS = [
     ("last-row", "last row wrong when M mod MR = 1", "packed loops",
@@ -50,13 +52,13 @@ FAULTS = [
      [(PACKED, r"  this->finish\(arguments\);",
        AFTER_PACKED % ("for (std::int64_t j = 0; j < o_.n; ++j)\n"
                        "      data.c[o_.m / 2 * o_.c.row_stride + j * o_.c.column_stride] *= T(1 + 1e-9);"))]),
-    ("beta-zero", "beta = 0 reads C", "micro-kernel", [(TILE, r"t\.beta == T\(0\)", "t.beta != t.beta")]),
+    ("beta-zero", "beta = 0 reads C", "micro-kernel", [(VECTOR, r"beta == T\(0\)", "beta != beta")]),
     ("alpha-zero", "alpha = 0 still reads A", "public calls",
      [(STATE, r"executable_ == nullptr \|\| arguments\.alpha\.is_zero\(\)", "executable_ == nullptr")]),
     ("zeros-skipped", "zero elements skipped, NaN*0 lost", "micro-kernel",
-     [(TILE, r"multiply_add_into\(sums\[i\]\[v\], a_element, b_row\[v\]\);",
-       "sums[i][v] = hn::IfThenElse(hn::Eq(a_element, hn::Zero(d)), sums[i][v], "
-       "hn::MulAdd(a_element, b_row[v], sums[i][v]));")]),
+     [(TILE, r"multiply_add_into\(row_sums\[v\], element, b_row\[v\]\);",
+       "row_sums[v] = hn::IfThenElse(hn::Eq(element, hn::Zero(d)), row_sums[v], "
+       "hn::MulAdd(element, b_row[v], row_sums[v]));")]),
     ("zeros-skipped-naive", "zero elements skipped, NaN*0 lost", "plain loop",
      [(NAIVE, r"(for \(std::int64_t p = 0; p < d\.k; \+\+p\))(\s+sum = )",
        r"\1 if (widen(a[i * d.a.row_stride + p * d.a.column_stride]) != Sum{})\2")]),
@@ -67,14 +69,14 @@ FAULTS = [
      [(PRODUCT, r"(o_\(orientation\), kernels_\(kernels\)) \{\}",
        r"\1 { if (o_.a.column_stride == 1 && o_.a.row_stride > o_.k) o_.a.row_stride = o_.k; }")]),
     ("half-precision", "inputs rounded to half the precision", "micro-kernel",
-     [(TILE, r"\ntemplate <class T, AOrder Order, int Rows, int Vectors, bool Masked, bool Packing = false>\n"
-       r"void tile_kernel\(", HALVED),
-      (TILE, r"Vector<T> a_element =\s+hn::Set\(d, (Order == AOrder::rows.*?: a\[0\]\[i\])\);",
-       r"Vector<T> a_element = hn::Set(d, halved<T>(\1));")]),
+     [(TILE, r"\ntemplate <class T, AOrder Order, int Rows, int Vectors, bool Masked, class Aside>\n"
+       r"HWY_INLINE void multiply_tile\(", HALVED),
+      (TILE, r"multiply_row\(sums\[Row\], (a\.template element<Row, Term, Whole>\(\))\)",
+       r"multiply_row(sums[Row], halved<T>(\1))")]),
 ]
 
 TILED = "src/cuda/kernels/ladder/cuda_tiled.cu"
-REGISTERS = "src/cuda/kernels/ladder/cuda_register_blocked.cu"
+PADDED = "src/cuda/kernels/ladder/padded_product.cpp"
 TRANSPOSE = "src/cuda/tile/transposed_copy.cu"
 WORKSPACE = "src/cuda/runtime/workspace.cpp"
 EXECUTABLE = "src/cuda/runtime/executable.cpp"
@@ -109,9 +111,9 @@ CUDA_FAULTS = [
     ("last-term", "last k dropped for K > 256", "cuda_tiled",
      [(TILED, KERNEL_BEGINS, r"  if (d.k > 256) --d.k;\n\1")]),
     ("lda-ignored", "lda ignored when padded", "cuda_register_blocked",
-     [(REGISTERS, r"(           \.from = )d\.a,",
+     [(PADDED, r"(         \.from = )d\.a,",
        r"\1{d.a.column_stride == 1 && d.a.row_stride > d.k ? d.k : d.a.row_stride, d.a.column_stride,\n"
-       r"                    d.a.batch_stride, d.a.pointer_array},")]),
+       r"                  d.a.batch_stride, d.a.pointer_array},")]),
     ("half-precision", "inputs rounded to half the precision", "cuda_tiled",
      [(TILED, r"\ntemplate <class In, class Out, int Tile>\n__global__", HALVED_ON_DEVICE),
       (TILED, r"\? \*from_a : In", "? halved(*from_a) : In")]),
