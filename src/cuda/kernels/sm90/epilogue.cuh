@@ -6,6 +6,7 @@
 /// their column of B alone, so the bits of an element do not depend on what else is computed with it.
 #pragma once
 
+#include "cuda/isa/here.cuh"
 #include "cuda/isa/tma.cuh"
 #include "cuda/isa/warpgroup.cuh"
 #include "cuda/kernels/sm90/mainloop.cuh"
@@ -99,9 +100,6 @@ struct SumPlace {
   int lane;
 
   [[nodiscard]] __device__ int thread_row(int r) const { return row + 16 * warp + lane / 4 + 8 * r; }
-  [[nodiscard]] __device__ int thread_column(int f, int j) const {
-    return column + fragment_n * f + 8 * j + 2 * (lane % 4);
-  }
 };
 
 /// 64 rows of C on their way out; 32 columns are swizzled as TMA expects it: 16 bytes at (c ^ row % 8) instead of c.
@@ -219,12 +217,66 @@ struct StoreSpace {
   ColumnLines lines;
 };
 
-/// Stores a warpgroup's sums. `marks`: which to store in Turn::leftovers; afterwards, which are left in Turn::first.
-/// `barrier`: a named barrier of the warpgroup's own.
-template <class Slices, Turn turn, class Space>
-__device__ inline void store_tile(const Sums& sums, const Output& c, const CUtensorMap* c_map, Space& space,
-                                  const SumPlace& at, int barrier, const ProductFacts& product,
-                                  const SplitPair& operands, unsigned (&marks)[4]) {
+/// The first `count` sums go, and the others come forward. So pieces of a tile can be taken in a loop although
+/// registers cannot be counted through.
+template <int count>
+__device__ inline void take_forward(Sums& sums) {
+  constexpr int in_fragment = fragment_n / 2;
+#pragma unroll
+  for (int i = 0; i + count < fragments * in_fragment; ++i)
+    sums[i / in_fragment][i % in_fragment] = sums[(i + count) / in_fragment][(i + count) % in_fragment];
+}
+
+/// The first `count` marks of four words go, others come forward, and `last` come behind them.
+template <int count>
+__device__ inline void take_forward(unsigned (&marks)[4], unsigned last) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) marks[i] = __funnelshift_r(marks[i], i < 3 ? marks[i + 1] : last, count);
+}
+
+/// The first sums of all threads to staging, scaled back; marks of those that are not this kernel's. `wanted`: marks
+/// of those that are, in Turn::leftovers.
+template <Turn turn, int columns>
+[[nodiscard]] __device__ inline unsigned stage_piece(const Sums& sums, Staging<columns>& to, const Line* column_lines,
+                                                     const Line (&rows)[2], const SumPlace& at, float hopeless,
+                                                     unsigned wanted) {
+  unsigned marks = 0;
+#pragma unroll
+  for (int g = 0; g < columns / 8; ++g) {
+    const int column = 8 * g + 2 * (at.lane % 4);
+    const uint2 lines = *reinterpret_cast<const uint2*>(column_lines + column);
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      float pair[2];
+#pragma unroll
+      for (int s = 0; s < 2; ++s) {
+        const int index = 4 * g + 2 * r + s;
+        const Line line = s == 0 ? lines.x : lines.y;
+        const float sum = sums[0][index];
+        const unsigned mark = 1u << index;
+        if constexpr (turn == Turn::part) {
+          pair[s] = sum;
+          continue;
+        }
+        pair[s] = scaled_back(sum, rows[r], line);
+        if (is_doubtful(sum, rows[r], line, turn == Turn::first ? hopeless : __builtin_inff())) {
+          if (turn == Turn::first) marks |= mark;
+          pair[s] = __uint_as_float(turn == Turn::first ? skipped_bits : unsummed_bits);
+        }
+        if (turn == Turn::leftovers && (wanted & mark) == 0) pair[s] = __uint_as_float(skipped_bits);
+      }
+      *reinterpret_cast<float2*>(to.at(16 * at.warp + at.lane / 4 + 8 * r, column)) = make_float2(pair[0], pair[1]);
+    }
+  }
+  return marks;
+}
+
+/// Stores a warpgroup's sums, piece by piece. The code for storing by rows is there once: for each of 16 pieces it took
+/// longer to come from memory than to run.
+template <class Slices, Turn turn, bool by_tma, class Space>
+__device__ inline void store_pieces(Sums& sums, const Output& c, const CUtensorMap* c_map, Space& space,
+                                    const SumPlace& at, int barrier, const ProductFacts& product,
+                                    const SplitPair& operands, unsigned (&marks)[4]) {
   Line rows[2];
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
@@ -232,62 +284,52 @@ __device__ inline void store_tile(const Sums& sums, const Output& c, const CUten
     rows[r] = line_of<Slices>(product.rows.max_bits[row], product.rows.tiny[row], product.tiny_scale);
   }
   const bool is_issuer = at.warp == 0 && at.lane == 0;
-  const bool by_tma = turn == Turn::part || (turn == Turn::first && c.by_tma);
-#pragma unroll
-  for (int piece = 0; piece < tile_n / Space::columns; ++piece) {
-    constexpr int pieces = fragment_n / Space::columns;
-    const int f = piece / pieces;
+  constexpr int piece_sums = Space::columns / 2;
+  constexpr int pieces = tile_n / Space::columns;
+#pragma unroll(by_tma ? pieces : 1)
+  for (int piece = 0; piece < pieces; ++piece) {
     auto& out = space.staging[piece % Space::buffers];
     const int first_column = at.column + piece * Space::columns;
-    if (first_column >= c.columns) break;
-    if (by_tma) {
-      // The tile before may have ended in either half of the staging.
-      if (is_issuer) piece == 0 ? isa::tma_store_wait_read<0>() : isa::tma_store_wait_read<1>();
-      isa::named_barrier(barrier, warpgroup_threads);
-    } else {
-      __syncwarp();
-    }
-#pragma unroll
-    for (int g = 0; g < Space::columns / 8; ++g) {
-      const int j = piece % pieces * (Space::columns / 8) + g;
-      const uint2 lines = *reinterpret_cast<const uint2*>(space.lines.line + (at.thread_column(f, j) - at.column));
-#pragma unroll
-      for (int r = 0; r < 2; ++r) {
-        float pair[2];
-#pragma unroll
-        for (int s = 0; s < 2; ++s) {
-          const int index = 4 * j + 2 * r + s;
-          const Line line = s == 0 ? lines.x : lines.y;
-          const float sum = sums[f][index];
-          unsigned& word = marks[2 * f + index / 32];
-          const unsigned mark = 1u << index % 32;
-          if constexpr (turn == Turn::part) {
-            pair[s] = sum;
-            continue;
-          }
-          pair[s] = scaled_back(sum, rows[r], line);
-          const float hopeless = turn == Turn::first ? product.hopeless_error : __builtin_inff();
-          if (is_doubtful(sum, rows[r], line, hopeless)) {
-            if (turn == Turn::first) word |= mark;
-            pair[s] = __uint_as_float(turn == Turn::first ? skipped_bits : unsummed_bits);
-          }
-          if (turn == Turn::leftovers && (word & mark) == 0) pair[s] = __uint_as_float(skipped_bits);
+    unsigned piece_marks = 0;
+    if (first_column < c.columns) {
+      if constexpr (by_tma) {
+        // The tile before may have ended in either half of the staging.
+        if (is_issuer) piece == 0 ? isa::tma_store_wait_read<0>() : isa::tma_store_wait_read<1>();
+        isa::named_barrier(barrier, warpgroup_threads);
+      } else {
+        __syncwarp();
+      }
+      piece_marks = stage_piece<turn>(sums, out, space.lines.line + piece * Space::columns, rows, at,
+                                      product.hopeless_error, marks[0]);
+      if constexpr (by_tma) {
+        isa::async_proxy_fence();
+        isa::named_barrier(barrier, warpgroup_threads);
+        if (is_issuer) {
+          isa::tma_store(c_map, first_column, at.row, at.batch, &out);
+          isa::tma_store_commit();
         }
-        *reinterpret_cast<float2*>(out.at(16 * at.warp + at.lane / 4 + 8 * r, 8 * g + 2 * (at.lane % 4))) =
-            make_float2(pair[0], pair[1]);
+      } else {
+        __syncwarp();
+        store_rows<turn>(c, out, at, first_column, operands);
       }
     }
-    if (by_tma) {
-      isa::async_proxy_fence();
-      isa::named_barrier(barrier, warpgroup_threads);
-      if (is_issuer) {
-        isa::tma_store(c_map, first_column, at.row, at.batch, &out);
-        isa::tma_store_commit();
-      }
-    } else {
-      __syncwarp();
-      store_rows<turn>(c, out, at, first_column, operands);
-    }
+    take_forward<piece_sums>(sums);
+    if constexpr (turn == Turn::first || turn == Turn::leftovers) take_forward<piece_sums>(marks, piece_marks);
+  }
+}
+
+/// Stores a warpgroup's sums. `marks`: which to store in Turn::leftovers; afterwards, which are left in Turn::first.
+/// `barrier`: a named barrier of the warpgroup's own.
+template <class Slices, Turn turn, class Space>
+__device__ inline void store_tile(Sums& sums, const Output& c, const CUtensorMap* c_map, Space& space,
+                                  const SumPlace& at, int barrier, const ProductFacts& product,
+                                  const SplitPair& operands, unsigned (&marks)[4]) {
+  if (turn == Turn::part || (turn == Turn::first && c.by_tma)) {
+    store_pieces<Slices, turn, true>(sums, c, c_map, space, at, barrier, product, operands, marks);
+  } else {
+    // Not kept from further up: there is more to be found here, and fewer registers for it.
+    const SumPlace here{at.row, at.column, at.batch, isa::found_anew(at.warp), isa::found_anew(at.lane)};
+    store_pieces<Slices, turn, false>(sums, c, c_map, space, here, barrier, product, operands, marks);
   }
 }
 
