@@ -12,6 +12,7 @@ namespace {
 struct Options {
   SizeOptions sizes;
   std::string type = "f32";
+  ScaleFlags scales;
   ChoiceOptions choice;
   bool json = false;
 };
@@ -25,6 +26,8 @@ void print_plan_json(const Plan& plan, Accuracy accuracy) {
                {"k", d.k},
                {"batch", d.batch_count},
                {"type", to_string(d.types)},
+               {"row_scales", d.row_scales},
+               {"column_scales", d.column_scales},
                {"accuracy", to_string(accuracy)},
                {"kernel", summary.kernel},
                {"backend", summary.backend},
@@ -55,7 +58,8 @@ constexpr const char* footer =
 Exit status: 2 bad usage, or no kernel can do this product; 4 the device that is asked for is not there.)";
 
 Exit explain(const Options& options) {
-  const GemmDescription description = describe(options.sizes, parse_types(options.type));
+  GemmDescription description = describe(options.sizes, parse_types(options.type));
+  options.scales.apply(description);
   const GemmOptions wanted = one_product_options(options.choice);
   const Plan plan = require(Plan::make(description, wanted));
   if (options.json) {
@@ -74,6 +78,7 @@ Action add_explain(CLI::App& command) {
   const auto options = std::make_shared<Options>();
   add_size_options(command, options->sizes, true);
   command.add_option("--type", options->type, "Element type (default f32): " + type_names())->type_name("T");
+  add_scale_flags(command, options->scales);
   add_choice_options(command, options->choice);
   command.add_flag("--json", options->json, "As JSON (exactile.explain/1)");
   command.footer(footer);

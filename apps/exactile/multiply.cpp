@@ -32,6 +32,8 @@ struct Options {
   std::string b;
   std::string output;
   std::string c;
+  std::string row_scales;
+  std::string column_scales;
   ScalarOption alpha = {"--alpha", "1"};
   ScalarOption beta = {"--beta", "0"};
   std::string out_type;
@@ -86,6 +88,21 @@ std::optional<NpyInput> open_start_value(const Options& options, Scalar beta, Ge
   return c;
 }
 
+/// `length` factors of the type that sums, for `what` each.
+std::optional<NpyInput> open_scales(const std::string& path, GemmTypes types, std::int64_t length,
+                                    std::string_view what) {
+  if (path.empty()) return std::nullopt;
+  NpyInput scales(path);
+  const ElementType type = accumulator_type(types.input);
+  if (scales.type() != type)
+    fail(Exit::bad_input, "{} holds {}; expected {}, in which products of {} are summed", path,
+         to_string(scales.type()), to_string(type), to_string(types.input));
+  if (scales.shape() != std::vector{length})
+    fail(Exit::bad_input, "{} has the shape {}; expected {}, a factor for each {}", path, shape_text(scales.shape()),
+         shape_text({length}), what);
+  return scales;
+}
+
 void verify_call(const GemmDescription& description, const GemmArguments& arguments, const void* c_before,
                  Accuracy accuracy, verification::ErrorReport& total) {
   const verification::ErrorReport compared = verification::compare(description, arguments, c_before, accuracy);
@@ -113,13 +130,16 @@ class Multiplication {
                  types_, a_.data(), b_.data()),
         alpha_(options.alpha.value(types_)),
         beta_(options.beta.value(types_)),
-        start_(open_start_value(options, beta_, types_, product_.shape())) {}
+        start_(open_start_value(options, beta_, types_, product_.shape())),
+        row_scales_(open_scales(options.row_scales, types_, product_.description().m, "row of A")),
+        column_scales_(open_scales(options.column_scales, types_, product_.description().n, "column of B")) {}
 
   Exit run() {
     // Planned before the output is made: a kernel that is not there should cost nothing.
-    report_.summary = require(Plan::make(product_.description(), gemm_options_)).summary();
+    report_.summary = require(Plan::make(scaled(product_.description()), gemm_options_)).summary();
     std::vector<const NpyInput*> inputs = {&a_, &b_};
-    if (start_) inputs.push_back(&*start_);
+    for (const std::optional<NpyInput>* input : {&start_, &row_scales_, &column_scales_})
+      if (*input) inputs.push_back(&**input);
     NpyOutput output(options_.output, inputs);
     Stopwatch watch;
     for (NpyInput* input : {&a_, &b_}) input->read_in();
@@ -141,10 +161,25 @@ class Multiplication {
   }
 
  private:
-  void multiply(std::byte* c) {
-    product_.for_each_call(c, [&](const GemmDescription& description, GemmArguments arguments, std::int64_t) {
+  [[nodiscard]] GemmDescription scaled(GemmDescription description) const {
+    description.row_scales = row_scales_.has_value();
+    description.column_scales = column_scales_.has_value();
+    return description;
+  }
+
+  /// for_each_call() with all that the options say.
+  void for_each_call(std::byte* c, const ArrayProduct::Run& run) {
+    product_.for_each_call(c, [&](const GemmDescription& description, GemmArguments arguments, std::int64_t first) {
       arguments.alpha = alpha_;
       arguments.beta = beta_;
+      if (row_scales_) arguments.row_scales = row_scales_->data();
+      if (column_scales_) arguments.column_scales = column_scales_->data();
+      run(scaled(description), arguments, first);
+    });
+  }
+
+  void multiply(std::byte* c) {
+    for_each_call(c, [&](const GemmDescription& description, const GemmArguments& arguments, std::int64_t) {
       require(gemm(description, arguments, gemm_options_));
     });
   }
@@ -152,9 +187,7 @@ class Multiplication {
   void verify(std::byte* c) {
     const StartValue before(start_ && !beta_.is_zero() ? &*start_ : nullptr);
     verification::ErrorReport& report = report_.error.emplace();
-    product_.for_each_call(c, [&](const GemmDescription& description, GemmArguments arguments, std::int64_t first) {
-      arguments.alpha = alpha_;
-      arguments.beta = beta_;
+    for_each_call(c, [&](const GemmDescription& description, const GemmArguments& arguments, std::int64_t first) {
       verify_call(description, arguments, before.element(first), gemm_options_.accuracy, report);
     });
   }
@@ -168,6 +201,8 @@ class Multiplication {
     report_.accuracy = gemm_options_.accuracy;
     report_.alpha = options_.alpha.text;
     report_.beta = options_.beta.text;
+    report_.row_scales = options_.row_scales;
+    report_.column_scales = options_.column_scales;
     options_.json ? print_multiply_json(report_) : print_multiply_text(report_);
   }
 
@@ -180,6 +215,8 @@ class Multiplication {
   Scalar alpha_;
   Scalar beta_;
   std::optional<NpyInput> start_;
+  std::optional<NpyInput> row_scales_;
+  std::optional<NpyInput> column_scales_;
   MultiplyReport report_;
 };
 
@@ -193,6 +230,9 @@ Action add_multiply(CLI::App& command) {
   command.add_option("--alpha", options->alpha.text, "Factor of A*B (default 1; complex as 1+2j)")->type_name("X");
   command.add_option("--beta", options->beta.text, "Factor of C0 (default 0)")->type_name("Y");
   command.add_option("--c", options->c, "C0: the result is alpha*A*B + beta*C0")->type_name("FILE");
+  command.add_option("--row-scales", options->row_scales, "A factor for each row of A: a vector of f4 (f8 for f8)")
+      ->type_name("FILE");
+  command.add_option("--column-scales", options->column_scales, "A factor for each column of B")->type_name("FILE");
   command.add_flag("--transpose-a", options->transpose_a, "Swap the last two dimensions of A; nothing is moved");
   command.add_flag("--transpose-b", options->transpose_b, "Swap the last two dimensions of B; nothing is moved");
   command.add_option("--out-type", options->out_type, "Type of the result, e.g. f32 for a product of f16")

@@ -31,7 +31,11 @@ Json array_json(const ArrayReport& array) {
 }  // namespace
 
 void print_multiply_text(const MultiplyReport& report) {
-  print_result("{} = {} * {}\n", array_text(report.c), array_text(report.a), array_text(report.b));
+  const auto scales = [](const std::string& path, const char* of) {
+    return path.empty() ? std::string() : fmt::format(", {} scaled by {}", of, path);
+  };
+  print_result("{} = {} * {}{}{}\n", array_text(report.c), array_text(report.a), array_text(report.b),
+               scales(report.row_scales, "rows of A"), scales(report.column_scales, "columns of B"));
   // An empty product needs no kernel.
   print_result("{} on {} thread{}: product {} ({} GFLOP/s), read {}, write {}\n",
                report.summary.kernel.empty() ? "no kernel" : report.summary.kernel, report.summary.threads,
@@ -56,6 +60,8 @@ void print_multiply_json(const MultiplyReport& report) {
   json["batch"] = d.batch_count;
   json["alpha"] = report.alpha;
   json["beta"] = report.beta;
+  if (!report.row_scales.empty()) json["row_scales"] = report.row_scales;
+  if (!report.column_scales.empty()) json["column_scales"] = report.column_scales;
   json["kernel"] = report.summary.kernel;
   json["backend"] = report.summary.backend;
   json["accuracy"] = to_string(report.accuracy);

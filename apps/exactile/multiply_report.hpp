@@ -28,6 +28,8 @@ struct MultiplyReport {
   Accuracy accuracy = Accuracy::standard;
   std::string alpha;
   std::string beta;
+  std::string row_scales;  ///< the file, or ""
+  std::string column_scales;
   double read_seconds = 0;
   double product_seconds = 0;
   double write_seconds = 0;

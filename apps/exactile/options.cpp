@@ -59,6 +59,16 @@ CLI::Option* add_seed(CLI::App& app, std::uint64_t& value) {
       ->type_name("N");
 }
 
+void ScaleFlags::apply(GemmDescription& description) const {
+  description.row_scales = rows;
+  description.column_scales = columns;
+}
+
+void add_scale_flags(CLI::App& app, ScaleFlags& flags) {
+  app.add_flag("--row-scales", flags.rows, "A factor for each row of A");
+  app.add_flag("--column-scales", flags.columns, "A factor for each column of B");
+}
+
 void add_choice_options(CLI::App& app, ChoiceOptions& options) {
   app.add_option("--backend", options.backend, "Compute on this backend only; `exactile devices` lists them")
       ->type_name("NAME");

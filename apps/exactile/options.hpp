@@ -40,6 +40,15 @@ void add_choice_options(CLI::App& app, ChoiceOptions& options);
 /// --memory says otherwise.
 [[nodiscard]] GemmOptions measured_options(const ChoiceOptions& options);
 
+/// --row-scales and --column-scales of commands that make their own operands.
+struct ScaleFlags {
+  bool rows = false;
+  bool columns = false;
+
+  void apply(GemmDescription& description) const;
+};
+void add_scale_flags(CLI::App& app, ScaleFlags& flags);
+
 /// m, n, k, batch and the transposes.
 struct SizeOptions {
   std::int64_t m = 0;

@@ -36,6 +36,7 @@ struct Options {
   std::string layout_c;
   std::string bias = "none";
   std::string activation = "none";
+  ScaleFlags scales;
   ChoiceOptions choice;
   bool sizes_given = false;
   bool json = false;
@@ -89,6 +90,7 @@ GemmDescription description_for(const Options& options, const SizeOptions& sizes
   apply_layout("--layout-b", options.layout_b, d.b);
   apply_layout("--layout-c", options.layout_c, d.c);
   d.bias = parse_word("--bias", options.bias, {Bias::none, Bias::per_row, Bias::per_column});
+  options.scales.apply(d);
   d.activation = parse_word("--activation", options.activation, {Activation::none, Activation::relu, Activation::gelu});
   return d;
 }
@@ -228,6 +230,7 @@ Action add_verify(CLI::App& command) {
       ->type_name("R,C[,B]");
   command.add_option("--layout-c", options->layout_c, "Strides of C")->type_name("R,C[,B]");
   command.add_option("--bias", options->bias, "none (default), per_row or per_column")->type_name("NAME");
+  add_scale_flags(command, options->scales);
   command.add_option("--activation", options->activation, "none (default), relu or gelu")->type_name("NAME");
   add_choice_options(command, options->choice);
   command.add_flag("--json", options->json, "As JSON (exactile.verify/1)");

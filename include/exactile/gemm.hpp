@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The typed face of the library: C <- activation(alpha * A * B + beta * C + bias).
+/// The typed face of the library: C <- activation(alpha * A * B + beta * C + bias), with factors for rows of A and
+/// columns of B where they are given.
 ///
 ///     std::vector<float> a(m * k), b(k * n), c(m * n);
 ///     exactile::Status status = exactile::gemm(exactile::MatrixView(a.data(), m, k),
@@ -24,6 +25,8 @@ template <class In, class Out>
 struct GemmCall {
   Accumulator<In> alpha = Accumulator<In>(1);
   Accumulator<In> beta = Accumulator<In>(0);
+  const Accumulator<In>* row_scales = nullptr;  ///< see GemmArguments; null: none
+  const Accumulator<In>* column_scales = nullptr;
   Epilogue<Out> epilogue = {};
   GemmOptions options = {};
 };
@@ -84,8 +87,18 @@ template <class In, class Out>
                                     .c = c.layout(),
                                     .batch_count = count,
                                     .bias = call.epilogue.bias,
-                                    .activation = call.epilogue.activation};
-  return gemm(description, {a.data(), b.data(), c.data(), call.alpha, call.beta, call.epilogue.bias_data},
+                                    .activation = call.epilogue.activation,
+                                    .row_scales = call.row_scales != nullptr,
+                                    .column_scales = call.column_scales != nullptr};
+  return gemm(description,
+              {.a = a.data(),
+               .b = b.data(),
+               .c = c.data(),
+               .alpha = call.alpha,
+               .beta = call.beta,
+               .bias = call.epilogue.bias_data,
+               .row_scales = call.row_scales,
+               .column_scales = call.column_scales},
               call.options);
 }
 

@@ -30,7 +30,8 @@ struct OperandLayout {
   friend bool operator==(const OperandLayout&, const OperandLayout&) = default;
 };
 
-/// C <- activation(alpha * A * B + beta * C + bias) for `batch_count` products of m x k by k x n.
+/// C <- activation(alpha * diag(row_scales) * A * B * diag(column_scales) + beta * C + bias) for `batch_count` products
+/// of m x k by k x n.
 struct GemmDescription {
   GemmTypes types;
   std::int64_t m = 0;
@@ -42,6 +43,8 @@ struct GemmDescription {
   std::int64_t batch_count = 1;
   Bias bias = Bias::none;
   Activation activation = Activation::none;
+  bool row_scales = false;  ///< GemmArguments::row_scales is given; real floating types only
+  bool column_scales = false;
   friend bool operator==(const GemmDescription&, const GemmDescription&) = default;
 };
 
@@ -125,6 +128,12 @@ struct GemmArguments {
   /// In place of `a` and `b`, which are then null: what Plan::prepare() made of them.
   const PreparedOperand* prepared_a = nullptr;
   const PreparedOperand* prepared_b = nullptr;
+  /// A factor for each row of A (m of them) and for each column of B (n of them): f8 products per token and per
+  /// channel. Contiguous, of the type that sums (f32, but f64 for f64), shared by all products of a batch, and needed
+  /// where the description says so. Each finished sum is multiplied by both, one rounded product after the other,
+  /// before alpha, beta and bias: 0 and Inf mean what they mean there. Not read where alpha or k is zero.
+  const void* row_scales = nullptr;
+  const void* column_scales = nullptr;
 };
 
 /// On which of the device's queues a run is enqueued, and with whose scratch memory. Means nothing to the CPU.
@@ -210,12 +219,13 @@ class Plan {
   [[nodiscard]] static Result<Plan> make(const GemmDescription& description, const GemmOptions& options = {});
 
   /// Meaning, for every type and kernel: beta = 0 never reads C; alpha = 0 never reads A or B; k = 0 gives beta*C;
-  /// m, n or batch_count = 0 does nothing; NaN and Inf come out as the plain loop's. C must not share an element with A
-  /// or B: that is refused, except between different products of a pointer array, where it is the caller's promise.
+  /// m, n or batch_count = 0 does nothing; NaN and Inf come out as the plain loop's. C must not share an element with
+  /// A, B or the scales: that is refused, except between different products of a pointer array, where it is the
+  /// caller's promise.
   ///
   /// With operands in host memory run() returns when C is written. With Memory::device it enqueues the work and
-  /// returns; pointers (a pointer array and what it points to, and the bias) are device memory, the caller promises
-  /// that it lives until the work is done, and an error of the device itself may surface in a later call.
+  /// returns; pointers (a pointer array and what it points to, the bias and the scales) are device memory, the caller
+  /// promises that it lives until the work is done, and an error of the device itself may surface in a later call.
   [[nodiscard]] Status run(const GemmArguments& arguments, const Execution& execution = {}) const {
     if (arguments.alpha.is_real() && arguments.beta.is_real() && arguments.prepared_a == nullptr &&
         arguments.prepared_b == nullptr &&

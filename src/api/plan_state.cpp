@@ -5,6 +5,7 @@
 
 #include "api/backends.hpp"
 #include "core/thread_count.hpp"
+#include "plan/scales.hpp"
 #include "plan/select.hpp"
 #include "plan/validate.hpp"
 #include "reference/naive.hpp"
@@ -15,7 +16,7 @@ namespace {
 Status invalid(std::string message) { return {StatusCode::invalid_argument, std::move(message)}; }
 
 Status overlap(std::string_view with) {
-  return invalid(fmt::format("c shares memory with {}: expected a C that overlaps neither A nor B", with));
+  return invalid(fmt::format("c shares memory with {}: expected a C that overlaps nothing that is read", with));
 }
 
 const plan::BackendEntry& backend_of(const plan::KernelEntry& kernel) {
@@ -27,6 +28,11 @@ const plan::BackendEntry& backend_of(const plan::KernelEntry& kernel) {
 plan::Footprint print_of(const OperandLayout& layout, std::int64_t rows, std::int64_t columns, std::int64_t count,
                          ElementType type) {
   return plan::footprint(layout, rows, columns, layout.pointer_array ? 1 : count, type);
+}
+
+/// Of a vector of what sums products of `input`.
+plan::Footprint print_of_scales(std::int64_t length, ElementType input) {
+  return plan::footprint({.row_stride = length}, 1, length, 1, accumulator_type(input));
 }
 
 }  // namespace
@@ -42,6 +48,8 @@ PlanState::PlanState(const GemmDescription& d, const GemmOptions& options)
       a_print_(print_of(d.a, d.m, d.k, d.batch_count, d.types.input)),
       b_print_(print_of(d.b, d.k, d.n, d.batch_count, d.types.input)),
       c_print_(print_of(d.c, d.m, d.n, d.batch_count, d.types.output)),
+      row_scales_print_(print_of_scales(d.m, d.types.input)),
+      column_scales_print_(print_of_scales(d.n, d.types.input)),
       pointer_arrays_(d.a.pointer_array || d.b.pointer_array || d.c.pointer_array),
       needs_scalar_check_(!is_complex(d.types.input)),
       is_empty_(d.m == 0 || d.n == 0 || d.batch_count == 0) {}
@@ -56,7 +64,9 @@ Result<std::shared_ptr<const PlanState>> PlanState::make(const GemmDescription& 
   if (!state->is_empty_ && options.memory == Memory::device) {
     const plan::BackendEntry& backend = backend_of(*kernel.value());
     state->has_addresses_ = backend.has_addresses;
-    state->scaling_ = backend.prepare_scaling(state->problem_);
+    plan::Problem scaling = state->problem_;
+    scaling.description = plan::without_scales(scaling.description);
+    state->scaling_ = backend.prepare_scaling(scaling);
   }
   if (!state->is_empty_ && description.k != 0) {
     state->kernel_ = kernel.value();
@@ -88,10 +98,34 @@ Status PlanState::check_scalars(const GemmArguments& arguments) const {
   return check("beta", arguments.beta);
 }
 
+/// What a product reads and a mere scaling of C does not.
+Status PlanState::check_operands(const GemmArguments& arguments) const {
+  const GemmDescription& d = problem_.description;
+  if (arguments.a == nullptr) return invalid("a = null: expected a pointer to the elements of A");
+  if (arguments.b == nullptr) return invalid("b = null: expected a pointer to the elements of B");
+  const auto check = [&](const char* name, bool is_described, const void* scales, std::int64_t length) -> Status {
+    if (!is_described || scales != nullptr) return {};
+    return invalid(fmt::format("{} = null: expected {} elements of {}, because the description has {}", name, length,
+                               to_string(accumulator_type(d.types.input)), name));
+  };
+  if (Status s = check("row_scales", d.row_scales, arguments.row_scales, d.m); !s.ok()) return s;
+  return check("column_scales", d.column_scales, arguments.column_scales, d.n);
+}
+
 Status PlanState::check_overlap(const GemmArguments& arguments) const {
   if (pointer_arrays_) return check_pointer_array_overlap(arguments);
   if (plan::may_share(arguments.c, c_print_, arguments.a, a_print_)) return overlap("a");
   if (plan::may_share(arguments.c, c_print_, arguments.b, b_print_)) return overlap("b");
+  return check_scales_overlap(arguments, arguments.c, c_print_);
+}
+
+Status PlanState::check_scales_overlap(const GemmArguments& arguments, const void* c,
+                                       const plan::Footprint& c_print) const {
+  const GemmDescription& d = problem_.description;
+  if (d.row_scales && plan::may_share(c, c_print, arguments.row_scales, row_scales_print_))
+    return overlap("row_scales");
+  if (d.column_scales && plan::may_share(c, c_print, arguments.column_scales, column_scales_print_))
+    return overlap("column_scales");
   return {};
 }
 
@@ -115,6 +149,7 @@ Status PlanState::check_pointer_array_overlap(const GemmArguments& arguments) co
                                  p));
     if (plan::may_share(c, c_print, a, a_print)) return overlap(fmt::format("a (product {})", p));
     if (plan::may_share(c, c_print, b, b_print)) return overlap(fmt::format("b (product {})", p));
+    if (Status s = check_scales_overlap(arguments, c, c_print); !s.ok()) return s;
   }
   return {};
 }
@@ -149,8 +184,7 @@ Status PlanState::run(const GemmArguments& arguments, const plan::PreparedForms&
   if (needs_scalar_check_)
     if (Status s = check_scalars(arguments); !s.ok()) return s;
   if (executable_ == nullptr || arguments.alpha.is_zero()) return scale(arguments, execution);
-  if (arguments.a == nullptr) return invalid("a = null: expected a pointer to the elements of A");
-  if (arguments.b == nullptr) return invalid("b = null: expected a pointer to the elements of B");
+  if (Status s = check_operands(arguments); !s.ok()) return s;
   // Addresses inside a device's pointer array cannot be read here: there the promise is the caller's.
   const bool out_of_sight = !has_addresses_ || (pointer_arrays_ && problem_.memory == Memory::device);
   if (!out_of_sight)

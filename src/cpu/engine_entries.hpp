@@ -11,6 +11,7 @@
 #include "cpu/loops/packed.hpp"
 #include "cpu/loops/tuned_blocking.hpp"
 #include "cpu/micro/tile.hpp"
+#include "cpu/scaled.hpp"
 #include "cpu/small/deep.hpp"
 #include "cpu/small/direct.hpp"
 #include "cpu/small/stream.hpp"
@@ -45,7 +46,10 @@ plan::KernelEntry packed_entry() {
       .unavailable = unavailable<isa>,
       .refuses = [](const plan::Problem& p) { return packed_refuses(p, Micro()); },
       .cost = [](const plan::Problem& p) { return packed_cost(p, Micro()); },
-      .prepare = [](const plan::Problem& p) { return make_packed(p, Micro(), name.view()); },
+      .prepare =
+          [](const plan::Problem& p) {
+            return with_scales<T>(p, [](const plan::Problem& q) { return make_packed(q, Micro(), name.view()); });
+          },
       .tunable = [](GemmTypes,
                     int) { return blocking_target(Micro().rows, Micro().vectors * Micro().lanes, chunk_terms<T>); }};
 }
@@ -60,7 +64,10 @@ plan::KernelEntry direct_entry(std::string_view name) {
           .unavailable = unavailable<isa>,
           .refuses = direct_refuses,
           .cost = [](const plan::Problem& p) { return direct_cost(p, Micro()); },
-          .prepare = [](const plan::Problem& p) { return make_direct(p, Micro()); }};
+          .prepare =
+              [](const plan::Problem& p) {
+                return with_scales<T>(p, [](const plan::Problem& q) { return make_direct(q, Micro()); });
+              }};
 }
 
 template <Isa isa, class T, auto Micro>
@@ -73,7 +80,10 @@ plan::KernelEntry stream_entry(std::string_view name) {
           .unavailable = unavailable<isa>,
           .refuses = [](const plan::Problem& p) { return stream_refuses(p, Micro()); },
           .cost = [](const plan::Problem& p) { return stream_cost(p, Micro()); },
-          .prepare = [](const plan::Problem& p) { return make_stream(p, Micro()); }};
+          .prepare =
+              [](const plan::Problem& p) {
+                return with_scales<T>(p, [](const plan::Problem& q) { return make_stream(q, Micro()); });
+              }};
 }
 
 template <Isa isa, class T, auto Micro>
@@ -86,7 +96,10 @@ plan::KernelEntry deep_entry(std::string_view name) {
           .unavailable = unavailable<isa>,
           .refuses = deep_refuses<T>,
           .cost = [](const plan::Problem& p) { return deep_cost(p, Micro()); },
-          .prepare = [](const plan::Problem& p) { return make_deep(p, Micro()); }};
+          .prepare =
+              [](const plan::Problem& p) {
+                return with_scales<T>(p, [](const plan::Problem& q) { return make_deep(q, Micro()); });
+              }};
 }
 
 }  // namespace exactile::cpu

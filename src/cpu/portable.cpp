@@ -83,13 +83,18 @@ struct Block {
 
   void write(Range rows, Range columns) const {
     const auto* bias = static_cast<const Out*>(arguments.bias);
+    const auto* row_scales = d.row_scales ? static_cast<const Sum*>(arguments.row_scales) : nullptr;
+    const auto* column_scales = d.column_scales ? static_cast<const Sum*>(arguments.column_scales) : nullptr;
     const Sum alpha = arguments.alpha.as<Sum>();
     const Sum beta = arguments.beta.as<Sum>();
     const bool reads_c = beta != Sum{};
     for (std::int64_t i = rows.begin; i < rows.end; ++i) {
       for (std::int64_t j = columns.begin; j < columns.end; ++j) {
         Out& element = c[i * d.c.row_stride + j * d.c.column_stride];
-        Sum value = core::multiply(alpha, sums[(i - rows.begin) * block_columns + j - columns.begin]);
+        Sum sum = sums[(i - rows.begin) * block_columns + j - columns.begin];
+        if (row_scales != nullptr) sum = core::multiply(sum, row_scales[i]);
+        if (column_scales != nullptr) sum = core::multiply(sum, column_scales[j]);
+        Sum value = core::multiply(alpha, sum);
         if (reads_c) value = core::multiply_add(beta, static_cast<Sum>(element), value);
         if (d.bias != Bias::none) value = core::add(value, static_cast<Sum>(bias[d.bias == Bias::per_row ? i : j]));
         element = static_cast<Out>(core::activate(d.activation, value));

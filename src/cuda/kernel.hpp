@@ -77,6 +77,9 @@ struct Kernel {
   /// Estimated seconds on the device, operands being there.
   double (*cost)(const plan::Problem&, const Device&);
   std::unique_ptr<DeviceProduct> (*prepare)(const plan::Problem&, const Device&);
+  /// Applies row_scales and column_scales itself. For other kernels they are applied to sums in a workspace, by a
+  /// kernel of their own (runtime/scaled_product.hpp); those are never asked for a product with scales.
+  bool applies_scales = false;
 };
 
 /// "cudaFuncSetAttribute in sm90_f32_fp16x3_wgmma: invalid argument (cudaErrorInvalidValue)"; ok for cudaSuccess.

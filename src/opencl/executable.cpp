@@ -80,16 +80,18 @@ class OnDevice final : public plan::Executable {
   }
 
  private:
-  [[nodiscard]] std::array<HostOperand, 4> host_operands(const GemmArguments& arguments) const {
-    const std::int64_t bias_length = d_.bias == Bias::none ? 0 : d_.bias == Bias::per_row ? d_.m : d_.n;
+  /// A, B, C, the bias, the scales of rows and of columns. What the description does not have is null.
+  [[nodiscard]] std::array<HostOperand, 6> host_operands(const GemmArguments& arguments) const {
+    const auto vector = [](const void* data, bool is_there, std::int64_t length, ElementType type) -> HostOperand {
+      return {is_there ? const_cast<void*>(data) : nullptr, 1, length, {.row_stride = length}, type};
+    };
+    const ElementType sum = accumulator_type(d_.types.input);
     return {{{const_cast<void*>(arguments.a), d_.m, d_.k, d_.a, d_.types.input},
              {const_cast<void*>(arguments.b), d_.k, d_.n, d_.b, d_.types.input},
              {arguments.c, d_.m, d_.n, d_.c, d_.types.output},
-             {bias_length == 0 ? nullptr : const_cast<void*>(arguments.bias),
-              1,
-              bias_length,
-              {.row_stride = bias_length},
-              d_.types.output}}};
+             vector(arguments.bias, d_.bias != Bias::none, d_.bias == Bias::per_row ? d_.m : d_.n, d_.types.output),
+             vector(arguments.row_scales, d_.row_scales, d_.m, sum),
+             vector(arguments.column_scales, d_.column_scales, d_.n, sum)}};
   }
 
   /// No pointer arrays here.
@@ -104,6 +106,8 @@ class OnDevice final : public plan::Executable {
                                               .b = operands.span(1),
                                               .c = operands.span(2),
                                               .bias = operands.span(3),
+                                              .row_scales = operands.span(4),
+                                              .column_scales = operands.span(5),
                                               .alpha = arguments.alpha,
                                               .beta = arguments.beta});
     // What was enqueued before a failure must not run on after the buffers are gone.
@@ -120,7 +124,8 @@ class OnDevice final : public plan::Executable {
     CopiedOperand a(runtime, host[0], d_.batch_count);
     CopiedOperand b(runtime, host[1], d_.batch_count);
     CopiedOperand c(runtime, host[2], d_.batch_count);
-    CopiedOperand bias(runtime, host[3], 1);
+    std::array<CopiedOperand, 3> vectors{CopiedOperand(runtime, host[3], 1), CopiedOperand(runtime, host[4], 1),
+                                         CopiedOperand(runtime, host[5], 1)};
     if (Status s = a.allocate("a"); !s.ok()) return s;
     if (Status s = b.allocate("b"); !s.ok()) return s;
     if (Status s = c.allocate("c"); !s.ok()) return s;
@@ -128,16 +133,20 @@ class OnDevice final : public plan::Executable {
     if (Status s = b.upload(queue); !s.ok()) return s;
     if (!arguments.beta.is_zero())
       if (Status s = c.upload(queue); !s.ok()) return s;
-    if (d_.bias != Bias::none) {
-      if (Status s = bias.allocate("the bias"); !s.ok()) return s;
-      if (Status s = bias.upload(queue); !s.ok()) return s;
+    constexpr std::array names{"the bias", "row_scales", "column_scales"};
+    for (std::size_t v = 0; v < vectors.size(); ++v) {
+      if (host[3 + v].data == nullptr) continue;
+      if (Status s = vectors[v].allocate(names[v]); !s.ok()) return s;
+      if (Status s = vectors[v].upload(queue); !s.ok()) return s;
     }
     const Status launched = product_->launch({.runtime = runtime,
                                               .queue = queue,
                                               .a = a.span(),
                                               .b = b.span(),
                                               .c = c.span(),
-                                              .bias = bias.span(),
+                                              .bias = vectors[0].span(),
+                                              .row_scales = vectors[1].span(),
+                                              .column_scales = vectors[2].span(),
                                               .alpha = arguments.alpha,
                                               .beta = arguments.beta});
     const Status finished = launched.ok() ? c.download(queue) : check(api()->clFinish(queue), "clFinish");
@@ -167,6 +176,12 @@ class OnDevice final : public plan::Executable {
       if (Status s = locate(arguments.c, d_.c, p, out, "c", launch.c); !s.ok()) return s;
       if (d_.bias != Bias::none)
         if (Status s = locate(arguments.bias, {}, 0, out, "bias", launch.bias); !s.ok()) return s;
+      const ElementType sum = accumulator_type(in);
+      if (d_.row_scales)
+        if (Status s = locate(arguments.row_scales, {}, 0, sum, "row_scales", launch.row_scales); !s.ok()) return s;
+      if (d_.column_scales)
+        if (Status s = locate(arguments.column_scales, {}, 0, sum, "column_scales", launch.column_scales); !s.ok())
+          return s;
       if (Status s = product_->launch(launch); !s.ok()) return s;
     }
     return check(api()->clFlush(queue), "clFlush");

@@ -25,6 +25,8 @@ struct Launch {
   BufferSpan b = {};
   BufferSpan c = {};
   BufferSpan bias = {};
+  BufferSpan row_scales = {};
+  BufferSpan column_scales = {};
   Scalar alpha = 1;
   Scalar beta = 0;
 

@@ -46,6 +46,12 @@ Candidate judge(const KernelEntry& entry, const Problem& problem, const GemmOpti
   return candidate;
 }
 
+std::string_view scaled_lines(const GemmDescription& d) {
+  if (d.row_scales && d.column_scales) return ", rows of A and columns of B scaled";
+  if (d.row_scales) return ", rows of A scaled";
+  return d.column_scales ? ", columns of B scaled" : "";
+}
+
 }  // namespace
 
 std::vector<Candidate> explain_candidates(std::span<const BackendEntry* const> backends, const Problem& problem,
@@ -72,6 +78,7 @@ std::string to_text(const GemmDescription& d, const PlanSummary& summary, Accura
   std::string text =
       fmt::format("C[{} x {}] <- A[{} x {}] * B[{} x {}], {}", d.m, d.n, d.m, d.k, d.k, d.n, to_string(d.types));
   if (d.batch_count != 1) text += fmt::format(", {} products", d.batch_count);
+  text += scaled_lines(d);
   text += fmt::format("\n  kernel       {} ({})", summary.kernel.empty() ? "none: nothing to do" : summary.kernel,
                       summary.backend);
   if (!summary.blocking.empty()) text += fmt::format("\n  blocking     {}", summary.blocking);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "plan/scales.hpp"
 #include "tuning/table/table.hpp"
 
 namespace exactile::plan {
@@ -18,7 +19,7 @@ bool is_like_what_is_measured(const Problem& problem) {
   constexpr double least_terms = 1 << 24;
   const GemmDescription& d = problem.description;
   return problem.memory == Memory::device && problem.accuracy == Accuracy::standard && d.batch_count == 1 &&
-         d.bias == Bias::none && d.activation == Activation::none && has_measured_layout(d.a, d.k) &&
+         d.bias == Bias::none && d.activation == Activation::none && !has_scales(d) && has_measured_layout(d.a, d.k) &&
          has_measured_layout(d.b, d.n) && has_measured_layout(d.c, d.n) && d.k >= least_depth &&
          static_cast<double>(d.m) * static_cast<double>(d.n) * static_cast<double>(d.k) >= least_terms;
 }

@@ -15,7 +15,7 @@ namespace exactile::plan {
   return layout;
 }
 
-/// The description of C^T = B^T A^T. The pointers to A and B must change places too.
+/// The description of C^T = B^T A^T. The pointers must change places too.
 [[nodiscard]] inline GemmDescription transposed(const GemmDescription& description) {
   GemmDescription d = description;
   std::swap(d.m, d.n);
@@ -23,7 +23,17 @@ namespace exactile::plan {
   d.b = transposed(description.a);
   d.c = transposed(description.c);
   if (d.bias != Bias::none) d.bias = d.bias == Bias::per_row ? Bias::per_column : Bias::per_row;
+  std::swap(d.row_scales, d.column_scales);
   return d;
+}
+
+/// The pointers that go with it.
+[[nodiscard]] inline GemmArguments transposed(const GemmArguments& arguments) {
+  GemmArguments turned = arguments;
+  std::swap(turned.a, turned.b);
+  std::swap(turned.prepared_a, turned.prepared_b);
+  std::swap(turned.row_scales, turned.column_scales);
+  return turned;
 }
 
 /// How many matrices an operand of a batch really is: one if all products share it.

@@ -115,6 +115,14 @@ Status check_epilogue(const GemmDescription& d) {
   return {};
 }
 
+Status check_scales(const GemmDescription& d) {
+  if (!d.row_scales && !d.column_scales) return {};
+  if (is_floating(d.types.input) && !is_complex(d.types.input)) return {};
+  return {StatusCode::unsupported,
+          fmt::format("{}: not defined for {}; expected a product of real floating types, or none",
+                      d.row_scales ? "row_scales" : "column_scales", to_string(d.types))};
+}
+
 Status check_accuracy(Accuracy accuracy) {
   if (accuracy == Accuracy::standard || accuracy == Accuracy::reduced) return {};
   return {StatusCode::not_yet_available,
@@ -133,6 +141,7 @@ Status validate(const GemmDescription& d, const GemmOptions& options) {
     if (Status s = check_reach(operand, d.batch_count); !s.ok()) return s;
   if (Status s = check_c_strides(d); !s.ok()) return s;
   if (Status s = check_epilogue(d); !s.ok()) return s;
+  if (Status s = check_scales(d); !s.ok()) return s;
   if (Status s = check_accuracy(options.accuracy); !s.ok()) return s;
   if (!options.parameters.empty() && !tuning::Parameters::parse(options.parameters))
     return invalid(

@@ -29,6 +29,8 @@ void rows(const GemmDescription& d, const GemmArguments& arguments, std::int64_t
   const auto* b = static_cast<const In*>(product_base(arguments.b, d.b, product, sizeof(In)));
   auto* c = static_cast<Out*>(product_base(arguments.c, d.c, product, sizeof(Out)));
   const auto* bias = static_cast<const Out*>(arguments.bias);
+  const auto* row_scales = d.row_scales ? static_cast<const Accumulator<In>*>(arguments.row_scales) : nullptr;
+  const auto* column_scales = d.column_scales ? static_cast<const Accumulator<In>*>(arguments.column_scales) : nullptr;
   const Sum alpha = arguments.alpha.as<Sum>();
   const Sum beta = arguments.beta.as<Sum>();
   const bool reads_c = beta != Sum{};
@@ -40,6 +42,8 @@ void rows(const GemmDescription& d, const GemmArguments& arguments, std::int64_t
       for (std::int64_t p = 0; p < d.k; ++p)
         sum = core::multiply_add(widen(a[i * d.a.row_stride + p * d.a.column_stride]),
                                  widen(b[p * d.b.row_stride + j * d.b.column_stride]), sum);
+      if (row_scales != nullptr) sum = core::multiply(sum, static_cast<Sum>(row_scales[i]));
+      if (column_scales != nullptr) sum = core::multiply(sum, static_cast<Sum>(column_scales[j]));
       Out& element = c[i * d.c.row_stride + j * d.c.column_stride];
       Sum value = core::multiply(alpha, sum);
       if (reads_c) value = core::multiply_add(beta, widen(element), value);

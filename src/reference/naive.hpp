@@ -10,8 +10,9 @@
 namespace exactile::reference {
 
 /// Rows [row_begin, row_end) of product number `product` of the batch: C <- activation(alpha*A*B + beta*C + bias),
-/// three nested loops. Real floats are summed in one double, integers modulo 2^w, complex numbers in complex<double>.
-/// alpha and k must not be zero; that is scale()'s work.
+/// rows of A and columns of B scaled where the description says so, three nested loops. Real floats are summed in one
+/// double, integers modulo 2^w, complex numbers in complex<double>. alpha and k must not be zero; that is scale()'s
+/// work.
 void naive_rows(const GemmDescription& description, const GemmArguments& arguments, std::int64_t product,
                 std::int64_t row_begin, std::int64_t row_end);
 

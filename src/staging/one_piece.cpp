@@ -12,7 +12,7 @@ namespace {
 struct Places {
   std::int64_t a;
   std::int64_t b;
-  std::int64_t bias;
+  std::array<std::int64_t, vector_sides.size()> vectors;
   std::int64_t c;
   std::int64_t end;
 };
@@ -20,8 +20,8 @@ struct Places {
 Places places(const Tiling& t) {
   Places p{};
   p.b = p.a + t.a_slot_bytes;
-  p.bias = p.b + t.b_slot_bytes;
-  p.c = p.bias + t.bias_slot_bytes;
+  p.c = p.b + t.b_slot_bytes;
+  for (std::size_t v = 0; v < vector_sides.size(); ++v) p.vectors[v] = std::exchange(p.c, p.c + t.vector_slot_bytes[v]);
   p.end = p.c + t.c_slot_bytes;
   return p;
 }
@@ -65,10 +65,11 @@ Status run_in_one_piece(const HostProduct& product, const Tiling& tiling, const 
   auto* host = static_cast<char*>(l.small.data());
   const TileRegions regions = regions_of(product.problem, tiling, 0, 0, 0, 0);
   const bool reads_c = !arguments.beta.is_zero();
-  const bool has_bias = product.problem.description.bias != Bias::none;
   gather_whole(product.a, arguments.a, regions.a, host + at.a);
   gather_whole(product.b, arguments.b, regions.b, host + at.b);
-  if (has_bias) gather_whole(product.bias, arguments.bias, regions.bias, host + at.bias);
+  for (std::size_t v = 0; v < vector_sides.size(); ++v)
+    if (const Side side = vector_sides[v]; product.has(side))
+      gather_whole(product.operand(side), data_of(arguments, side), regions.of(side), host + at.vectors[v]);
   if (reads_c) gather_whole(product.c, arguments.c, regions.c, host + at.c);
 
   Queue& queue = *l.compute[0];
@@ -78,7 +79,8 @@ Status run_in_one_piece(const HostProduct& product, const Tiling& tiling, const 
   moved.a = on_device(at.a);
   moved.b = on_device(at.b);
   moved.c = on_device(at.c);
-  moved.bias = has_bias ? on_device(at.bias) : nullptr;
+  for (std::size_t v = 0; v < vector_sides.size(); ++v)
+    set_data(moved, vector_sides[v], product.has(vector_sides[v]) ? on_device(at.vectors[v]) : nullptr);
   const Execution execution{
       .queue = queue.handle(), .workspace = workspace.data(), .workspace_bytes = workspace.bytes()};
   const std::int64_t c_bytes = product.c.image(regions.c).bytes();

@@ -10,7 +10,11 @@
 namespace exactile::staging {
 namespace {
 
-constexpr std::array all_sides{Side::a, Side::b, Side::c, Side::bias};
+constexpr std::array all_sides{Side::a, Side::b, Side::c, Side::bias, Side::row_scales, Side::column_scales};
+static_assert(all_sides.size() == sides);
+
+/// Whether a side comes and goes with the tiles of C.
+bool is_of_tile(Side side) { return side != Side::a && side != Side::b; }
 
 std::size_t index(Side side) { return static_cast<std::size_t>(side); }
 std::size_t index(std::int64_t number) { return static_cast<std::size_t>(number); }
@@ -112,7 +116,7 @@ Status Run::finish() {
 Status Run::upload(const Task& task) {
   // What the slot held must be done with, at least in the order of the queues.
   const Step& now = step(task.step);
-  const bool of_c = task.side == Side::c || task.side == Side::bias;
+  const bool of_c = is_of_tile(task.side);
   const After& after = task.side == Side::a ? now.a.after : now.b.after;
   const bool may_start =
       of_c ? wait_until(fetches_, [&] { return is_fetched(now.c_before); }) : wait_until(kernels_, [&] {
@@ -163,7 +167,7 @@ Status Run::upload_through_ring(const Task& task) {
 Status Run::open_load(const Task& task) {
   if (loaded_[index(task.step)][index(task.side)] != 0) return {};
   const Step& now = step(task.step);
-  if (task.side == Side::c || task.side == Side::bias)
+  if (is_of_tile(task.side))
     return now.c_before < 0 ? Status() : setup_.lane->upload->wait(*fetched_event_[index(now.c_slot)]);
   for (const std::int64_t used : task.side == Side::a ? now.a.after : now.b.after)
     if (used >= 0)
@@ -196,7 +200,8 @@ Status Run::compute(const Task& task) {
   if (!wait_until(kernels_, [&] { return computed_ == task.step; })) return {};
   const bool may_start = wait_until(loads_, [&] {
     return is_loaded(now.a.loaded_by, Side::a) && is_loaded(now.b.loaded_by, Side::b) &&
-           (!now.starts_tile || (is_loaded(task.step, Side::c) && is_loaded(task.step, Side::bias)));
+           (!now.starts_tile ||
+            std::ranges::all_of(all_sides, [&](Side side) { return !is_of_tile(side) || is_loaded(task.step, side); }));
   });
   if (!may_start) return {};
   if (now.starts_tile && !wait_until(fetches_, [&] { return is_fetched(now.c_before); })) return {};
@@ -212,17 +217,15 @@ Status Run::enqueue_kernel(std::int64_t number) {
   if (Status s = queue.wait(ready_event(number, Side::a)); !s.ok()) return s;
   if (Status s = queue.wait(ready_event(number, Side::b)); !s.ok()) return s;
   if (now.starts_tile) {
-    for (const Side side : {Side::c, Side::bias})
-      if (setup_.list.uploads[index(number)][index(side)] != 0)
+    for (const Side side : all_sides)
+      if (is_of_tile(side) && setup_.list.uploads[index(number)][index(side)] != 0)
         if (Status s = queue.wait(ready_event(number, side)); !s.ok()) return s;
     if (now.c_before >= 0)
       if (Status s = queue.wait(*fetched_event_[index(now.c_slot)]); !s.ok()) return s;
   }
   GemmArguments arguments = setup_.arguments;
-  arguments.a = argument(number, Side::a);
-  arguments.b = argument(number, Side::b);
-  arguments.c = argument(number, Side::c);
-  arguments.bias = setup_.movement.has_bias ? argument(number, Side::bias) : nullptr;
+  for (const Side side : all_sides)
+    set_data(arguments, side, setup_.product.has(side) ? argument(number, side) : nullptr);
   if (!now.starts_tile) arguments.beta = 1;
   const Buffer& workspace = setup_.workspaces[static_cast<std::size_t>(now.queue)];
   const Execution execution{
@@ -349,13 +352,6 @@ void* Run::argument(std::int64_t number, Side side) const {
 
 Event& Run::ready_event(std::int64_t number, Side side) { return *ready_[index(side)][index(slot_of(number, side))]; }
 
-const void* Run::host_data(Side side) const {
-  switch (side) {
-    case Side::a: return setup_.arguments.a;
-    case Side::b: return setup_.arguments.b;
-    case Side::c: return setup_.arguments.c;
-    default: return setup_.arguments.bias;
-  }
-}
+const void* Run::host_data(Side side) const { return data_of(setup_.arguments, side); }
 
 }  // namespace exactile::staging

@@ -51,7 +51,7 @@ class StagedProduct final : public plan::Executable {
   [[nodiscard]] Status run(const GemmArguments& arguments, const Execution&) const override {
     const Result<Operands> operands = look_at(product_, arguments, stager_.device());
     if (!operands.ok()) return operands.status();
-    if (fits_one_piece(tiling_, operands.value().all_pinned(), limits_))
+    if (fits_device() && fits_one_piece(tiling_, operands.value().all_pinned(), limits_))
       return run_in_one_piece(product_, tiling_, arguments, *main_, stager_);
 
     Tiling tiling = tiling_;
@@ -88,11 +88,14 @@ class StagedProduct final : public plan::Executable {
     return {};
   }
 
+  /// Whether make_ready() found a tiling; what whole_tiling() makes has no slots.
+  [[nodiscard]] bool fits_device() const { return tiling_.device_bytes() != 0; }
+
   [[nodiscard]] Status fit_free_memory(Tiling& tiling) const {
-    if (tiling.device_bytes() <= unasked_bytes) return {};
+    if (fits_device() && tiling.device_bytes() <= unasked_bytes) return {};
     const auto budget = stager_.budget();
     if (!budget.ok()) return budget.status();
-    if (tiling.device_bytes() <= budget.value()) return {};
+    if (fits_device() && tiling.device_bytes() <= budget.value()) return {};
     return choose_within(budget.value(), tiling);
   }
 
@@ -151,19 +154,21 @@ class StagedProduct final : public plan::Executable {
 
   [[nodiscard]] Movement movement(const Tiling& tiling, const GemmArguments& arguments,
                                   const Operands& operands) const {
-    const GemmDescription& d = product_.problem.description;
-    Movement m{.reads_c = !arguments.beta.is_zero(), .has_bias = d.bias != Bias::none};
+    Movement m;
+    const bool reads_c = !arguments.beta.is_zero();
+    m.with_tile[static_cast<std::size_t>(Side::c)] = reads_c;
+    for (const Side side : vector_sides) m.with_tile[static_cast<std::size_t>(side)] = product_.has(side);
     const TileRegions regions = regions_of(product_.problem, tiling, 0, 0, 0, 0);
     m.directly = {operands.a.is_pinned && goes_directly(product_.a, regions.a),
                   operands.b.is_pinned && goes_directly(product_.b, regions.b),
-                  operands.c.is_pinned && goes_directly(product_.c, regions.c), false};
+                  operands.c.is_pinned && goes_directly(product_.c, regions.c)};
     const auto moved = [&](Side side, const HostOperand& operand, const Region& region, std::int64_t tiles) {
       return m.directly[static_cast<std::size_t>(side)] ? 0 : operand.image(region).bytes() * tiles;
     };
     const std::int64_t c_bytes = moved(Side::c, product_.c, regions.c, tiling.tiles());
     const std::int64_t up_bytes = moved(Side::a, product_.a, regions.a, tiling.groups * tiling.m_tiles) +
                                   moved(Side::b, product_.b, regions.b, tiling.groups * tiling.n_tiles) +
-                                  (m.reads_c ? c_bytes : 0) + (m.has_bias ? tiling.bias_slot_bytes : 0);
+                                  (reads_c ? c_bytes : 0) + tiling.all_vectors_slot_bytes();
     // Small products are cut finer, so that every thread has something to copy.
     m.threads = static_cast<int>(std::clamp<std::int64_t>((up_bytes + c_bytes) / limits_.thread_bytes, 1, threads_));
     m.chunk_bytes = std::clamp(core::round_up((up_bytes + c_bytes) / (4 * m.threads), 4096), limits_.least_chunk_bytes,
@@ -175,10 +180,15 @@ class StagedProduct final : public plan::Executable {
 
   [[nodiscard]] Status take_memory(RunSetup& setup) const {
     const Tiling& t = setup.tiling;
-    const std::array counts{t.a_slots, t.b_slots, t.c_slots, setup.movement.has_bias ? t.c_slots : 0};
-    const std::array bytes{t.a_slot_bytes, t.b_slot_bytes, t.c_slot_bytes, t.bias_slot_bytes};
-    for (std::size_t side = 0; side < sides; ++side)
-      if (Status s = take_slots(counts[side], bytes[side], setup.slots[side]); !s.ok()) return s;
+    const auto take = [&](Side side, std::int64_t count, std::int64_t bytes) {
+      return take_slots(count, bytes, setup.slots[static_cast<std::size_t>(side)]);
+    };
+    if (Status s = take(Side::a, t.a_slots, t.a_slot_bytes); !s.ok()) return s;
+    if (Status s = take(Side::b, t.b_slots, t.b_slot_bytes); !s.ok()) return s;
+    if (Status s = take(Side::c, t.c_slots, t.c_slot_bytes); !s.ok()) return s;
+    for (std::size_t v = 0; v < vector_sides.size(); ++v)
+      if (product_.has(vector_sides[v]))
+        if (Status s = take(vector_sides[v], t.c_slots, t.vector_slot_bytes[v]); !s.ok()) return s;
     return {};
   }
 

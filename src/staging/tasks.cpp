@@ -23,8 +23,8 @@ class Writer {
       if (step.starts_tile) make_room(step.c_before);
       if (step.a.loaded_by == number) upload(number, Side::a);
       if (step.b.loaded_by == number) upload(number, Side::b);
-      if (step.starts_tile && movement_.reads_c) upload(number, Side::c);
-      if (step.starts_tile && movement_.has_bias) upload(number, Side::bias);
+      for (std::size_t side = 0; step.starts_tile && side < sides; ++side)
+        if (movement_.with_tile[side]) upload(number, static_cast<Side>(side));
       list_.tasks.push_back({.kind = Task::Kind::compute, .step = number});
       if (!step.ends_tile) continue;
       download(number);
@@ -105,13 +105,7 @@ class Writer {
 }  // namespace
 
 Region region_of(const HostProduct& product, const Tiling& tiling, const Step& step, Side side) {
-  const TileRegions regions = regions_of(product.problem, tiling, step.group, step.i, step.j, step.k);
-  switch (side) {
-    case Side::a: return regions.a;
-    case Side::b: return regions.b;
-    case Side::c: return regions.c;
-    default: return regions.bias;
-  }
+  return regions_of(product.problem, tiling, step.group, step.i, step.j, step.k).of(side);
 }
 
 TaskList make_tasks(const HostProduct& product, const Tiling& tiling, const std::vector<Step>& schedule,

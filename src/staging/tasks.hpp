@@ -14,9 +14,8 @@ namespace exactile::staging {
 
 /// How each operand moves in this run.
 struct Movement {
-  std::array<bool, sides> directly{};  ///< the device copies it from or to where it is; else it goes through the ring
-  bool reads_c = false;
-  bool has_bias = false;
+  std::array<bool, sides> directly{};   ///< the device copies it from or to where it is; else it goes through the ring
+  std::array<bool, sides> with_tile{};  ///< goes up with each tile of C: C itself where it is read, and vectors
   std::int64_t chunk_bytes = 2 << 20;
   int threads = 1;            ///< worth having for what goes through the rings
   std::int64_t up_slots = 0;  ///< of the rings, chunk_bytes each
@@ -40,7 +39,7 @@ struct TaskList {
   std::vector<std::int64_t> downloads;                   ///< by step: tasks that fetch its tile
 };
 
-/// The region of a side that a step needs; bias lies along a side of the tile.
+/// The region of a side that a step needs; vectors lie along a side of the tile.
 [[nodiscard]] Region region_of(const HostProduct& product, const Tiling& tiling, const Step& step, Side side);
 
 [[nodiscard]] TaskList make_tasks(const HostProduct& product, const Tiling& tiling, const std::vector<Step>& schedule,

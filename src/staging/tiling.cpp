@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/checked.hpp"
+#include "plan/scales.hpp"
 
 namespace exactile::staging {
 namespace {
@@ -73,9 +74,10 @@ class Chooser {
     t_.a_slot_bytes = slot_bytes(product_.a, t_.m_tile, t_.k_tile, t_.products);
     t_.b_slot_bytes = slot_bytes(product_.b, t_.k_tile, t_.n_tile, t_.products);
     t_.c_slot_bytes = slot_bytes(product_.c, t_.m_tile, t_.n_tile, t_.products);
-    if (d_.bias != Bias::none)
-      t_.bias_slot_bytes = d_.bias == Bias::per_row ? slot_bytes(product_.bias, t_.m_tile, 1, 1)
-                                                    : slot_bytes(product_.bias, 1, t_.n_tile, 1);
+    const TileRegions largest = regions_of(product_.problem, t_, 0, 0, 0, 0);
+    for (std::size_t v = 0; v < vector_sides.size(); ++v)
+      if (const Region& region = largest.of(vector_sides[v]); product_.has(vector_sides[v]))
+        t_.vector_slot_bytes[v] = slot_bytes(product_.operand(vector_sides[v]), region.rows, region.columns, 1);
     t_.groups = core::ceil_divide(d_.batch_count, t_.products);
     t_.m_tiles = core::ceil_divide(d_.m, t_.m_tile);
     t_.n_tiles = core::ceil_divide(d_.n, t_.n_tile);
@@ -92,7 +94,7 @@ class Chooser {
   }
 
   bool place_panels() {
-    const std::int64_t rest = budget_ - t_.c_slots * (t_.c_slot_bytes + t_.bias_slot_bytes);
+    const std::int64_t rest = budget_ - t_.c_slots * (t_.c_slot_bytes + t_.all_vectors_slot_bytes());
     const std::int64_t a_panels = t_.m_tiles * t_.k_tiles;
     const std::int64_t b_panels = t_.n_tiles * t_.k_tiles;
     const auto wanted = [&](const HostOperand& operand, std::int64_t panels) {
@@ -171,8 +173,11 @@ class Chooser {
     return true;
   }
 
-  /// Partial sums wait in C: only where C holds what the kernel sums in is nothing lost.
-  [[nodiscard]] bool k_may_be_cut() const { return d_.types.output == accumulator_type(d_.types.input); }
+  /// Partial sums wait in C: only where C holds what the kernel sums in is nothing lost. Scales are for finished sums:
+  /// an infinite one would make NaN of parts of different signs.
+  [[nodiscard]] bool k_may_be_cut() const {
+    return d_.types.output == accumulator_type(d_.types.input) && !plan::has_scales(d_);
+  }
 
   const HostProduct& product_;
   const GemmDescription& d_;
@@ -189,14 +194,62 @@ HostProduct::HostProduct(const plan::Problem& p)
       b(p.description.b, p.description.k, p.description.n, p.description.types.input),
       c(p.description.c, p.description.m, p.description.n, p.description.types.output),
       bias({.row_stride = 1, .column_stride = 1}, p.description.bias == Bias::per_row ? p.description.m : 1,
-           p.description.bias == Bias::per_column ? p.description.n : 1, p.description.types.output) {}
+           p.description.bias == Bias::per_column ? p.description.n : 1, p.description.types.output),
+      row_scales({.row_stride = 1, .column_stride = 1}, p.description.m, 1,
+                 accumulator_type(p.description.types.input)),
+      column_scales({.row_stride = 1, .column_stride = 1}, 1, p.description.n,
+                    accumulator_type(p.description.types.input)) {}
+
+bool HostProduct::has(Side side) const {
+  switch (side) {
+    case Side::bias: return problem.description.bias != Bias::none;
+    case Side::row_scales: return problem.description.row_scales;
+    case Side::column_scales: return problem.description.column_scales;
+    default: return true;
+  }
+}
 
 const HostOperand& HostProduct::operand(Side side) const {
   switch (side) {
     case Side::a: return a;
     case Side::b: return b;
     case Side::c: return c;
-    default: return bias;
+    case Side::bias: return bias;
+    case Side::row_scales: return row_scales;
+    default: return column_scales;
+  }
+}
+
+const void* data_of(const GemmArguments& arguments, Side side) {
+  switch (side) {
+    case Side::a: return arguments.a;
+    case Side::b: return arguments.b;
+    case Side::c: return arguments.c;
+    case Side::bias: return arguments.bias;
+    case Side::row_scales: return arguments.row_scales;
+    default: return arguments.column_scales;
+  }
+}
+
+void set_data(GemmArguments& arguments, Side side, void* data) {
+  switch (side) {
+    case Side::a: arguments.a = data; return;
+    case Side::b: arguments.b = data; return;
+    case Side::c: arguments.c = data; return;
+    case Side::bias: arguments.bias = data; return;
+    case Side::row_scales: arguments.row_scales = data; return;
+    default: arguments.column_scales = data;
+  }
+}
+
+const Region& TileRegions::of(Side side) const {
+  switch (side) {
+    case Side::a: return a;
+    case Side::b: return b;
+    case Side::c: return c;
+    case Side::bias: return bias;
+    case Side::row_scales: return row_scales;
+    default: return column_scales;
   }
 }
 
@@ -211,11 +264,14 @@ TileRegions regions_of(const plan::Problem& problem, const Tiling& t, std::int64
   const std::int64_t columns = std::min(t.n_tile, d.n - column);
   const std::int64_t terms = std::min(t.k_tile, d.k - term);
   const std::int64_t products = std::min(t.products, d.batch_count - product);
+  const Region of_rows{.row = row, .rows = rows, .columns = 1};
+  const Region of_columns{.rows = 1, .column = column, .columns = columns};
   return {.a = {row, rows, term, terms, product, products},
           .b = {term, terms, column, columns, product, products},
           .c = {row, rows, column, columns, product, products},
-          .bias = d.bias == Bias::per_row ? Region{.row = row, .rows = rows, .columns = 1}
-                                          : Region{.rows = 1, .column = column, .columns = columns}};
+          .bias = d.bias == Bias::per_row ? of_rows : of_columns,
+          .row_scales = of_rows,
+          .column_scales = of_columns};
 }
 
 std::optional<Tiling> choose_tiling(const HostProduct& product, std::int64_t budget, const Limits& limits) {

@@ -3,6 +3,7 @@
 /// Into which tiles a product is cut, and how many panels of A and B the device keeps at a time. Pure arithmetic.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -12,20 +13,31 @@
 
 namespace exactile::staging {
 
-enum class Side : std::uint8_t { a, b, c, bias };
-inline constexpr std::size_t sides = 4;
+enum class Side : std::uint8_t { a, b, c, bias, row_scales, column_scales };
+inline constexpr std::size_t sides = 6;
+/// Slices of these travel with each tile of C.
+inline constexpr std::array vector_sides{Side::bias, Side::row_scales, Side::column_scales};
 
 /// The product as staging sees it.
 struct HostProduct {
   explicit HostProduct(const plan::Problem& problem);
   [[nodiscard]] const HostOperand& operand(Side side) const;
+  /// Whether the description has such an operand.
+  [[nodiscard]] bool has(Side side) const;
 
   plan::Problem problem;
   HostOperand a;
   HostOperand b;
   HostOperand c;
-  HostOperand bias;  ///< m x 1 or 1 x n; means something only where the description has one
+  // m x 1 or 1 x n; they mean something only where has() says so.
+  HostOperand bias;
+  HostOperand row_scales;
+  HostOperand column_scales;
 };
+
+/// The pointer of a side among a run's arguments.
+[[nodiscard]] const void* data_of(const GemmArguments& arguments, Side side);
+void set_data(GemmArguments& arguments, Side side, void* data);
 
 /// What staging aims at where memory leaves the choice; tests make it small.
 struct Limits {
@@ -60,13 +72,19 @@ struct Tiling {
   std::int64_t a_slot_bytes = 0;
   std::int64_t b_slot_bytes = 0;
   std::int64_t c_slot_bytes = 0;
-  std::int64_t bias_slot_bytes = 0;  ///< a slice of the bias travels with each tile of C
-  bool a_stays = true;               ///< a band of A's panels stays while B's stream by; else the other way round
-  std::int64_t band_tiles = 1;       ///< tiles along that side in one band
+  std::array<std::int64_t, vector_sides.size()> vector_slot_bytes{};
+  bool a_stays = true;          ///< a band of A's panels stays while B's stream by; else the other way round
+  std::int64_t band_tiles = 1;  ///< tiles along that side in one band
+
+  [[nodiscard]] std::int64_t all_vectors_slot_bytes() const {
+    std::int64_t bytes = 0;
+    for (const std::int64_t one : vector_slot_bytes) bytes += one;
+    return bytes;
+  }
 
   [[nodiscard]] std::int64_t tiles() const { return groups * m_tiles * n_tiles; }
   [[nodiscard]] std::int64_t device_bytes() const {
-    return a_slots * a_slot_bytes + b_slots * b_slot_bytes + c_slots * (c_slot_bytes + bias_slot_bytes);
+    return a_slots * a_slot_bytes + b_slots * b_slot_bytes + c_slots * (c_slot_bytes + all_vectors_slot_bytes());
   }
 };
 
@@ -76,6 +94,10 @@ struct TileRegions {
   Region b;
   Region c;
   Region bias;
+  Region row_scales;
+  Region column_scales;
+
+  [[nodiscard]] const Region& of(Side side) const;
 };
 [[nodiscard]] TileRegions regions_of(const plan::Problem& problem, const Tiling& tiling, std::int64_t group,
                                      std::int64_t i, std::int64_t j, std::int64_t k);

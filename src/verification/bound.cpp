@@ -35,7 +35,8 @@ ErrorBound::ErrorBound(const GemmDescription& description, const GemmArguments& 
   output_roundoff_ = unit_roundoff(output_);
   rounds_output_ = output_roundoff_ > accumulator_roundoff_;
   const bool complex = is_complex(accumulator);
-  const std::int64_t depth = complex ? 2 * description.k + 4 : description.k + 3;
+  const std::int64_t scales = (description.row_scales ? 1 : 0) + (description.column_scales ? 1 : 0);
+  const std::int64_t depth = complex ? 2 * description.k + 4 : description.k + 3 + scales;
   // The oracle's own sum is off by at most gamma_k of its own roundoff (double, or its square for Dot2).
   const double own = accumulator_roundoff_ < 0x1p-30 ? 0x1p-104 : 0x1p-53;
   relative_ = gamma(depth, accumulator_roundoff_) + gamma(depth, own);
@@ -65,7 +66,6 @@ DueElement ErrorBound::due(const ElementInput& input) const {
     z = std::isfinite(plain) ? z + term * scale : DoubleDouble{plain, 0};
     magnitude += std::fabs(scale) * size;
   };
-  double sum_magnitude = 0;
   if (has_beta_) {
     const DoubleDouble c_real{input.c_before.real(), 0};
     const DoubleDouble c_imaginary{input.c_before.imag(), 0};
@@ -74,20 +74,40 @@ DueElement ErrorBound::due(const ElementInput& input) const {
     add(imaginary, imaginary_magnitude, beta_.real(), c_imaginary, size_of(c_imaginary.hi));
     add(imaginary, imaginary_magnitude, beta_.imag(), c_real, size_of(c_real.hi));
   }
-  if (has_alpha_) {
-    add(real, real_magnitude, alpha_.real(), input.real.sum, input.real.magnitude);
-    add(real, real_magnitude, -alpha_.imag(), input.imaginary.sum, input.imaginary.magnitude);
-    add(imaginary, imaginary_magnitude, alpha_.real(), input.imaginary.sum, input.imaginary.magnitude);
-    add(imaginary, imaginary_magnitude, alpha_.imag(), input.real.sum, input.real.magnitude);
-    sum_magnitude = std::max(input.real.magnitude, input.imaginary.magnitude);
-  }
-  return {component(real, real_magnitude, sum_magnitude), component(imaginary, imaginary_magnitude, sum_magnitude)};
+  if (!has_alpha_) return {component(real, real_magnitude, {}), component(imaginary, imaginary_magnitude, {})};
+  const Scaled of_real = scaled(input.real, input);
+  const Scaled of_imaginary = scaled(input.imaginary, input);
+  add(real, real_magnitude, alpha_.real(), of_real.sum, of_real.magnitude);
+  add(real, real_magnitude, -alpha_.imag(), of_imaginary.sum, of_imaginary.magnitude);
+  add(imaginary, imaginary_magnitude, alpha_.real(), of_imaginary.sum, of_imaginary.magnitude);
+  add(imaginary, imaginary_magnitude, alpha_.imag(), of_real.sum, of_real.magnitude);
+  return {component(real, real_magnitude, of_real), component(imaginary, imaginary_magnitude, of_imaginary)};
 }
 
-Due ErrorBound::component(DoubleDouble z, double magnitude, double sum_magnitude) const {
+ErrorBound::Scaled ErrorBound::scaled(const InnerProduct& product, const ElementInput& input) const {
+  Scaled result{product.sum, product.magnitude, product.magnitude};
+  for (const double scale : {input.row_scale, input.column_scale}) {
+    const double plain = result.sum.hi * scale;
+    result.sum = std::isfinite(plain) ? result.sum * scale : DoubleDouble{plain, 0};
+    if (!std::isfinite(scale)) continue;  // as with an operand's own: a sure effect
+    result.magnitude *= std::fabs(scale);
+    result.largest *= std::max(1.0, std::fabs(scale));
+    result.stretch *= std::max(1.0, std::fabs(scale));
+  }
+  // Inf times what may be zero, or of either sign.
+  const bool has_infinity = std::isinf(input.row_scale) || std::isinf(input.column_scale);
+  const double least =
+      std::fabs(product.sum.hi) * std::min({1.0, std::fabs(input.row_scale), std::fabs(input.column_scale)});
+  const double doubt = relative() * product.magnitude + underflow_;
+  result.is_unsure = has_infinity && product.magnitude > 0 && input.row_scale != 0 && input.column_scale != 0 &&
+                     (std::fabs(product.sum.hi) <= doubt || least <= underflow_);
+  return result;
+}
+
+Due ErrorBound::component(DoubleDouble z, double magnitude, const Scaled& of) const {
   Due due{.value = z};
-  const double largest = std::max(magnitude, sum_magnitude);
-  due.may_overflow = !(largest * (1 + relative()) < accumulator_limit_);
+  const double largest = std::max(magnitude, of.largest);
+  due.may_overflow = of.is_unsure || !(largest * (1 + relative()) < accumulator_limit_);
   // Where a factor may be rounded to zero, Inf times it may be NaN.
   if (rounds_factors_ && std::isinf(z.hi)) due.may_overflow = true;
   // Quarters of integers below 2^(p-3) leave every partial result exact.
@@ -95,7 +115,7 @@ Due ErrorBound::component(DoubleDouble z, double magnitude, double sum_magnitude
     due.value = {round_to(output_, activation_ == Activation::relu ? std::max(z.hi, 0.0) : z.hi), 0};
     return due;
   }
-  due.reach = relative_ * magnitude + beyond_gamma_ * std::abs(alpha_) * sum_magnitude + underflow_;
+  due.reach = relative_ * magnitude + beyond_gamma_ * std::abs(alpha_) * of.magnitude + underflow_ * of.stretch;
   activate(due);
   due.tolerance = due.reach;
   if (rounds_output_) due.tolerance += output_roundoff_ * (std::fabs(due.value.hi) + due.reach) + output_underflow_;

@@ -23,6 +23,8 @@ struct ElementInput {
   InnerProduct imaginary;
   std::complex<double> c_before = 0;
   std::complex<double> bias = 0;
+  double row_scale = 1;  ///< of the sums
+  double column_scale = 1;
 };
 
 /// What is due at one component of an element.
@@ -42,14 +44,15 @@ struct DueElement {
 ///
 /// With u of the accumulator, each real component of z = alpha * sum(a_k b_k) + beta * c + bias is a sum of products
 /// that a kernel may form in any order, split along k, fused or not. Every term then passes at most
-///   real:    1 (a_k b_k) + 1 (alpha) + (k - 1) + 2 additions          = k + 3 roundings,
+///   real:    1 (a_k b_k) + 1 (alpha) + (k - 1) + 2 additions          = k + 3 roundings, and 1 for each scale,
 ///   complex: twice as many terms, and alpha costs one more addition   = 2k + 4 roundings
 /// so that |z^ - z| <= gamma_depth * (|alpha| sum|a_k||b_k| + |beta||c| + |bias|) (Higham, Accuracy and Stability of
 /// Numerical Algorithms, 2nd ed., lemmas 3.1 and 3.3, and (3.5) for "any order"). A rounding that underflows adds half
-/// the smallest number instead (section 2.8); only products can, and alpha stretches those inside the sum.
-/// For the narrow floats |a_k| and |b_k| are weights, see weight() in elements.hpp.
-/// Complex components are bounded one by one, from the real products they consist of (section 3.6 without moduli).
-/// An accuracy that allows more than gamma adds error_beyond_gamma() * |alpha| sum|a_k||b_k|.
+/// the smallest number instead (section 2.8); only products can, and alpha stretches those inside the sum. Where row i
+/// and column j are scaled, sum|a_k||b_k| is that times |r_i||s_j|, and r_i, s_j stretch what underflowed as alpha
+/// does. For the narrow floats |a_k| and |b_k| are weights, see weight() in elements.hpp. Complex components are
+/// bounded one by one, from the real products they consist of (section 3.6 without moduli). An accuracy that allows
+/// more than gamma adds error_beyond_gamma() * |alpha| sum|a_k||b_k|.
 class ErrorBound {
  public:
   /// `exact`: the operands are such that no rounding happens before the last one, wherever that can be seen to be true.
@@ -59,7 +62,7 @@ class ErrorBound {
 
   /// gamma_depth, and the same for the roundings of the last step and of underflow: for sums of whole rows.
   [[nodiscard]] double relative() const { return relative_ + beyond_gamma_; }
-  [[nodiscard]] double underflow() const { return underflow_; }
+  [[nodiscard]] double underflow() const { return underflow_; }  ///< to be stretched by the scales
   [[nodiscard]] double output_roundoff() const { return rounds_output_ ? output_roundoff_ : 0; }
   [[nodiscard]] double output_underflow() const { return rounds_output_ ? output_underflow_ : 0; }
   [[nodiscard]] double accumulator_limit() const { return accumulator_limit_; }
@@ -68,7 +71,16 @@ class ErrorBound {
   [[nodiscard]] std::complex<double> beta() const { return beta_; }
 
  private:
-  [[nodiscard]] Due component(DoubleDouble z, double magnitude, double sum_magnitude) const;
+  /// A sum times the scales of its row and column.
+  struct Scaled {
+    DoubleDouble sum = {};
+    double magnitude = 0;
+    double largest = 0;      ///< the magnitude of all on the way, whichever scale comes first
+    double stretch = 1;      ///< of what underflowed before the last scale
+    bool is_unsure = false;  ///< infinite or NaN, as the rounding may have it
+  };
+  [[nodiscard]] Scaled scaled(const InnerProduct& product, const ElementInput& input) const;
+  [[nodiscard]] Due component(DoubleDouble z, double magnitude, const Scaled& of) const;
   void activate(Due& due) const;
 
   std::complex<double> alpha_;

@@ -82,10 +82,13 @@ class FloatComparison {
     computed_.read(d_, arguments_.c, p, i, first, columns);
     const bool reads_c = !arguments_.beta.is_zero();
     if (reads_c) before_.read(d_, c_before_, p, i, first, columns);
+    const bool has_sums = d_.k != 0 && !arguments_.alpha.is_zero();
     for (std::int64_t j = 0; j < columns; ++j) {
       ElementInput input{.real = oracle_.real(j), .imaginary = oracle_.imaginary(j)};
       if (reads_c) input.c_before = {before_.real[size(j)], before_.imaginary[size(j)]};
       input.bias = bias(i, first + j);
+      if (has_sums && d_.row_scales) input.row_scale = scale(arguments_.row_scales, i);
+      if (has_sums && d_.column_scales) input.column_scale = scale(arguments_.column_scales, first + j);
       element(bound_.due(input), computed_.real[size(j)], computed_.imaginary[size(j)], p, i, first + j, report);
     }
   }
@@ -97,6 +100,12 @@ class FloatComparison {
     double imaginary = 0;
     gather(d_.types.output, arguments_.bias, d_.bias == Bias::per_row ? i : j, 1, 1, &real, &imaginary);
     return {real, imaginary};
+  }
+
+  double scale(const void* scales, std::int64_t index) const {
+    double value = 0;
+    gather(accumulator_type(d_.types.input), scales, index, 1, 1, &value, nullptr);
+    return value;
   }
 
   void element(const DueElement& due, double real, double imaginary, std::int64_t p, std::int64_t i, std::int64_t j,

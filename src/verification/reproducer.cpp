@@ -53,6 +53,8 @@ std::string reproducer(const Case& test) {
   append_layout(line, "--layout-b", d.b, d.k, d.n, d.batch_count);
   append_layout(line, "--layout-c", d.c, d.m, d.n, d.batch_count);
   if (d.bias != Bias::none) fmt::format_to(out, " --bias {}", to_string(d.bias));
+  if (d.row_scales) line += " --row-scales";
+  if (d.column_scales) line += " --column-scales";
   if (d.activation != Activation::none) fmt::format_to(out, " --activation {}", to_string(d.activation));
   return line;
 }

@@ -80,20 +80,30 @@ class FloatResidual {
         b_(d.types.input, d.b, arguments.b, d.n),
         c_(d.types.output, d.c, arguments.c, d.n),
         before_(d.types.output, d.c, c_before, d.n),
-        bias_(size(d.bias == Bias::none ? 0 : std::max(d.m, d.n))) {
+        bias_(size(d.bias == Bias::none ? 0 : std::max(d.m, d.n))),
+        row_scales_(size(d.m), 1.0),
+        column_scales_(size(d.n), 1.0) {
     const std::int64_t length = d.bias == Bias::per_row ? d.m : d.n;
     std::vector<double> real(size(length));
     std::vector<double> imaginary(size(length));
     if (d.bias != Bias::none) gather(d.types.output, arguments.bias, 0, 1, length, real.data(), imaginary.data());
     for (std::int64_t t = 0; t < length && d.bias != Bias::none; ++t)
       bias_[size(t)] = {real[size(t)], imaginary[size(t)]};
+    if (!reads_ab_ || d.k == 0) return;
+    const auto read = [&](std::vector<double>& to, const void* scales) {
+      gather(accumulator_type(d.types.input), scales, 0, 1, static_cast<std::int64_t>(to.size()), to.data(), nullptr);
+    };
+    if (d.row_scales) read(row_scales_, arguments.row_scales);
+    if (d.column_scales) read(column_scales_, arguments.column_scales);
+    for (const double scale : column_scales_) column_stretch_ = std::max(column_stretch_, std::fabs(scale));
   }
 
   void product(std::int64_t p, const std::vector<double>& x, ErrorReport& report) {
     std::vector<WideSum> bx(size(reads_ab_ ? d_.k : 0));
     for (std::int64_t kk = 0; kk < static_cast<std::int64_t>(bx.size()); ++kk) {
       b_.read(p, kk);
-      for (std::int64_t j = 0; j < d_.n; ++j) bx[size(kk)].add(x[size(j)], b_[j], least_weight_);
+      for (std::int64_t j = 0; j < d_.n; ++j)
+        bx[size(kk)].add(x[size(j)] * column_scales_[size(j)], b_[j], least_weight_);
     }
     for (std::int64_t i = 0; i < d_.m; ++i) row(p, i, x, bx, report);
   }
@@ -106,7 +116,9 @@ class FloatResidual {
       WideSum sum;
       a_.read(p, i);
       for (std::int64_t kk = 0; kk < d_.k; ++kk) sum.add(a_[kk], bx[size(kk)], least_weight_);
-      due.add(bound_.alpha(), sum);
+      WideSum scaled;
+      scaled.add(row_scales_[size(i)], sum);
+      due.add(bound_.alpha(), scaled);
     }
     if (reads_c_) {
       WideSum sum;
@@ -129,7 +141,8 @@ class FloatResidual {
     // The sum over the row of the bounds of its elements; each of the two sums formed here adds its own gamma(u^2).
     const double n = static_cast<double>(d_.n);
     const double own = 4 * static_cast<double>(d_.n + d_.k + 4) * 0x1p-104;
-    const double tolerance = bound_.relative() * due.magnitude + n * (bound_.underflow() + bound_.output_underflow()) +
+    const double underflow = bound_.underflow() * column_stretch_ * std::max(1.0, std::fabs(row_scales_[size(i)]));
+    const double tolerance = bound_.relative() * due.magnitude + n * (underflow + bound_.output_underflow()) +
                              2 * bound_.output_roundoff() * found.magnitude + own * (due.magnitude + found.magnitude);
     const double real = std::fabs((found.real.hi - due.real.hi) + (found.real.lo - due.real.lo));
     const double imaginary =
@@ -156,6 +169,8 @@ class FloatResidual {
   bool reads_c_;
   RowReader a_, b_, c_, before_;
   std::vector<std::complex<double>> bias_;
+  std::vector<double> row_scales_, column_scales_;
+  double column_stretch_ = 1;  ///< what the largest of them makes of what underflowed
 };
 
 std::vector<std::uint64_t> integer_row(ElementType type, const OperandLayout& layout, const void* data, std::int64_t p,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <memory>
@@ -19,13 +20,22 @@ namespace {
 
 /// The operands of one case; none but those it needs are filled.
 struct Operands {
-  std::unique_ptr<GuardedOperand> a, b, c, bias;
+  std::unique_ptr<GuardedOperand> a, b, c, bias, row_scales, column_scales;
+
+  [[nodiscard]] std::array<GuardedOperand*, 6> all() const {
+    return {a.get(), b.get(), c.get(), bias.get(), row_scales.get(), column_scales.get()};
+  }
 };
+
+constexpr std::size_t output = 2;  ///< which of all() is C
 
 std::int64_t bias_length(const GemmDescription& d) {
   if (d.bias == Bias::none) return 0;
   return d.bias == Bias::per_row ? d.m : d.n;
 }
+
+/// Of a vector of so many elements.
+OperandLayout line(std::int64_t length) { return {.row_stride = length}; }
 
 Status make_operands(const Case& test, Operands& operands) {
   const GemmDescription& d = test.description;
@@ -41,30 +51,57 @@ Status make_operands(const Case& test, Operands& operands) {
   if (Status s = make(operands.a, d.types.input, d.m, d.k, d.a, d.batch_count); !s.ok()) return s;
   if (Status s = make(operands.b, d.types.input, d.k, d.n, d.b, d.batch_count); !s.ok()) return s;
   if (Status s = make(operands.c, d.types.output, d.m, d.n, d.c, d.batch_count); !s.ok()) return s;
-  const OperandLayout line{.row_stride = bias_length(d)};
-  return make(operands.bias, d.types.output, 1, bias_length(d), line, 1);
+  const auto make_line = [&](std::unique_ptr<GuardedOperand>& target, ElementType type, std::int64_t length) {
+    return make(target, type, 1, length, line(length), 1);
+  };
+  const ElementType sum = accumulator_type(d.types.input);
+  if (Status s = make_line(operands.bias, d.types.output, bias_length(d)); !s.ok()) return s;
+  if (Status s = make_line(operands.row_scales, sum, d.row_scales ? d.m : 0); !s.ok()) return s;
+  return make_line(operands.column_scales, sum, d.column_scales ? d.n : 0);
 }
 
-/// With alpha zero A and B keep the pattern, which is NaN; with beta zero C does.
+/// Sums already use up the range that wide_range leaves, and what cancels among them is not theirs to say.
+Fill fill_of_scales(Fill fill) { return fill == Fill::wide_range || fill == Fill::cancelling ? Fill::normal : fill; }
+
+/// With alpha zero A, B and the scales keep the pattern, which is NaN, with k zero the scales; with beta zero C does.
 void fill_operands(const Case& test, const Operands& operands) {
   const GemmDescription& d = test.description;
   if (!test.alpha.is_zero()) {
     fill(test.fill, test.seed, d.types.input, d.m, d.k, d.a, d.batch_count, operands.a->argument(), Part::a);
     fill(test.fill, test.seed, d.types.input, d.k, d.n, d.b, d.batch_count, operands.b->argument(), Part::b);
   }
+  if (!test.alpha.is_zero() && d.k != 0) {
+    const auto fill_scales = [&](GuardedOperand& scales, std::int64_t length, std::uint64_t seed, Part part) {
+      fill(fill_of_scales(test.fill), seed, accumulator_type(d.types.input), 1, length, line(length), 1,
+           scales.argument(), part);
+    };
+    if (d.row_scales) fill_scales(*operands.row_scales, d.m, ~test.seed, Part::a);
+    if (d.column_scales) fill_scales(*operands.column_scales, d.n, ~test.seed, Part::b);
+  }
   if (!test.beta.is_zero())
     fill(test.fill, test.seed, d.types.output, d.m, d.n, d.c, d.batch_count, operands.c->argument(), Part::c);
-  const OperandLayout line{.row_stride = bias_length(d)};
-  fill(test.fill, ~test.seed, d.types.output, 1, bias_length(d), line, 1, operands.bias->argument(), Part::c);
+  const std::int64_t length = bias_length(d);
+  fill(test.fill, ~test.seed, d.types.output, 1, length, line(length), 1, operands.bias->argument(), Part::c);
 }
 
-GemmArguments arguments_of(const Case& test, const void* a, const void* b, void* c, const void* bias) {
-  return {.a = a,
-          .b = b,
-          .c = c,
+/// `all`: what GemmArguments takes for each of Operands::all().
+GemmArguments arguments_of(const Case& test, const std::array<void*, 6>& all) {
+  const GemmDescription& d = test.description;
+  return {.a = all[0],
+          .b = all[1],
+          .c = all[output],
           .alpha = test.alpha,
           .beta = test.beta,
-          .bias = test.description.bias == Bias::none ? nullptr : bias};
+          .bias = d.bias == Bias::none ? nullptr : all[3],
+          .row_scales = d.row_scales ? all[4] : nullptr,
+          .column_scales = d.column_scales ? all[5] : nullptr};
+}
+
+GemmArguments arguments_of(const Case& test, const Operands& operands) {
+  std::array<void*, 6> arguments{};
+  std::ranges::transform(operands.all(), arguments.begin(),
+                         [](GuardedOperand* operand) { return operand->argument(); });
+  return arguments_of(test, arguments);
 }
 
 /// The backend asked for, or that of the kernel asked for.
@@ -93,18 +130,17 @@ Status run_on_device(const Case& test, const Plan& plan, const Operands& operand
   const Result<Context> context = context_of(test.options);
   if (!context.ok()) return context.status();
   std::vector<DeviceImage> images;
-  GuardedOperand* const all[] = {operands.a.get(), operands.b.get(), operands.c.get(), operands.bias.get()};
-  for (const GuardedOperand* operand : all) {
+  std::array<void*, 6> moved{};
+  for (const GuardedOperand* operand : operands.all()) {
     Result<DeviceImage> image = DeviceImage::make(context.value(), *operand);
     if (!image.ok()) return image.status();
     images.push_back(std::move(image).value());
   }
-  const GemmArguments arguments =
-      arguments_of(test, images[0].argument(), images[1].argument(), images[2].argument(), images[3].argument());
-  if (Status s = plan.run(arguments, context.value().execution()); !s.ok()) return s;
+  std::ranges::transform(images, moved.begin(), [](const DeviceImage& image) { return image.argument(); });
+  if (Status s = plan.run(arguments_of(test, moved), context.value().execution()); !s.ok()) return s;
   if (Status s = context.value().synchronize(); !s.ok()) return s;
   for (std::size_t i = 0; i < images.size(); ++i)
-    if (Status s = images[i].download(*all[i]); !s.ok()) return s;
+    if (Status s = images[i].download(*operands.all()[i]); !s.ok()) return s;
   return {};
 }
 
@@ -124,12 +160,10 @@ Result<ErrorReport> run_case(const Case& test) {
   if (Status s = make_operands(test, operands); !s.ok()) return s;
   fill_operands(test, operands);
   operands.c->take_snapshot();
-  const GuardedOperand* inputs[] = {operands.a.get(), operands.b.get(), operands.bias.get()};
-  std::uint64_t digests[3];
-  std::transform(std::begin(inputs), std::end(inputs), digests, [](const auto* input) { return input->digest(); });
+  std::array<std::uint64_t, 6> digests{};
+  std::ranges::transform(operands.all(), digests.begin(), [](const auto* operand) { return operand->digest(); });
 
-  const GemmArguments arguments = arguments_of(test, operands.a->argument(), operands.b->argument(),
-                                               operands.c->argument(), operands.bias->argument());
+  const GemmArguments arguments = arguments_of(test, operands);
   const Status ran =
       test.options.memory == Memory::device ? run_on_device(test, plan.value(), operands) : plan.value().run(arguments);
   if (!ran.ok()) return ran;
@@ -140,9 +174,10 @@ Result<ErrorReport> run_case(const Case& test) {
       compare_rows(d, arguments, operands.c->before(), accuracy, work_limit, test.fill == Fill::small_integers);
   merge(report, residual(d, arguments, operands.c->before(), test.seed, accuracy));
   if (operands.c->surroundings_changed()) fail(report, "the product wrote outside the elements of C");
-  constexpr const char* names[] = {"A", "B", "the bias"};
-  for (std::size_t t = 0; t < 3; ++t)
-    if (inputs[t]->digest() != digests[t]) fail(report, std::string("the product wrote to ") + names[t]);
+  constexpr std::array names{"A", "B", "C", "the bias", "the row scales", "the column scales"};
+  for (std::size_t t = 0; t < names.size(); ++t)
+    if (t != output && operands.all()[t]->digest() != digests[t])
+      fail(report, std::string("the product wrote to ") + names[t]);
   return report;
 }
 

@@ -72,8 +72,8 @@ struct Case {
 
 /// Makes guarded operands (with Memory::device, on the backend's device), poisons C with NaN (or a pattern, for
 /// integers), runs the product through the public API and applies every oracle that fits; writes outside C's elements
-/// or into A, B or the bias are failures. Reads outside the operands end the process: they meet an inaccessible page. A
-/// Status that is not ok is trouble before the check (unknown kernel, no memory, ...).
+/// or into A, B, the bias or the scales are failures. Reads outside the operands end the process: they meet an
+/// inaccessible page. A Status that is not ok is trouble before the check (unknown kernel, no memory, ...).
 [[nodiscard]] Result<ErrorReport> run_case(const Case& test);
 
 /// The one line that runs this case again: "exactile verify --m 3 --n 5 ...". Beside --m --n --k --type --backend
@@ -83,7 +83,7 @@ struct Case {
 ///   --batch N
 ///   --layout-a R,C[,B]  (-b, -c)      strides of row, column and batch; "pointers" for B makes a pointer array.
 ///                                     The default is row-major, contiguous, one matrix behind another
-///   --bias per_row|per_column, --activation relu|gelu
+///   --bias per_row|per_column, --row-scales, --column-scales, --activation relu|gelu
 [[nodiscard]] std::string reproducer(const Case& test);
 
 }  // namespace exactile::verification

@@ -89,6 +89,32 @@ TEST(Interface, BatchesOfViews) {
   EXPECT_EQ(c, std::vector<double>(8, 9.0));
 }
 
+TEST(Interface, ScaledViews) {
+  const std::vector<Float8E4M3> a(6, Float8E4M3(2.0F));
+  const std::vector<Float8E4M3> b(12, Float8E4M3(0.5F));
+  const float rows[] = {1, 10};
+  const float columns[] = {1, 2, 3, 4};
+  std::vector<BFloat16> c(8);
+  const Status status =
+      gemm(MatrixView<const Float8E4M3>(a.data(), 2, 3), MatrixView<const Float8E4M3>(b.data(), 3, 4),
+           MatrixView<BFloat16>(c.data(), 2, 4), {.alpha = 0.5F, .row_scales = rows, .column_scales = columns});
+  ASSERT_TRUE(status.ok()) << status.message();
+  for (std::size_t i = 0; i < 2; ++i)
+    for (std::size_t j = 0; j < 4; ++j) EXPECT_EQ(static_cast<float>(c[4 * i + j]), 1.5F * rows[i] * columns[j]);
+}
+
+TEST(Interface, PlansSayWhatIsScaled) {
+  GemmDescription d = contiguous({ElementType::f8e4m3, ElementType::bf16}, 4, 5, 6);
+  const auto text = [&] { return Plan::make(d).value().explain(); };
+  EXPECT_EQ(text().find("scaled"), std::string::npos);
+  d.row_scales = true;
+  EXPECT_NE(text().find("rows of A scaled"), std::string::npos) << text();
+  d.column_scales = true;
+  EXPECT_NE(text().find("rows of A and columns of B scaled"), std::string::npos) << text();
+  d.row_scales = false;
+  EXPECT_NE(text().find("columns of B scaled"), std::string::npos) << text();
+}
+
 TEST(Interface, PlansRunOften) {
   for (const KernelOfType& kernel : everything()) {
     const GemmDescription d = contiguous(kernel.types, 9, 21, 34);

@@ -14,6 +14,13 @@ namespace {
 
 constexpr std::size_t page = 4096;
 
+bool has_scales(GemmTypes types) { return is_floating(types.input) && !is_complex(types.input); }
+
+GemmDescription scaled(GemmDescription description) {
+  description.row_scales = description.column_scales = true;
+  return description;
+}
+
 class ForbiddenOperands : public testing::Test {
  protected:
   /// C <- activation(beta * C + bias) with A and B that end the process when they are read.
@@ -32,8 +39,13 @@ class ForbiddenOperands : public testing::Test {
           verification::store(kernel.types.output, c.data(), t, static_cast<std::uint64_t>(t % 5 - 2));
         }
       }
-      const GemmArguments arguments{
-          .a = forbidden_.data(), .b = forbidden_.data(), .c = c.data(), .alpha = alpha, .beta = beta};
+      const GemmArguments arguments{.a = forbidden_.data(),
+                                    .b = forbidden_.data(),
+                                    .c = c.data(),
+                                    .alpha = alpha,
+                                    .beta = beta,
+                                    .row_scales = forbidden_.data(),
+                                    .column_scales = forbidden_.data()};
       const Status status = gemm(d, arguments, {.kernel = kernel.kernel});
       if (status.code() == StatusCode::unsupported && !kernel.kernel.empty()) return;
       ASSERT_TRUE(status.ok()) << test_name(kernel) << ": " << status.message();
@@ -66,6 +78,7 @@ TEST_F(ForbiddenOperands, AlphaZeroReadsNeitherAnorB) {
     expect_scaling(kernel, contiguous(kernel.types, 70, 1, 300), 0);
     expect_scaling(kernel, contiguous(kernel.types, 33, 35, 1000), 0.0);
     expect_scaling(kernel, contiguous(kernel.types, 4, 4, 4, 3), 0);
+    if (has_scales(kernel.types)) expect_scaling(kernel, scaled(contiguous(kernel.types, 5, 7, 3)), 0);
   }
 }
 
@@ -74,6 +87,7 @@ TEST_F(ForbiddenOperands, NothingIsReadWhereKIsZero) {
     expect_scaling(kernel, contiguous(kernel.types, 5, 7, 0), 1);
     expect_scaling(kernel, contiguous(kernel.types, 33, 35, 0), 2);
     expect_scaling(kernel, contiguous(kernel.types, 4, 4, 0, 3), 1);
+    if (has_scales(kernel.types)) expect_scaling(kernel, scaled(contiguous(kernel.types, 5, 7, 0)), 2);
   }
 }
 

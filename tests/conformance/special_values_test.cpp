@@ -133,6 +133,37 @@ TYPED_TEST(SpecialValues, NonzeroScalarsLetThemThrough) {
   }
 }
 
+/// Scales meet the finished sum, in whatever parts it was formed.
+TYPED_TEST(SpecialValues, OfScales) {
+  const auto inf = this->infinity;
+  for (const std::string& kernel : this->kernel_names()) {
+    for (const std::int64_t k : {3, 3000}) {
+      GemmDescription d = contiguous({element_type_v<TypeParam>, element_type_v<TypeParam>}, 5, 2, k);
+      d.row_scales = d.column_scales = true;
+      std::vector<TypeParam> a(static_cast<std::size_t>(5 * k), TypeParam(1));
+      std::vector<TypeParam> b(static_cast<std::size_t>(2 * k), TypeParam(1));
+      // The sums of a row's halves have different signs; the sum is positive.
+      for (std::int64_t p = 0; p < k / 3; ++p) b[static_cast<std::size_t>(2 * p)] = -1;
+      std::fill_n(a.begin() + 4 * k, k, TypeParam(0));
+      const TypeParam rows[] = {inf, -inf, this->nan, 0, inf};
+      const TypeParam columns[] = {1, -2};
+      std::vector<TypeParam> c(10, TypeParam(1));
+      if (!runs(d,
+                {.a = a.data(), .b = b.data(), .c = c.data(), .beta = 2, .row_scales = rows, .column_scales = columns},
+                {kernel, d.types}))
+        continue;
+      EXPECT_EQ(c[0], inf) << kernel;
+      EXPECT_EQ(c[1], -inf) << kernel;
+      EXPECT_EQ(c[2], -inf) << kernel;
+      EXPECT_EQ(c[3], inf) << kernel;
+      EXPECT_TRUE(std::isnan(c[4]) && std::isnan(c[5])) << kernel;
+      EXPECT_EQ(c[6], 2) << kernel;
+      EXPECT_EQ(c[7], 2) << kernel;
+      EXPECT_TRUE(std::isnan(c[8]) && std::isnan(c[9])) << kernel << ": zero times infinity";
+    }
+  }
+}
+
 TYPED_TEST(SpecialValues, ReluKeepsNaN) {
   for (const std::string& kernel : this->kernel_names()) {
     for (const Activation activation : {Activation::relu, Activation::gelu}) {

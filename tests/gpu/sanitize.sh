@@ -16,13 +16,13 @@ fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 findings=0
-check() { # check TOOL KERNEL M N K
+check() { # check TOOL KERNEL M N K [OPTION ...]
   local code=0 beside=()
   # initcheck does not see what TMA stores: to it, the partial sums that these kernels add were never written.
   # cuda_test runs them in workspaces full of NaN instead.
   [[ $1 != initcheck ]] || beside=(--kernel-name-exclude "kns=combine")
   compute-sanitizer --tool "$1" "${beside[@]}" --error-exitcode 9 --print-limit 5 "$program" verify --kernel "$2" --accuracy reduced \
-    --fill normal --m "$3" --n "$4" --k "$5" >"$log" 2>&1 || code=$?
+    --fill normal --m "$3" --n "$4" --k "$5" "${@:6}" >"$log" 2>&1 || code=$?
   # 4 and 2: the kernel has not got this product.
   if [[ $code -eq 9 || $code -eq 1 || $code -gt 100 ]]; then
     echo "$1: $2 on $3 x $4 x $5:"
@@ -35,6 +35,7 @@ for kernel in "${kernels[@]}"; do
   for tool in memcheck racecheck initcheck synccheck; do
     check "$tool" "$kernel" 33 130 37
     check "$tool" "$kernel" 128 128 128
+    check "$tool" "$kernel" 130 66 100 --row-scales --column-scales
     # For those that want few rows or columns, or a long K.
     check "$tool" "$kernel" 9 130 700
     check "$tool" "$kernel" 300 17 61

@@ -222,6 +222,42 @@ Tally check_epilogues(const KernelOfType& kernel) {
   return runner.tally();
 }
 
+Tally check_scales(const KernelOfType& kernel) {
+  Runner runner(kernel);
+  if (!is_floating(kernel.types.input) || is_complex(kernel.types.input)) return {};
+  const auto run = [&](const Shape& shape, int which, Fill fill, Scalar beta) {
+    Case test = runner.make(shape);
+    GemmDescription& d = test.description;
+    d.row_scales = (which & 1) != 0;
+    d.column_scales = (which & 2) != 0;
+    test.fill = fill;
+    test.beta = beta;
+    const std::uint64_t turn = runner.turn();
+    if (turn % 3 == 0) test.alpha = turn % 9 == 0 ? 0 : -0.75;
+    if (turn % 4 == 0) d.c = {1, shape.m};
+    if (turn % 5 == 0) d.c = {2 * shape.n + 1, 2};
+    if (turn % 5 == 1) d.bias = turn % 2 == 0 ? Bias::per_row : Bias::per_column;
+    if (turn % 7 == 0) d.activation = turn % 2 == 0 ? Activation::relu : Activation::gelu;
+    runner.run(test);
+  };
+  for (const Shape& shape :
+       {Shape{7, 9, 8}, Shape{17, 50, 70}, Shape{1, 60, 50}, Shape{60, 1, 50}, Shape{13, 14, 0}, Shape{300, 9, 64}})
+    for (const int which : {1, 2, 3})
+      for (const Fill fill : verification::fills_for(kernel.types.input)) run(shape, which, fill, which == 2 ? 1 : 0);
+  for (const Fill fill : {Fill::small_integers, Fill::normal, Fill::special_values})
+    for (const Shape& shape : {Shape{17, 50, 2100}, Shape{140, 264, 130}}) run(shape, 3, fill, 0);
+  for (const bool pointers : {false, true}) {
+    Case test = runner.make({33, 50, 70});
+    GemmDescription& d = test.description;
+    d.batch_count = 3;
+    d.row_scales = d.column_scales = true;
+    d.a = {70, 1, 33 * 70, pointers};
+    d.c = {50, 1, 33 * 50, pointers};
+    runner.run(test);
+  }
+  return runner.tally();
+}
+
 Tally check_batches(const KernelOfType& kernel) {
   Runner runner(kernel);
   const auto layout = [](int kind, std::int64_t rows, std::int64_t columns) -> OperandLayout {

@@ -17,6 +17,8 @@ namespace exactile::test {
 [[nodiscard]] Tally check_scalars(const KernelOfType& kernel);
 /// Bias and activation.
 [[nodiscard]] Tally check_epilogues(const KernelOfType& kernel);
+/// Scales of rows and columns, alone and with all else that follows the sums.
+[[nodiscard]] Tally check_scales(const KernelOfType& kernel);
 /// Strided, broadcast and pointer-array batches.
 [[nodiscard]] Tally check_batches(const KernelOfType& kernel);
 /// Every fill the type has, on shapes that leave remainders everywhere.

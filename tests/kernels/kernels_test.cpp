@@ -22,7 +22,7 @@ struct Group {
 };
 constexpr Group groups[] = {{"Shapes", check_shapes},   {"Depths", check_depths},       {"Layouts", check_layouts},
                             {"Scalars", check_scalars}, {"Epilogues", check_epilogues}, {"Batches", check_batches},
-                            {"Fills", check_fills}};
+                            {"Fills", check_fills},     {"Scales", check_scales}};
 
 void register_groups(const KernelOfType& kernel) {
   const auto add = [&](const char* suite, Tally (*check)(const KernelOfType&)) {

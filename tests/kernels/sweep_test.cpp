@@ -34,6 +34,7 @@ class RandomCase {
     test.fill = fills[pick(fills.size())];
     layouts(test.description);
     epilogue(test.description);
+    scales(test.description);
     test.alpha = scalar(types.input);
     test.beta = scalar(types.input);
     return test;
@@ -93,6 +94,12 @@ class RandomCase {
     const std::size_t choice = pick(5);
     if (choice == 0 && !is_complex(d.types.output)) d.activation = Activation::relu;
     if (choice == 1 && !is_complex(d.types.output) && is_floating(d.types.output)) d.activation = Activation::gelu;
+  }
+
+  void scales(GemmDescription& d) {
+    if (!is_floating(d.types.input) || is_complex(d.types.input)) return;
+    d.row_scales = pick(4) == 0;
+    d.column_scales = pick(4) == 0;
   }
 
   Scalar scalar(ElementType type) {

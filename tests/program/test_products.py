@@ -170,3 +170,28 @@ def test_memory_is_operands_and_little_more(program, random):
     _, status, usage = os.wait4(process.pid, 0)
     assert status == 0
     assert usage.ru_maxrss * 1024 <= (2 * 16 + 16 + 64) << 20
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_scales_of_rows_and_columns(program, random, dtype):
+    a, b = sample(random, (3, 17, 30), dtype), sample(random, (30, 9), dtype)
+    sums = "f8" if dtype == "f8" else "f4"
+    rows, columns = random.uniform(0.5, 2, 17).astype(sums), random.uniform(0.5, 2, 9).astype(sums)
+    np.save(program.folder / "rows.npy", rows)
+    np.save(program.folder / "columns.npy", columns)
+    c = program.multiply(a, b, "--row-scales", "rows.npy", "--column-scales", "columns.npy")
+    assert_within_bound(c, a.astype("f8") * rows[:, None], b.astype("f8") * columns, dtype)
+
+
+def test_scales_that_do_not_fit(program, random):
+    np.save(program.folder / "a.npy", sample(random, (4, 5), "f2"))
+    np.save(program.folder / "i.npy", sample(random, (4, 4), "i4"))
+    np.save(program.folder / "five.npy", np.ones(5, "f4"))
+    np.save(program.folder / "half.npy", np.ones(4, "f2"))
+    product = ["multiply", "a.npy", "a.npy", "--transpose-b", "-o", "c.npy"]
+    program.refuses(*product, "--row-scales", "five.npy", code=3, says=["five.npy", "(5,)", "(4,)", "row of A"])
+    program.refuses(*product, "--column-scales", "half.npy", code=3, says=["half.npy", "f16", "f32"])
+    program.refuses(*product, "--column-scales", "none.npy", code=3, says="none.npy")
+    np.save(program.folder / "whole.npy", np.ones(4, "i4"))
+    program.refuses("multiply", "i.npy", "i.npy", "-o", "c.npy", "--row-scales", "whole.npy", code=2,
+                    says=["row_scales", "i32"])

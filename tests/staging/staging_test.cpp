@@ -41,7 +41,7 @@ constexpr staging::Limits small_limits{.least_tile_edge = 12,
                                        .ring_slots = 3};
 
 struct Guarded {
-  std::unique_ptr<GuardedOperand> a, b, c, expected, bias;
+  std::unique_ptr<GuardedOperand> a, b, c, expected, bias, row_scales, column_scales;
 };
 
 std::unique_ptr<GuardedOperand> guarded(ElementType type, std::int64_t rows, std::int64_t columns,
@@ -64,6 +64,8 @@ class Product {
     operands_.c = guarded(d_.types.output, d_.m, d_.n, d_.c, d_.batch_count, seed);
     operands_.expected = guarded(d_.types.output, d_.m, d_.n, d_.c, d_.batch_count, seed);
     operands_.bias = guarded(d_.types.output, 1, bias_length, line, 1, seed);
+    operands_.row_scales = scales(fill, d_.m, seed);
+    operands_.column_scales = scales(fill, d_.n, ~seed);
     verification::fill(fill, seed, d_.types.input, d_.m, d_.k, d_.a, d_.batch_count, operands_.a->argument(),
                        verification::Part::a);
     verification::fill(fill, seed, d_.types.input, d_.k, d_.n, d_.b, d_.batch_count, operands_.b->argument(),
@@ -95,7 +97,15 @@ class Product {
             .c = c.argument(),
             .alpha = 1,
             .beta = beta_,
-            .bias = d_.bias == Bias::none ? nullptr : operands_.bias->argument()};
+            .bias = d_.bias == Bias::none ? nullptr : operands_.bias->argument(),
+            .row_scales = d_.row_scales ? operands_.row_scales->argument() : nullptr,
+            .column_scales = d_.column_scales ? operands_.column_scales->argument() : nullptr};
+  }
+  [[nodiscard]] std::unique_ptr<GuardedOperand> scales(Fill fill, std::int64_t length, std::uint64_t seed) const {
+    const ElementType type = accumulator_type(d_.types.input);
+    auto made = guarded(type, 1, length, {.row_stride = length}, 1, seed);
+    verification::fill(fill, seed, type, 1, length, {.row_stride = length}, 1, made->argument(), verification::Part::c);
+    return made;
   }
 
   GemmDescription d_;
@@ -164,6 +174,8 @@ GemmDescription any_description(Dice& dice) {
     if (dice.one_in(5)) *layout = {layout->row_stride, layout->column_stride, 0, true};
   if (dice.one_in(3)) d.bias = dice.one_in(2) ? Bias::per_row : Bias::per_column;
   if (dice.one_in(3) && !is_complex(d.types.input)) d.activation = Activation::relu;
+  d.row_scales = is_floating(d.types.input) && !is_complex(d.types.input) && dice.one_in(4);
+  d.column_scales = is_floating(d.types.input) && !is_complex(d.types.input) && dice.one_in(4);
   return d;
 }
 

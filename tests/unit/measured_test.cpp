@@ -138,6 +138,9 @@ TEST_F(Measured, OnlyForTheMeasuredLayout) {
   other.description.bias = Bias::per_row;
   EXPECT_EQ(chosen(other), "cheap") << "a bias";
   other = problem();
+  other.description.row_scales = true;
+  EXPECT_EQ(chosen(other), "cheap") << "scales";
+  other = problem();
   other.description.activation = Activation::relu;
   EXPECT_EQ(chosen(other), "cheap") << "an activation";
 }

@@ -43,6 +43,23 @@ TEST_F(Overlap, OneElementShared) {
   expect_refused(apart_.submatrix(0, 0, 8, 8), whole_.submatrix(7, 7, 8, 8), c);
 }
 
+TEST_F(Overlap, ScalesInC) {
+  const auto c = whole_.submatrix(0, 0, 8, 8);
+  const auto a = apart_.submatrix(0, 0, 8, 8);
+  const float* const inside = &c(1, 0);
+  Status status = gemm(a, a, c, {.row_scales = inside});
+  EXPECT_EQ(status.code(), StatusCode::invalid_argument);
+  EXPECT_NE(status.message().find("row_scales"), std::string_view::npos) << status.message();
+  status = gemm(a, a, c, {.column_scales = inside - 1});
+  EXPECT_NE(status.message().find("column_scales"), std::string_view::npos) << status.message();
+  EXPECT_TRUE(gemm(a, a, c, {.row_scales = &whole_(0, 8), .column_scales = &whole_(3, 8)}).ok());
+  float* const pointers[] = {&c(0, 0)};
+  float* const of_a[] = {&a(0, 0)};
+  const PointerBatchView<float> operand{a, 1, of_a};
+  status = gemm(operand, operand, PointerBatchView<float>{c, 1, pointers}, {.row_scales = inside});
+  EXPECT_EQ(status.code(), StatusCode::invalid_argument);
+}
+
 TEST_F(Overlap, BlocksSideBySide) {
   const auto c = whole_.submatrix(0, 0, 8, 8);
   expect_accepted(whole_.submatrix(0, 8, 8, 8), apart_.submatrix(0, 0, 8, 8), c);

@@ -155,6 +155,37 @@ TEST(Refusals, Epilogues) {
   EXPECT_TRUE(make(d).ok());
 }
 
+TEST(Refusals, ScalesOfTypesThatHaveNone) {
+  for (const GemmTypes types : all_gemm_types()) {
+    GemmDescription rows = contiguous(types, 2, 3, 4);
+    GemmDescription columns = rows;
+    rows.row_scales = true;
+    columns.column_scales = true;
+    if (is_floating(types.input) && !is_complex(types.input)) {
+      EXPECT_TRUE(make(rows).ok()) << make(rows).message();
+      EXPECT_TRUE(make(columns).ok()) << make(columns).message();
+    } else {
+      expect_refusal(make(rows), StatusCode::unsupported, {"row_scales", to_string(types), "expected"});
+      expect_refusal(make(columns), StatusCode::unsupported, {"column_scales", to_string(types), "expected"});
+    }
+  }
+}
+
+TEST(Refusals, ScalesThatAreMissing) {
+  GemmDescription d = contiguous(f32, 2, 3, 4);
+  Matrices matrices(d, 1);
+  const float scales[] = {1, 2, 3};
+  d.row_scales = d.column_scales = true;
+  GemmArguments arguments = matrices.arguments();
+  arguments.column_scales = scales;
+  expect_refusal(gemm(d, arguments), StatusCode::invalid_argument, {"row_scales", "null", "2", "f32", "expected"});
+  arguments = matrices.arguments();
+  arguments.row_scales = scales;
+  expect_refusal(gemm(d, arguments), StatusCode::invalid_argument, {"column_scales", "null", "3", "f32", "expected"});
+  arguments.alpha = 0;  // nothing is read
+  EXPECT_TRUE(gemm(d, arguments).ok());
+}
+
 TEST(Refusals, NullPointers) {
   const GemmDescription d = contiguous(f32, 2, 2, 2);
   Matrices matrices(d, 1);

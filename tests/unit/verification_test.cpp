@@ -121,6 +121,26 @@ TEST(Oracle, SubnormalNarrowFactorsWeighAsTheSmallestNormalNumber) {
   EXPECT_FALSE(passes(0, 0x1p-24F + 0x1p-37F)) << "zero weighs nothing";
 }
 
+TEST(Oracle, ScalesOfRowsAndColumns) {
+  GemmDescription d = contiguous({ElementType::f8e4m3, ElementType::f32}, 3, 4, 40);
+  d.row_scales = d.column_scales = true;
+  Matrices matrices(d, 3);
+  const float rows[] = {3.25F, -1e-3F, 0};
+  const float columns[] = {1, 0.3F, -7, 1e4F};
+  GemmArguments arguments = matrices.arguments();
+  arguments.row_scales = rows;
+  arguments.column_scales = columns;
+  ASSERT_TRUE(gemm(d, arguments, {.kernel = "cpu_naive"}).ok());
+  EXPECT_TRUE(compare(d, arguments, nullptr).passed) << compare(d, arguments, nullptr).failure;
+  EXPECT_TRUE(residual(d, arguments, nullptr, 5).passed) << residual(d, arguments, nullptr, 5).failure;
+  std::swap(arguments.row_scales, arguments.column_scales);
+  EXPECT_FALSE(compare(d, arguments, nullptr).passed);
+  std::swap(arguments.row_scales, arguments.column_scales);
+  static_cast<float*>(matrices.arguments().c)[3] *= 1 + 1e-4F;
+  EXPECT_FALSE(compare(d, arguments, nullptr).passed);
+  EXPECT_FALSE(residual(d, arguments, nullptr, 5).passed);
+}
+
 TEST(Oracle, IntegersWrapAndMustBeEqual) {
   std::vector<std::int32_t> a{std::numeric_limits<std::int32_t>::max(), 2};
   std::vector<std::int32_t> b{2, 5};

@@ -6,6 +6,8 @@
 #include "cuda/runtime/device.hpp"
 #include "cuda/runtime/executable.hpp"
 #include "cuda/runtime/host_operands.hpp"
+#include "cuda/runtime/scaled_product.hpp"
+#include "plan/scales.hpp"
 #include "staging/staging.hpp"
 
 namespace exactile::cuda {
@@ -28,17 +30,26 @@ struct Adapter {
     return why_unavailable(kernel.least_capability, kernel.most_capability, device);
   }
   static std::string_view refuses(const plan::Problem& p) {
-    if (p.memory == Memory::device) return kernel.refuses(p, device_of(p));
+    if (p.memory == Memory::device) return refuses_on_device(p);
     if (const auto reason = staging::why_not(p); !reason.empty()) return reason;
-    return kernel.refuses(staging::on_device(p), device_of(p));
+    return refuses_on_device(staging::on_device(p));
   }
   static double cost(const plan::Problem& p) {
-    if (p.memory == Memory::device) return kernel.cost(p, device_of(p));
-    return staging::cost(p, kernel.cost(staging::on_device(p), device_of(p)));
+    if (p.memory == Memory::device) return cost_on_device(p);
+    return staging::cost(p, cost_on_device(staging::on_device(p)));
+  }
+  static std::string_view refuses_on_device(const plan::Problem& p) {
+    return scales_sums(p) ? scaled_refuses(kernel, p, device_of(p)) : kernel.refuses(p, device_of(p));
+  }
+  static double cost_on_device(const plan::Problem& p) {
+    return scales_sums(p) ? scaled_cost(kernel, p, device_of(p)) : kernel.cost(p, device_of(p));
   }
   static std::unique_ptr<plan::Executable> prepare_on_device(const plan::Problem& p) {
-    return on_device(kernel.prepare(p, device_of(p)), device_of(p), kernel.name);
+    const Device& device = device_of(p);
+    return on_device(scales_sums(p) ? prepare_scaled(kernel, p, device) : kernel.prepare(p, device), device,
+                     kernel.name);
   }
+  static bool scales_sums(const plan::Problem& p) { return plan::has_scales(p.description) && !kernel.applies_scales; }
   static std::unique_ptr<plan::Executable> prepare(const plan::Problem& p) {
     if (p.memory == Memory::device) return prepare_on_device(p);
     return staging::prepare(p, stager_of(device_of(p)), {.refuses = refuses, .prepare = prepare_on_device});

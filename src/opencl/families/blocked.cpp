@@ -67,19 +67,20 @@ class Blocked : public DeviceProduct {
     Result<Call> call = make_call(launch.runtime, blocked_cl, "blocked", options_ + chunks);
     if (!call.ok()) return call.status();
     add_inputs(call.value(), launch);
-    call.value().add_output(launch, d_, store_flags(d_, launch.beta));
+    call.value().add_output(oriented(launch, swapped_), d_, store_flags(d_, launch.beta));
     return call.value().enqueue(launch.queue, tiles() * d_.batch_count, sizes_.items(), "blocked");
   }
   [[nodiscard]] std::string blocking() const override { return sizes_.text() + choice_.source_text(); }
   [[nodiscard]] double model_bytes() const override { return tile_traffic(d_, sizes_.bm, sizes_.bn); }
 
  protected:
-  void add_inputs(Call& call, const Launch& launch) const {
+  void add_inputs(Call& call, const Launch& given) const {
+    const Launch launch = oriented(given, swapped_);
     call.add(cl_long{d_.m});
     call.add(cl_long{d_.n});
     call.add(cl_long{d_.k});
-    call.add_operand(swapped_ ? launch.b : launch.a, d_.a, d_.types.input);
-    call.add_operand(swapped_ ? launch.a : launch.b, d_.b, d_.types.input);
+    call.add_operand(launch.a, d_.a, d_.types.input);
+    call.add_operand(launch.b, d_.b, d_.types.input);
   }
   [[nodiscard]] std::int64_t tiles() const {
     return core::ceil_divide(d_.m, sizes_.bm) * core::ceil_divide(d_.n, sizes_.bn);
@@ -108,7 +109,7 @@ class Deep final : public Blocked {
     call.value().add(partial);
     const std::int64_t groups = tiles() * d_.batch_count * slices();
     if (Status s = call.value().enqueue(launch.queue, groups, sizes_.items(), "blocked"); !s.ok()) return s;
-    return enqueue_reduce(launch, d_, slices(), partial);
+    return enqueue_reduce(oriented(launch, swapped_), d_, slices(), partial);
   }
   [[nodiscard]] std::int64_t workspace_bytes() const override {
     return slices() * d_.batch_count * d_.m * d_.n * size_in_bytes(accumulator_type(d_.types.input));

@@ -2,6 +2,7 @@
 #include "opencl/families/call.hpp"
 
 #include <complex>
+#include <utility>
 
 #include "core/checked.hpp"
 #include "plan/column_major.hpp"
@@ -22,12 +23,23 @@ GemmDescription with_contiguous_columns(const GemmDescription& d, bool* swapped)
   return *swapped ? plan::transposed(d) : d;
 }
 
+Launch oriented(const Launch& launch, bool swapped) {
+  Launch turned = launch;
+  if (swapped) {
+    std::swap(turned.a, turned.b);
+    std::swap(turned.row_scales, turned.column_scales);
+  }
+  return turned;
+}
+
 cl_int store_flags(const GemmDescription& d, const Scalar& beta) {
   cl_int flags = 0;
   if (!beta.is_zero()) flags |= reads_c;
   if (d.bias == Bias::per_row) flags |= bias_per_row;
   if (d.bias == Bias::per_column) flags |= bias_per_column;
   if (d.activation == Activation::relu) flags |= relu;
+  if (d.row_scales) flags |= scale_rows;
+  if (d.column_scales) flags |= scale_columns;
   return flags;
 }
 
@@ -60,8 +72,13 @@ void Call::add_output(const Launch& launch, const GemmDescription& d, cl_int fla
   add_operand(launch.c, d.c, d.types.output, product);
   add_scalar(launch.alpha, sum);
   add_scalar(launch.beta, sum);
-  add(launch.bias.memory);
-  add(cl_long{launch.bias.byte_offset / size_in_bytes(d.types.output)});
+  const auto add_vector = [&](const BufferSpan& span, ElementType type) {
+    add(span.memory);
+    add(cl_long{span.byte_offset / size_in_bytes(type)});
+  };
+  add_vector(launch.bias, d.types.output);
+  add_vector(launch.row_scales, sum);
+  add_vector(launch.column_scales, sum);
   add(flags);
 }
 

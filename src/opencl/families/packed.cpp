@@ -54,7 +54,7 @@ class Packed final : public DeviceProduct {
         .a = panels_a.value().get().memory, .b = panels_b.value().get().memory, .totals = totals.value().get().memory};
     for (pass.first = 0; pass.first < d_.batch_count; pass.first += products_at_once_) {
       pass.count = std::min(products_at_once_, d_.batch_count - pass.first);
-      if (Status s = run_pass(launch, pass); !s.ok()) return s;
+      if (Status s = run_pass(oriented(launch, swapped_), pass); !s.ok()) return s;
     }
     return {};
   }
@@ -100,9 +100,9 @@ class Packed final : public DeviceProduct {
 
   [[nodiscard]] Status run_pass(const Launch& launch, const Pass& pass) const {
     if (!a_.is_shared() || pass.first == 0)
-      if (Status s = pack(launch, a_, swapped_ ? launch.b : launch.a, pass.a, pass); !s.ok()) return s;
+      if (Status s = pack(launch, a_, launch.a, pass.a, pass); !s.ok()) return s;
     if (!b_.is_shared() || pass.first == 0)
-      if (Status s = pack(launch, b_, swapped_ ? launch.a : launch.b, pass.b, pass); !s.ok()) return s;
+      if (Status s = pack(launch, b_, launch.b, pass.b, pass); !s.ok()) return s;
     return multiply(launch, pass);
   }
 

@@ -138,9 +138,9 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void blocked(
 #if defined(SLICED)
       partial[row * n + column] = sums[i][j];
 #elif defined(CHUNK)
-      store(c, c_row, c_column, row, column, totals[i][j], alpha, beta, bias + bias_offset, flags);
+      STORE(c, row, column, totals[i][j]);
 #else
-      store(c, c_row, c_column, row, column, sums[i][j], alpha, beta, bias + bias_offset, flags);
+      STORE(c, row, column, sums[i][j]);
 #endif
     }
 }

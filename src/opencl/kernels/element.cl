@@ -154,15 +154,22 @@ inline Sum multiply_add(Sum x, Sum y, Sum z) { return MULTIPLY_ADD(x, y, z); }
 // Element (i, j) of matrix p is x[x_offset + p * x_batch + i * x_row + j * x_column].
 #define OPERAND(T, x) \
   __global T *restrict x, const long x##_offset, const long x##_row, const long x##_column, const long x##_batch
-#define OUTPUT_ARGUMENTS                                                                                         \
-  OPERAND(Out, c), const Sum alpha, const Sum beta, __global const Out *restrict bias, const long bias_offset, \
-      const int flags
+#define VECTOR(T, x) __global const T *restrict x, const long x##_offset
+#define OUTPUT_ARGUMENTS                                                                                          \
+  OPERAND(Out, c), const Sum alpha, const Sum beta, VECTOR(Out, bias), VECTOR(Sum, row_scales),                   \
+      VECTOR(Sum, column_scales), const int flags
+// store() with these
+#define STORE(c_base, row, column, sum)                                                                           \
+  store(c_base, c_row, c_column, row, column, sum, alpha, beta, bias + bias_offset, row_scales + row_scales_offset, \
+        column_scales + column_scales_offset, flags)
 
 // flags, as the host sets them
 #define READS_C 1
 #define BIAS_PER_ROW 2
 #define BIAS_PER_COLUMN 4
 #define RELU 8
+#define SCALE_ROWS 16
+#define SCALE_COLUMNS 32
 
 inline Sum activate(Sum x, int flags) {
 #if IS_COMPLEX
@@ -190,10 +197,16 @@ inline Sum scaled(Sum alpha, Sum sum) {
 #endif
 }
 
-// C(row, column) <- activation(alpha * sum + beta * C + bias); `c` points at element (0, 0) of the product's C.
+// C(row, column) <- activation(alpha * sum + beta * C + bias), the sum first multiplied by the scales of its row and
+// column; `c` points at element (0, 0) of the product's C.
 inline void store(__global Out *c, long c_row, long c_column, long row, long column, Sum sum, Sum alpha, Sum beta,
-                  __global const Out *bias, int flags) {
+                  __global const Out *bias, __global const Sum *row_scales, __global const Sum *column_scales,
+                  int flags) {
   __global Out *element = c + row * c_row + column * c_column;
+#if !IS_COMPLEX && !IS_INTEGER
+  if (flags & SCALE_ROWS) sum *= row_scales[row];
+  if (flags & SCALE_COLUMNS) sum *= column_scales[column];
+#endif
   Sum value = scaled(alpha, sum);
   if (flags & READS_C) value = multiply_add(beta, WIDEN_OUT(*element), value);
   if (flags & BIAS_PER_ROW) value += WIDEN_OUT(bias[row]);

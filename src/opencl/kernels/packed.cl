@@ -179,7 +179,6 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void packed(
   }
 
   c += c_offset + product * c_batch;
-  bias += bias_offset;
 #pragma unroll
   for (int i = 0; i < MWI; ++i) {
     const long row = tile_row * MWG + (i / VWM * MDIMC + item_m) * VWM + i % VWM;
@@ -199,7 +198,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void packed(
       REAL elements[VWN];
       STORE_N(sums[i][j], elements);
       for (int e = 0; e < VWN && column + e < n; ++e)
-        store(c, c_row, c_column, row, column + e, elements[e], alpha, beta, bias, flags);
+        STORE(c, row, column + e, elements[e]);
     }
   }
 }

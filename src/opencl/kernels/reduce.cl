@@ -11,6 +11,5 @@ __kernel void reduce(const long m, const long n, const long products, const long
   for (long slice = 0; slice < slices; ++slice) total += partial[slice * elements + at];
   const long product = at / (m * n);
   const long element = at % (m * n);
-  store(c + c_offset + product * c_batch, c_row, c_column, element / n, element % n, total, alpha, beta,
-        bias + bias_offset, flags);
+  STORE(c + c_offset + product * c_batch, element / n, element % n, total);
 }

@@ -48,6 +48,5 @@ __kernel __attribute__((reqd_work_group_size(TS *TS, 1, 1))) void tiled(
     barrier(CLK_LOCAL_MEM_FENCE);
   }
   if (row < m && column < n)
-    store(c + c_offset + product * c_batch, c_row, c_column, row, column, TOTAL(running), alpha, beta,
-          bias + bias_offset, flags);
+    STORE(c + c_offset + product * c_batch, row, column, TOTAL(running));
 }

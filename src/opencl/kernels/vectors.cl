@@ -37,5 +37,5 @@ __kernel __attribute__((reqd_work_group_size(TS *TS / VW, 1, 1))) void vectors(
   c += c_offset + product * c_batch;
   for (int v = 0; v < VW; ++v)
     if (first_column + x * VW + v < n)
-      store(c, c_row, c_column, row, first_column + x * VW + v, elements[v], alpha, beta, bias + bias_offset, flags);
+      STORE(c, row, first_column + x * VW + v, elements[v]);
 }

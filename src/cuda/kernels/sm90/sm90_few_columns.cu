@@ -94,6 +94,7 @@ class Rows {
             isa::mma<In>(sums[q], a, b);
           }
         }
+      if (work_.out.has_scales()) scale(sums, first_row + 16 * f + group());
       store(sums, 0, first_row + 16 * f + group());
       store(sums, 2, first_row + 16 * f + group() + 8);
     }
@@ -103,6 +104,16 @@ class Rows {
   static __device__ int group() { return static_cast<int>(threadIdx.x) % 32 / 4; }
   static __device__ int member() { return static_cast<int>(threadIdx.x) % 4; }
 
+  /// Sums of rows `row` and `row` + 8, laid out as store() says.
+  __device__ void scale(float (&sums)[4][4], std::int64_t row) const {
+    const auto& c = work_.out;
+#pragma unroll
+    for (int e = 0; e < 16; ++e) {
+      const std::int64_t i = row + (e % 4) / 2 * 8;
+      const int j = 8 * member() + 2 * (e / 4) + e % 2;
+      if (i < c.rows && j < c.columns) sums[e / 4][e % 4] = c.scaled(sums[e / 4][e % 4], i, j);
+    }
+  }
   /// Columns 8t ... 8t + 7 of a row, which lie at [q][half], [q][half + 1].
   __device__ void store(const float (&sums)[4][4], int half, std::int64_t row) const {
     const auto& c = work_.out;
@@ -170,8 +181,7 @@ class Product final : public DeviceProduct {
       : is_transposed_(is_transposed(d)), d_(as_computed(d)), device_(device), kernel_(kernel) {}
 
   [[nodiscard]] Status launch(const Launch& launch) const override {
-    GemmArguments arguments = launch.arguments;
-    if (is_transposed_) std::swap(arguments.a, arguments.b);
+    const GemmArguments arguments = is_transposed_ ? plan::transposed(launch.arguments) : launch.arguments;
     Work<In> work{.a = static_cast<const In*>(arguments.a),
                   .a_layout = d_.a,
                   .b = static_cast<const In*>(arguments.b),
@@ -241,7 +251,8 @@ constexpr Kernel kernel_of(std::span<const GemmTypes> types) {
               },
           .prepare = [](const plan::Problem& p, const Device& device) -> std::unique_ptr<DeviceProduct> {
             return std::make_unique<Product<In>>(p.description, device, name);
-          }};
+          },
+          .applies_scales = true};
 }
 
 using enum ElementType;

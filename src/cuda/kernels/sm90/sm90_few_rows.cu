@@ -95,7 +95,8 @@ constexpr Kernel kernel_of(std::span<const GemmTypes> types) {
           .prepare = [](const plan::Problem& p, const Device& device) -> std::unique_ptr<DeviceProduct> {
             return std::make_unique<Product<In>>(p.description, divide(as_computed(p.description), device), device,
                                                  name);
-          }};
+          },
+          .applies_scales = true};
 }
 
 using enum ElementType;

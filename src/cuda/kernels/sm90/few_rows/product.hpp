@@ -53,8 +53,7 @@ class Product final : public DeviceProduct {
       : is_transposed_(is_transposed(d)), d_(as_computed(d)), device_(device), division_(division), kernel_(kernel) {}
 
   [[nodiscard]] Status launch(const Launch& launch) const override {
-    GemmArguments arguments = launch.arguments;
-    if (is_transposed_) std::swap(arguments.a, arguments.b);
+    const GemmArguments arguments = is_transposed_ ? plan::transposed(launch.arguments) : launch.arguments;
     const OperandLayout lines = plan::transposed(d_.b);
     const ElementType type = d_.types.input;
     const bool along_lines = sizeof(In) == 2 && lines.row_stride == 1 && lines.column_stride != 1;

@@ -357,6 +357,7 @@ __global__ void __launch_bounds__(most_threads, 1)
       const Sum y = *isa::of_cta(of_cta, group / division.groups_of_cta());
       x = group == 0 ? y : add(x, y);
     }
+    x = c.scaled(x, i, j);
     const std::int64_t at = i * c.layout.row_stride + j * c.layout.column_stride;
     c.store(base, at, c.is_plain ? x : c.value(x, c.reads_c ? c.load(base, at) : Sum{}, i, j));
   }

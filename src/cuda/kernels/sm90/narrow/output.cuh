@@ -30,7 +30,9 @@ struct Output {
   Sum alpha;
   Sum beta;
   bool reads_c;
-  bool is_plain;
+  bool is_plain;          ///< a scaled sum is the result
+  const Sum* row_scales;  ///< null: none
+  const Sum* column_scales;
   Bias bias_kind;
   Activation activation;
   const void* bias;
@@ -73,7 +75,14 @@ struct Output {
     }
     return pair.bits;
   }
-  /// activation(alpha * sum + beta * before + bias)
+  [[nodiscard]] __device__ bool has_scales() const { return row_scales != nullptr || column_scales != nullptr; }
+  /// sum times the scales of its row and column
+  [[nodiscard]] __device__ Sum scaled(Sum sum, std::int64_t i, std::int64_t j) const {
+    if (row_scales != nullptr) sum = multiply(sum, row_scales[i]);
+    if (column_scales != nullptr) sum = multiply(sum, column_scales[j]);
+    return sum;
+  }
+  /// activation(alpha * sum + beta * before + bias) of a scaled sum
   [[nodiscard]] __device__ Sum value(Sum sum, Sum before, std::int64_t i, std::int64_t j) const {
     Sum x = multiply(alpha, sum);
     if (reads_c) x = multiply_add(beta, before, x);
@@ -97,6 +106,8 @@ template <class Sum>
           .beta = arguments.beta.as<Sum>(),
           .reads_c = !arguments.beta.is_zero(),
           .is_plain = is_alone && arguments.alpha.as<Sum>() == Sum(1),
+          .row_scales = d.row_scales ? static_cast<const Sum*>(arguments.row_scales) : nullptr,
+          .column_scales = d.column_scales ? static_cast<const Sum*>(arguments.column_scales) : nullptr,
           .bias_kind = d.bias,
           .activation = d.activation,
           .bias = arguments.bias};

@@ -84,8 +84,7 @@ class Product final : public DeviceProduct {
 
   [[nodiscard]] Status launch(const Launch& launch) const override {
     const GemmDescription& d = layout_.d;
-    GemmArguments arguments = launch.arguments;
-    if (layout_.is_transposed) std::swap(arguments.a, arguments.b);
+    const GemmArguments arguments = layout_.is_transposed ? plan::transposed(launch.arguments) : launch.arguments;
     auto* const workspace = static_cast<std::byte*>(launch.workspace);
     const Copies copies = copies_for(arguments);
     const Source a = source(arguments.a, d.a, d.m, true, copies.a, workspace, launch.stream);
@@ -232,6 +231,8 @@ class Product final : public DeviceProduct {
             .beta = Sum(0),
             .reads_c = false,
             .is_plain = true,
+            .row_scales = nullptr,
+            .column_scales = nullptr,
             .bias_kind = Bias::none,
             .activation = Activation::none,
             .bias = nullptr};

@@ -112,7 +112,8 @@ template <class In, int m, int n, Depth depth = 1>
               [](const plan::Problem& p, const Device& device) {
                 return make_product<In>(choose_layout(p.description, multiplied, {m, n}, depth, device), device,
                                         kernel_name<In, m, n, depth>);
-              }};
+              },
+          .applies_scales = true};
 }
 
 }  // namespace exactile::cuda::sm90::narrow

@@ -45,8 +45,8 @@ __global__ void __launch_bounds__(threads)
     for (int e = 0; e < width; ++e) {
       if (j + e >= c.columns) break;
       const std::int64_t place = i * c.layout.row_stride + (j + e) * c.layout.column_stride;
-      c.store(base, place,
-              c.is_plain ? sum.x[e] : c.value(sum.x[e], c.reads_c ? c.load(base, place) : Sum{}, i, j + e));
+      const Sum x = c.scaled(sum.x[e], i, j + e);
+      c.store(base, place, c.is_plain ? x : c.value(x, c.reads_c ? c.load(base, place) : Sum{}, i, j + e));
     }
   }
 }

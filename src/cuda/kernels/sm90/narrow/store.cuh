@@ -117,9 +117,29 @@ __device__ inline void store_alone(const typename T::Sum (&sums)[T::tile_n / 2],
   store_rows<T, bytes>(sums, c, staging, at);
 }
 
+/// Multiplies each sum by the scales of its row and column; a missing one is 1.
 template <class T>
-__device__ inline void store_tile(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
+__device__ inline void scale_sums(float (&sums)[T::tile_n / 2], const Output<float>& c, const SumPlace& at) {
+  const auto factor = [](const float* scales, int index, int count) {
+    return scales != nullptr && index < count ? scales[index] : 1.0f;
+  };
+  const int row = at.row + 16 * at.warp + at.lane / 4;
+  const float of_rows[2] = {factor(c.row_scales, row, c.rows), factor(c.row_scales, row + 8, c.rows)};
+#pragma unroll
+  for (int j = 0; j < T::tile_n / 8; ++j) {
+    const int column = at.column + 8 * j + 2 * (at.lane % 4);
+    const float of_columns[2] = {factor(c.column_scales, column, c.columns),
+                                 factor(c.column_scales, column + 1, c.columns)};
+#pragma unroll
+    for (int e = 0; e < 4; ++e) sums[4 * j + e] = sums[4 * j + e] * of_rows[e / 2] * of_columns[e % 2];
+  }
+}
+
+template <class T>
+__device__ inline void store_tile(typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
                                   const CUtensorMap* map, Staging (&staging)[2], const SumPlace& at, int barrier) {
+  if constexpr (!std::is_integral_v<typename T::Sum>)
+    if (c.has_scales()) scale_sums<T>(sums, c, at);
   const bool is_half = c.type == ElementType::f16 || c.type == ElementType::bf16;
   if (c.store_by == StoreBy::elements) {
     store_elements<T>(sums, c, staging[0], at);

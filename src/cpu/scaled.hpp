@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Scales of rows and columns around kernels that know none: the kernel leaves the sums in C, and what follows them is
+/// done in a second pass. Where beta is not zero the old C waits in a copy.
+#pragma once
+
+#include <memory>
+
+#include "plan/kernel_entry.hpp"
+#include "plan/scales.hpp"
+
+namespace exactile::cpu {
+
+/// `sums` is the product without all that follows its sums; T sums.
+template <class T>
+[[nodiscard]] std::unique_ptr<plan::Executable> make_scaled(const plan::Problem& problem,
+                                                            std::unique_ptr<plan::Executable> sums);
+
+/// What `make` makes of the problem, scaled where it asks for that.
+template <class T, class Make>
+[[nodiscard]] std::unique_ptr<plan::Executable> with_scales(const plan::Problem& problem, const Make& make) {
+  if (!plan::has_scales(problem.description)) return make(problem);
+  plan::Problem sums = problem;
+  sums.description = plan::sums_alone(problem.description);
+  return make_scaled<T>(problem, make(sums));
+}
+
+}  // namespace exactile::cpu

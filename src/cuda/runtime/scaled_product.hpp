@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Scales of rows and columns around kernels that know none: the kernel leaves its sums in a workspace, and a second
+/// kernel reads them and does all that follows the sums. That costs two passes over an m x n matrix of sums.
+#pragma once
+
+#include "cuda/kernel.hpp"
+
+namespace exactile::cuda {
+
+/// Why `kernel` cannot leave the sums of the problem, which has scales; empty if it can.
+[[nodiscard]] std::string_view scaled_refuses(const Kernel& kernel, const plan::Problem& problem, const Device& device);
+
+/// Estimated seconds, both kernels.
+[[nodiscard]] double scaled_cost(const Kernel& kernel, const plan::Problem& problem, const Device& device);
+
+[[nodiscard]] std::unique_ptr<DeviceProduct> prepare_scaled(const Kernel& kernel, const plan::Problem& problem,
+                                                            const Device& device);
+
+}  // namespace exactile::cuda
