@@ -9,23 +9,32 @@
 namespace exactile::cuda {
 namespace sm90::few_rows {
 
+// Fitted to 170 divisions of five products, docs/measurements/2026-11-22-h200-narrow.md.
 double seconds(const GemmDescription& d, const Division& division, const Device& device) {
-  constexpr double start = 2e-6, latency = 1.4e-6;
+  constexpr double start = 3.2e-6, latency = 0.47e-6, multiplied = 0.08e-6, joined = 0.33e-6, next_wave = 1.05e-6;
   constexpr int shared_bytes_of_multiprocessor = 227 * 1024;
+  const auto size = static_cast<double>(size_in_bytes(d.types.input));
   const int residents = std::max(1, shared_bytes_of_multiprocessor / (shared_bytes(division, rows_of(d)) + 1024));
   // Clusters do not fill the device: 120 of 132 multiprocessors with four or eight CTAs, fewer with other numbers.
-  const int size = division.cluster;
-  const double filled = size <= 2 ? 1 : size == 4 || size == 8 ? 0.9 : 0.8;
-  const double waves = std::ceil(static_cast<double>(d.batch_count) * division.tiles /
-                                 std::max(1.0, std::floor(filled * residents * device.multiprocessors / size)));
-  const double stages_of_warp = static_cast<double>(division.parts_of_warp()) * division.part_terms *
-                                static_cast<double>(size_in_bytes(d.types.input)) / stage_bytes;
-  const double waiting = waves * (stages_of_warp / division.stages + 1) * latency;
-  const double bytes = static_cast<double>(size_in_bytes(d.types.input)) * static_cast<double>(d.batch_count) *
-                       static_cast<double>(d.k) * static_cast<double>(d.n + d.m);
-  const double streaming = bytes / (0.75 * device.memory_bytes_per_second) + (waves - 1) * latency;
-  return start + 0.05e-6 * size + 0.1e-6 * division.warps + 0.3e-6 * division.stages + std::max(waiting, streaming) +
-         0.2 * std::min(waiting, streaming);
+  const int cluster = division.cluster;
+  const double filled = cluster <= 2 ? 1 : cluster == 4 || cluster == 8 ? 0.9 : 0.8;
+  const double tiles = static_cast<double>(d.batch_count) * division.tiles;
+  const double waves =
+      std::ceil(tiles / std::max(1.0, std::floor(filled * residents * device.multiprocessors / cluster)));
+  const double terms =
+      std::min(static_cast<double>(division.parts_of_warp()) * division.part_terms, static_cast<double>(d.k));
+  const double stages_of_warp = terms * size / stage_bytes;
+  const double waiting = waves * (stages_of_warp * (latency / division.stages + multiplied) + joined * (cluster - 1));
+  // Each tile reads the rows anew, from L2; but what a multiprocessor takes in is what limits. In a single wave some
+  // multiprocessors have a CTA more than others.
+  const double bytes =
+      size * static_cast<double>(d.k) * static_cast<double>(d.n * d.batch_count + d.m * division.tiles * d.batch_count);
+  const double share = tiles * cluster / device.multiprocessors;
+  const double uneven = waves > 1 ? 0 : std::ceil(share) / share - 1;
+  const double streaming =
+      bytes / device.memory_bytes_per_second * (1 + 0.6 * uneven) + (waves - 1) * next_wave / residents;
+  return start + 0.05e-6 * division.warps + 0.03e-6 * division.stages + std::max(waiting, streaming) +
+         0.38 * std::min(waiting, streaming);
 }
 
 Division divide(const GemmDescription& d, const Device& device) {
@@ -39,7 +48,7 @@ Division divide(const GemmDescription& d, const Device& device) {
   double least = 0;
   for (int cluster = 1; cluster <= fixed.groups(); ++cluster)
     for (int warps = 2; warps <= most_threads / 32; warps *= 2)
-      for (int stages = 2; stages <= 4; ++stages) {
+      for (int stages = 2; stages <= 6; ++stages) {
         Division next = fixed;
         next.cluster = cluster;
         next.warps = warps;

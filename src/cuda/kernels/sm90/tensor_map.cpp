@@ -48,9 +48,9 @@ Status make_tensor_map(CUtensorMap& map, const TensorBoxes& boxes) {
   const CUtensorMapSwizzle swizzle = box_bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
                                      : box_bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
                                                        : CU_TENSOR_MAP_SWIZZLE_NONE;
-  const CUresult result = encode(&map, boxes.type, 3, boxes.data, sizes.data(), strides.data(), box.data(),
-                                 steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
-                                 CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const CUresult result =
+      encode(&map, boxes.type, 3, boxes.data, sizes.data(), strides.data(), box.data(), steps.data(),
+             CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, boxes.promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS)
     return {StatusCode::device_failure, "cuTensorMapEncodeTiled: error " + std::to_string(static_cast<int>(result))};
   return {};

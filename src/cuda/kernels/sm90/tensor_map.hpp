@@ -23,6 +23,8 @@ struct TensorBoxes {
   std::int64_t batch_bytes;  ///< a multiple of 16
   int box_columns;           ///< swizzled within 64 or 128 bytes if they are as many
   int box_rows;
+  /// What L2 fetches at least, in whole pieces of as many bytes.
+  CUtensorMapL2promotion promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_256B;
 };
 
 [[nodiscard]] Status make_tensor_map(CUtensorMap& map, const TensorBoxes& boxes);

@@ -113,7 +113,9 @@ class Product final : public DeviceProduct {
                                 .row_bytes = pitch,
                                 .batch_bytes = batches == 1 ? pitch * rows : layout.batch_stride * size,
                                 .box_columns = static_cast<int>(stage_bytes / size),
-                                .box_rows = box_rows});
+                                .box_rows = box_rows,
+                                // 256 bytes, of which other CTAs take a half, cost 8 % of the bandwidth.
+                                .promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_128B});
   }
 
   template <Contiguous where>

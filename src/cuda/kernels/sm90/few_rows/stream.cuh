@@ -9,7 +9,7 @@
 #pragma once
 
 #include "cuda/isa/mma_narrow.cuh"
-#include "cuda/isa/tma.cuh"
+#include "cuda/isa/read_once.cuh"
 #include "cuda/isa/warpgroup.cuh"
 #include "cuda/kernels/sm90/narrow/output.cuh"
 
@@ -128,7 +128,7 @@ class Reader {
       isa::mbarrier_arrive_expect(full, sizeof(to));
       const int product_of_lines = work_.lines_are_shared ? 0 : product_;
       isa::tma_load(to.lines, &work_.lines_map, S::along_k ? k : first_line_, S::along_k ? first_line_ : k,
-                    product_of_lines, full);
+                    product_of_lines, full, isa::evict_first());
       isa::tma_load(to.rows, &work_.rows_map, k, 0, work_.rows_are_shared ? 0 : product_, full);
     } else {
       const In* const lines = product_base(work_.lines, work_.lines_layout, product_);

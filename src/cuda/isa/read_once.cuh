@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Loads of what is read once: L2 lets go of it first.
+#pragma once
+
+#include "cuda/isa/tma.cuh"
+
+namespace exactile::cuda::isa {
+
+/// createpolicy.fractional.L2::evict_first
+[[nodiscard]] __device__ inline std::uint64_t evict_first() {
+  std::uint64_t policy;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+
+/// tma_load() with a policy.
+__device__ inline void tma_load(void* shared, const CUtensorMap* map, int x, int y, int z, std::uint64_t* barrier,
+                                std::uint64_t policy) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint"
+      " [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(shared_address(shared)),
+      "l"(map), "r"(x), "r"(y), "r"(z), "r"(shared_address(barrier)), "l"(policy)
+      : "memory");
+}
+
+}  // namespace exactile::cuda::isa
