@@ -109,7 +109,7 @@ GemmOptions gemm_options(const ChoiceOptions& options) {
 }
 
 GemmOptions one_product_options(const ChoiceOptions& choice) {
-  const GemmOptions options = gemm_options(choice);
+  GemmOptions options = gemm_options(choice);
   if (options.device == 0) return options;
   if (options.backend.empty() && options.kernel.empty())
     fail(Exit::bad_usage, "--device {}: expected the backend whose device it is to be named", options.device);
