@@ -19,6 +19,7 @@ std::span<const plan::KernelEntry> kernel_list() {
       entry<sm90_f32_fp16x3_wgmma>(),
       entry<sm90_f32_fp16x3_rs_a_wgmma>(),
       entry<sm90_f32_fp16x3_rs_b_wgmma>(),
+      entry<sm90_f32_fp16x3_rr_wgmma>(),
       entry<sm90_f32_bf16x6_wgmma>(),
       entry<sm90_bf16_wgmma_128x256>(),
       entry<sm90_bf16_wgmma_128x128>(),

@@ -8,7 +8,7 @@
 namespace exactile::cuda::sm90 {
 
 /// Parts that have scales of their own are at most as many.
-inline constexpr int most_parts = 72;
+inline constexpr int most_parts = 128;
 
 /// Sums of parts of K: [parts][batches][rows of C][pitch].
 struct Partials {

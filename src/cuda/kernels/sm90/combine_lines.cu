@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "cuda/kernels/sm90/register_split.cuh"
+#include "cuda/runtime/shared_memory.hpp"
 #include "cuda/tile/early_launch.cuh"
 
 namespace exactile::cuda::sm90 {
@@ -12,8 +13,10 @@ namespace {
 
 constexpr int threads = 256;
 constexpr int warps = threads / 32;
-constexpr int per_lane = 4;  // elements of one row, 32 columns apart
-constexpr int warp_columns = 32 * per_lane;
+/// Elements of one row that a lane has, 32 columns apart: few where parts are many, so that CTAs are.
+constexpr int few_parts_per_lane = 4;
+constexpr int many_parts_per_lane = 1;
+constexpr int many_parts = 32;  // and less are few
 
 /// The facts of a row or column in some parts of K, and what they are together.
 struct PartFacts {
@@ -44,32 +47,38 @@ struct PartFacts {
   return line_of<Fp16x3>(most_bits, __float2uint_ru(weight), tiny_scale);
 }
 
+/// What parts' sums are multiplied by comes after it: [part][column] for columns, [warp][part] for rows.
+template <int per_lane>
 struct alignas(16) CombineSpace {
-  float column_factor[most_parts][warp_columns];
-  float row_factor[warps][most_parts];
-  unsigned most[2][warp_columns];
-  float weight[2][warp_columns];
+  static constexpr int warp_columns = 32 * per_lane;
+  static constexpr int sharing = threads / warp_columns;  ///< threads to a column
+  unsigned most[sharing][warp_columns];
+  float weight[sharing][warp_columns];
   Line column[warp_columns];
+
+  [[nodiscard]] static int bytes(bool row_parts, bool column_parts, int parts) {
+    const int factors = (column_parts ? warp_columns : 0) + (row_parts ? warps : 0);
+    return factors == 0 ? 0 : static_cast<int>(sizeof(CombineSpace) + sizeof(float) * factors * parts);
+  }
 };
 
-static_assert(sizeof(CombineSpace) + sizeof(float) * warps * warp_columns <= 48 << 10, "what every launch may have");
-
-/// Whether an element must be summed from A and B. Slices of an infinite error may have made a NaN where none is.
-[[nodiscard]] __device__ bool is_summed(float sum, Line row, Line column) {
-  return is_doubtful(sum, row, column) || fmaxf(error_of(row), error_of(column)) == __builtin_inff();
-}
-
-/// A CTA has 128 columns of some rows; `sharing` warps have the same row, and parts of K by turns.
-template <class Slices, bool row_parts, bool column_parts>
+/// A CTA has some columns of some rows; `sharing` warps have the same row, and parts of K by turns.
+template <class Slices, bool row_parts, bool column_parts, int per_lane>
 __global__ void __launch_bounds__(threads)
     combine_lines(const __grid_constant__ GemmParameters p, const Partials partials, int sharing) {
   extern __shared__ __align__(16) std::byte dynamic[];
-  auto& space = *reinterpret_cast<CombineSpace*>(dynamic);
+  using Space = CombineSpace<per_lane>;
+  constexpr int warp_columns = Space::warp_columns;
+  constexpr int in_flight = 16 / per_lane;  // parts
+  auto& space = *reinterpret_cast<Space*>(dynamic);
+  auto* const column_factor = reinterpret_cast<float*>(dynamic + sizeof(Space));
   __shared__ float shared_sums[warps][warp_columns];
   isa::wait_for_kernel_before();
   const Output& c = p.out;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
+  float* const own_row_factor =
+      column_factor + (column_parts ? partials.parts * warp_columns : 0) + warp * partials.parts;
   const int row_groups = (c.rows * sharing + warps - 1) / warps;
   const int column_groups = (c.columns + warp_columns - 1) / warp_columns;
   const int batch = static_cast<int>(blockIdx.x / (std::int64_t{row_groups} * column_groups));
@@ -81,27 +90,33 @@ __global__ void __launch_bounds__(threads)
   const int elements = is_there ? (c.columns - first_column + 31) / 32 : 0;  // may be negative
 
   if constexpr (column_parts) {
-    // Two threads to a column, each with every other part.
+    // Several threads to a column, each with every so-manieth part.
     const int j = static_cast<int>(threadIdx.x) % warp_columns;
-    const int half = static_cast<int>(threadIdx.x) / warp_columns;
+    const int share = static_cast<int>(threadIdx.x) / warp_columns;
     const PartFacts facts(p.operands.b, batch, min(column0 + j, c.columns - 1));
     unsigned most = 0;
 #pragma unroll 16
-    for (int part = half; part < partials.parts; part += 2) most = max(most, facts.first.max_bits[part * facts.step]);
-    space.most[half][j] = most;
+    for (int part = share; part < partials.parts; part += Space::sharing)
+      most = max(most, facts.first.max_bits[part * facts.step]);
+    space.most[share][j] = most;
     __syncthreads();
-    most = max(space.most[0][j], space.most[1][j]);
+#pragma unroll
+    for (int other = 0; other < Space::sharing; ++other) most = max(most, space.most[other][j]);
     float weight = 0;
 #pragma unroll 8
-    for (int part = half; part < partials.parts; part += 2) {
+    for (int part = share; part < partials.parts; part += Space::sharing) {
       const unsigned bits = facts.first.max_bits[part * facts.step];
       const float factor = part_factor(bits, most);
       weight += part_weight(bits, facts.first.tiny[part * facts.step], factor);
-      space.column_factor[part][j] = factor;
+      column_factor[part * warp_columns + j] = factor;
     }
-    space.weight[half][j] = weight;
+    space.weight[share][j] = weight;
     __syncthreads();
-    if (half == 0) space.column[j] = merged_line(most, space.weight[0][j] + space.weight[1][j], p.tiny_scale);
+    if (share == 0) {
+#pragma unroll
+      for (int other = 1; other < Space::sharing; ++other) weight += space.weight[other][j];
+      space.column[j] = merged_line(most, weight, p.tiny_scale);
+    }
   }
   Line row = exact_error;
   if (is_there) {
@@ -116,7 +131,7 @@ __global__ void __launch_bounds__(threads)
         const unsigned bits = facts.first.max_bits[part * facts.step];
         const float factor = part_factor(bits, most);
         weight += part_weight(bits, facts.first.tiny[part * facts.step], factor);
-        space.row_factor[warp][part] = factor;
+        own_row_factor[part] = factor;
       }
       for (int step = 16; step > 0; step /= 2) weight += __shfl_xor_sync(~0u, weight, step);
       row = merged_line(most, weight, p.tiny_scale);
@@ -130,14 +145,24 @@ __global__ void __launch_bounds__(threads)
   const std::int64_t part_size = std::int64_t{c.rows} * p.order.batches * partials.pitch;
   const float* from = partials.data + (std::int64_t{batch} * c.rows + i) * partials.pitch + first_column;
   float sums[per_lane] = {};
-#pragma unroll 4
-  for (int part = warp % sharing; part < partials.parts; part += sharing) {
-    const float row_factor = row_parts ? space.row_factor[warp][part] : 1.0f;
+  from += warp % sharing * part_size;
+  for (int first = warp % sharing; first < partials.parts; first += in_flight * sharing) {
+    float added[in_flight][per_lane];
 #pragma unroll
-    for (int e = 0; e < per_lane; ++e) {
-      const float added = e < elements ? from[part * part_size + 32 * e] : 0.0f;
-      const float factor = column_parts ? space.column_factor[part][lane + 32 * e] : 1.0f;
-      sums[e] = fmaf(added * row_factor, factor, sums[e]);
+    for (int i = 0; i < in_flight; ++i, from += sharing * part_size)
+#pragma unroll
+      for (int e = 0; e < per_lane; ++e)
+        added[i][e] = e < elements && first + i * sharing < partials.parts ? from[32 * e] : 0.0f;
+#pragma unroll
+    for (int i = 0; i < in_flight; ++i) {
+      const int part = first + i * sharing;
+      if (part >= partials.parts) break;
+      const float row_factor = row_parts ? own_row_factor[part] : 1.0f;
+#pragma unroll
+      for (int e = 0; e < per_lane; ++e) {
+        const float factor = column_parts ? column_factor[part * warp_columns + lane + 32 * e] : 1.0f;
+        sums[e] = fmaf(added[i][e] * row_factor, factor, sums[e]);
+      }
     }
   }
   if (sharing > 1) {
@@ -177,21 +202,32 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
+template <bool row_parts, bool column_parts, int per_lane>
+[[nodiscard]] Status enqueue(const GemmParameters& p, const Partials& partials, cudaStream_t stream) {
+  using Space = CombineSpace<per_lane>;
+  const auto kernel = combine_lines<Fp16x3, row_parts, column_parts, per_lane>;
+  const int sharing = std::clamp(static_cast<int>(std::bit_floor(static_cast<unsigned>(partials.parts) / 4)), 1, warps);
+  const std::int64_t ctas = (std::int64_t{p.out.rows} * sharing + warps - 1) / warps *
+                            ((p.out.columns + Space::warp_columns - 1) / Space::warp_columns) * p.order.batches;
+  if (Status s = allow_shared_memory(kernel, Space::bytes(row_parts, column_parts, most_parts), "combine_lines");
+      !s.ok())
+    return s;
+  return check(launch_early(true, kernel, static_cast<unsigned>(ctas), threads,
+                            Space::bytes(row_parts, column_parts, partials.parts), stream, p, partials, sharing),
+               "launch", "combine_lines");
+}
+
 }  // namespace
 
 Status enqueue_combine_lines(const GemmParameters& p, const Partials& partials, cudaStream_t stream) {
-  const int sharing = std::clamp(static_cast<int>(std::bit_floor(static_cast<unsigned>(partials.parts) / 4)), 1, warps);
-  const std::int64_t ctas = (std::int64_t{p.out.rows} * sharing + warps - 1) / warps *
-                            ((p.out.columns + warp_columns - 1) / warp_columns) * p.order.batches;
   const bool row_parts = p.operands.a.parts > 1;
   const bool column_parts = p.operands.b.parts > 1;
-  const auto kernel = row_parts ? column_parts ? combine_lines<Fp16x3, true, true> : combine_lines<Fp16x3, true, false>
-                      : column_parts ? combine_lines<Fp16x3, false, true>
-                                     : combine_lines<Fp16x3, false, false>;
-  const int shared_bytes = row_parts || column_parts ? sizeof(CombineSpace) : 0;
-  return check(
-      launch_early(true, kernel, static_cast<unsigned>(ctas), threads, shared_bytes, stream, p, partials, sharing),
-      "launch", "combine_lines");
+  const auto chosen = row_parts && column_parts ? partials.parts > many_parts ? enqueue<true, true, many_parts_per_lane>
+                                                                              : enqueue<true, true, few_parts_per_lane>
+                      : row_parts ? enqueue<true, false, few_parts_per_lane>
+                      : column_parts            ? enqueue<false, true, few_parts_per_lane>
+                                                : enqueue<false, false, few_parts_per_lane>;
+  return chosen(p, partials, stream);
 }
 
 }  // namespace exactile::cuda::sm90

@@ -91,6 +91,11 @@ template <class Slices>
   return error_of(row) + error_of(column) > fminf(fabsf(sum), hopeless);
 }
 
+/// Whether an element must be summed from A and B. Slices of an infinite error may have made a NaN where none is.
+[[nodiscard]] __device__ inline bool is_summed(float sum, Line row, Line column) {
+  return is_doubtful(sum, row, column) || fmaxf(error_of(row), error_of(column)) == __builtin_inff();
+}
+
 /// The place in C of a warpgroup's sums, and of a thread's within.
 struct SumPlace {
   int row;     ///< of the warpgroup's first

@@ -181,6 +181,7 @@ double sliced_cost(const GemmDescription& d, const Device& device, double flops_
   const int clusters = clusters_of(device);
   const int tiles = layout.order.count() * layout.parts;
   constexpr double price = 1.06;  // of sharing tiles out
+  constexpr double store = 9e-6;  // of a tile, while the tensor cores wait
   const double even = static_cast<double>(tiles) / clusters;
   const double waves = (layout.carries(clusters) ? price * even : std::ceil(even)) / layout.parts;
   const double tile_flops = 2.0 * cluster * tile_m * tile_n * static_cast<double>(d.k);
@@ -188,7 +189,7 @@ double sliced_cost(const GemmDescription& d, const Device& device, double flops_
   const double split_bytes = elements * (8 + bytes_per_block / static_cast<double>(block_k));
   return 12e-6 + waves * clusters * tile_flops / flops_per_second +
          split_bytes / (0.7 * device.memory_bytes_per_second) +
-         (layout.parts > 1 ? combine_seconds(d, layout.parts, device) : 0);
+         (layout.parts > 1 ? combine_seconds(d, layout.parts, device) : std::ceil(even) * store);
 }
 
 double sliced_model_bytes(const GemmDescription& d, double bytes_per_element) {

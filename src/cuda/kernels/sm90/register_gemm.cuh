@@ -8,7 +8,9 @@
 
 #include "cuda/isa/copy_async.cuh"
 #include "cuda/kernels/sm90/combine.hpp"
-#include "cuda/kernels/sm90/register_split.cuh"
+#include "cuda/kernels/sm90/register_multiply.cuh"
+#include "cuda/kernels/sm90/ring.cuh"
+#include "cuda/kernels/sm90/unsplit_maps.cuh"
 
 namespace exactile::cuda::sm90 {
 
@@ -40,34 +42,6 @@ inline constexpr int fragment_columns = columns % 72 == 0 ? 72
 template <int columns>
 struct SlicedTile {
   alignas(1024) std::byte data[columns * chunk_k * Fp16x3::slices * 2];
-};
-
-/// Barriers of a ring of at most `most` tiles in shared memory.
-template <int most>
-struct RingBarriers {
-  std::uint64_t full[most];
-  std::uint64_t empty[most];
-
-  /// By one thread. `arrivals`: until a tile is there, and until it may be loaded over.
-  __device__ void initialise(int full_arrivals, int empty_arrivals) {
-    for (int i = 0; i < most; ++i) {
-      isa::mbarrier_init(&full[i], full_arrivals);
-      isa::mbarrier_init(&empty[i], empty_arrivals);
-    }
-  }
-};
-
-/// Where somebody is in a ring.
-struct RingStep {
-  int index = 0;
-  std::uint32_t parity = 0;
-
-  __device__ void advance(int count) {
-    if (++index == count) {
-      index = 0;
-      parity ^= 1;
-    }
-  }
 };
 
 /// What has been split is not needed any more, while its products are still being summed: so there are two rings.
@@ -135,25 +109,6 @@ __device__ inline void copy_unsplit(std::byte* tile, const SplitOperand& operand
   }
 }
 
-/// By one thread: a chunk of what it can.
-__device__ inline void load_unsplit(std::byte* tile, const RegisterParameters& p, int row0, int k0, int batch,
-                                    std::uint64_t* full) {
-  const bool along_k = p.lines.along_k;
-  const int x = along_k ? k0 : row0;
-  const int y = along_k ? row0 : k0;
-  if (p.lines.by_fours) {
-    const int map_bytes = p.lines.count() / 4 * p.lines.pitch() * 4;
-    isa::mbarrier_arrive_expect(full, 4 * map_bytes);
-    for (int map = 0; map < 4; ++map) isa::tma_load(tile + map * map_bytes, &p.unsplit_map[map], x, y / 4, batch, full);
-  } else {
-    isa::mbarrier_arrive_expect(full, TileLines::swizzled_bytes);
-    // One load brings 32 elements of all lines.
-    const int box_bytes = p.lines.count() * 128;
-    for (int box = 0; box < TileLines::swizzled_bytes / box_bytes; ++box)
-      isa::tma_load(tile + box * box_bytes, &p.unsplit_map[0], x + box * 32, y, batch, full);
-  }
-}
-
 /// By one thread of each CTA of a cluster, which loads its share of a chunk for all.
 template <int columns>
 __device__ inline void load_sliced(SlicedTile<columns>& tile, const RegisterParameters& p, int column0, int k0,
@@ -184,7 +139,7 @@ __device__ inline void load_unsplit_chunks(RegisterRings<columns>& rings, RingSt
     std::byte* tile = rings.unsplit_tile(p.lines, at.index);
     std::uint64_t* full = &rings.of_unsplit.full[at.index];
     if (p.by_tma) {
-      load_unsplit(tile, p, work.row * tile_m, chunk * chunk_k, batch, full);
+      load_unsplit(tile, p.unsplit_map, p.lines, work.row * tile_m, chunk * chunk_k, batch, full);
     } else {
       copy_unsplit(tile, p.unsplit, p.lines.along_k, product_base(p.unsplit.data, p.unsplit.layout, batch),
                    work.row * tile_m, chunk * chunk_k);
@@ -207,48 +162,13 @@ __device__ inline void load_sliced_chunks(RegisterRings<columns>& rings, RingSte
   }
 }
 
-/// As isa::pin().
-__device__ inline void pin(ChunkSlices& slices) {
-#pragma unroll
-  for (int i = 0; i < Fp16x3::slices * chunk_steps; ++i) isa::pin(slices.slice[i / chunk_steps][i % chunk_steps]);
-}
-
-/// fragment = the products of one chunk with some of `columns` columns, small ones first. The tensor cores read the
-/// slices until they have ended, which the compiler does not know.
-template <int columns, int count>
-__device__ inline void multiply_slices(float (&fragment)[count], ChunkSlices& slices, const std::byte* sliced) {
-  isa::pin(fragment);
-  pin(slices);
-  isa::wgmma_fence();
-#pragma unroll
-  for (int i = 0; i < Fp16x3::products * chunk_steps; ++i) {
-    const SlicePair pair = Fp16x3::product(i / chunk_steps);
-    const int k = i % chunk_steps * 16;
-    const std::uint64_t b =
-        isa::wgmma_descriptor<Fp16x3::row_bytes>(sliced + k / block_k * columns * Fp16x3::row_bytes);
-    isa::wgmma_registers(fragment, slices.slice[pair.a][i % chunk_steps],
-                         b + ((Fp16x3::slice_offset(pair.b, columns) + k % block_k * 2) >> 4), i != 0);
-  }
-  isa::wgmma_commit();
-  isa::wgmma_wait<0>();
-  isa::pin(fragment);
-  pin(slices);
-}
-
 /// Waits for a chunk and splits it.
 template <int columns>
 __device__ inline void take_chunk(ChunkSlices& slices, RegisterRings<columns>& rings, const RingStep& at,
                                   const TileLines& lines, const ElementPlaces& places, RowState (&rows)[2]) {
   const std::byte* tile = rings.unsplit_tile(lines, at.index);
   isa::mbarrier_wait(&rings.of_unsplit.full[at.index], at.parity);
-  ChunkElements x;
-  load_elements(x, tile, places);
-  split_chunk(slices, x, rows);
-  if (__any_sync(~0u, slices.may_be_tiny)) {
-    load_elements(x, tile, places);
-#pragma unroll
-    for (int r = 0; r < 2; ++r) rows[r].tiny += tiny_weight(x, r, slices.scale[r]) * slices.factor[r];
-  }
+  split_tile(slices, tile, places, rows);
   __syncwarp();
   if (threadIdx.x % 32 == 0) isa::mbarrier_arrive(&rings.of_unsplit.empty[at.index]);
 }
@@ -263,23 +183,6 @@ __device__ inline void release(std::uint64_t* empty, int cluster_size) {
 /// A thread's sums of a tile: of each fragment f, at [f][4j + 2r + c], its row r and column 8j + 2(lane % 4) + c.
 template <int columns>
 using RegisterSums = float[columns / fragment_columns<columns>][fragment_columns<columns> / 2];
-
-/// What is known of a thread's two rows after a part of K, for combine_lines().
-__device__ inline void store_facts(const SplitOperand& unsplit, const RegisterWork& work, const RowState (&rows)[2],
-                                   int row, int next_row) {
-  const std::int64_t line =
-      (std::int64_t{work.part} * unsplit.batches + (unsplit.batches == 1 ? 0 : work.batch)) * unsplit.facts_pitch;
-#pragma unroll
-  for (int r = 0; r < 2; ++r) {
-    float tiny = rows[r].tiny;
-    tiny += __shfl_xor_sync(~0u, tiny, 1);
-    tiny += __shfl_xor_sync(~0u, tiny, 2);
-    const int i = row + r * next_row;
-    if (i >= unsplit.rows || work.column != 0 || threadIdx.x % 4 != 0) continue;
-    unsplit.facts.max_bits[line + i] = rows[r].max_bits();
-    unsplit.facts.tiny[line + i] = rows[r].tiny_count(tiny);
-  }
-}
 
 /// The sums as they are: combine_lines() does the rest. Rows of partial sums are padded to an even number of elements.
 template <int columns>
@@ -369,7 +272,8 @@ __device__ inline void multiply_work(RegisterRings<columns>& rings, RingSteps& a
     at.sliced.advance(rings.sliced_tiles);
   }
   const ElementRows in_tile(p.lines);
-  store_facts(p.unsplit, work, rows, work.row * tile_m + in_tile.first, in_tile.step);
+  if (work.column == 0)
+    store_facts(p.unsplit, work.part, work.batch, rows, work.row * tile_m + in_tile.first, in_tile.step, most_spread);
   store_sums<columns>(p, work, sums, work.row * tile_m + in_tile.first, in_tile.step);
 }
 

@@ -50,8 +50,10 @@ struct ElementRows {
   int first;
   int step;  ///< from the first to the second
 
-  __device__ explicit ElementRows(const TileLines& lines)
-      : line(static_cast<int>(threadIdx.x) / 32 * 16 + static_cast<int>(threadIdx.x) % 32 / 4 * 2) {
+  /// Of lines that are not by fours.
+  __device__ ElementRows() : ElementRows(TileLines{}) {}
+  __device__ explicit ElementRows(const TileLines& lines, int thread = static_cast<int>(threadIdx.x))
+      : line(thread / 32 * 16 + thread % 32 / 4 * 2) {
     constexpr int quarter = tile_m / 4;
     const bool are_lines_by_fours = lines.by_fours && lines.along_k;
     first = are_lines_by_fours ? line % quarter * 4 + line / quarter : line;
@@ -65,9 +67,10 @@ struct ElementPlaces {
   bool by_fours;
   int offset[2];  ///< by fours: of the two elements of a pair; otherwise of both
 
-  __device__ explicit ElementPlaces(const TileLines& lines) : along_k(lines.along_k), by_fours(lines.by_fours) {
-    const int line = ElementRows(lines).line;
-    const int first_k = static_cast<int>(threadIdx.x) % 4 * 2;
+  __device__ explicit ElementPlaces(const TileLines& lines, int thread = static_cast<int>(threadIdx.x))
+      : along_k(lines.along_k), by_fours(lines.by_fours) {
+    const int line = ElementRows(lines, thread).line;
+    const int first_k = thread % 4 * 2;
 #pragma unroll
     for (int e = 0; e < 2; ++e) {
       const int k = first_k + e;
@@ -129,7 +132,7 @@ inline constexpr float most_shrink = 0x1p-26f;
 /// What is known of a row of which a part of K has been read. The same in the four threads that share the row, but for
 /// `tiny`.
 struct RowState {
-  int scale = 126;        ///< sums are in units of 2^-scale: that of the largest element so far
+  int scale = 126;        ///< sums are in units of 2^-scale: that of the largest element so far, or more (headroom)
   int most_scale = -127;  ///< of a chunk that is not zero
   float tiny = 0;         ///< tiny elements, each by the size of its chunk; infinite where the slices would be wrong
 
@@ -138,9 +141,11 @@ struct RowState {
   [[nodiscard]] __device__ unsigned max_bits() const {
     return is_zero() ? 0 : static_cast<unsigned>(Fp16x3::limit_exponent + 126 - scale) << 23;
   }
-  [[nodiscard]] __device__ unsigned tiny_count(float of_all_threads) const {
-    const float spread = !is_zero() && most_scale - scale > most_spread ? 1.0f : 0.0f;
-    return __float2uint_ru(of_all_threads + spread);  // infinity becomes lost_line
+  /// By the four threads; one more where chunks lie further apart than `spread`.
+  [[nodiscard]] __device__ unsigned tiny_count(int spread) const {
+    float all = tiny + __shfl_xor_sync(~0u, tiny, 1);
+    all += __shfl_xor_sync(~0u, all, 2);
+    return __float2uint_ru(all + (!is_zero() && most_scale - scale > spread ? 1.0f : 0.0f));  // Inf becomes lost_line
   }
 };
 
@@ -158,18 +163,22 @@ struct RowState {
   return weight;
 }
 
+/// Slices of two rows, 64 of K of each.
+using SliceRegisters = isa::WgmmaRegisters[Fp16x3::slices][chunk_steps];
+
 /// Slices of a chunk for this thread. Of two rows, what the chunk was multiplied by, by what the sums so far must be
 /// multiplied before the chunk's are added, and by what the chunk's.
 struct ChunkSlices {
-  isa::WgmmaRegisters slice[Fp16x3::slices][chunk_steps];
+  SliceRegisters slice;
   float scale[2];
   float shrink[2];
   float factor[2];
   bool may_be_tiny;  ///< there are zeros, or elements that slices do not hold as well as others
 };
 
-/// By the four threads that share two rows.
-__device__ inline void split_chunk(ChunkSlices& to, const ChunkElements& x, RowState (&rows)[2]) {
+/// By the four threads that share two rows. Where the largest element so far grows, the sums' units grow by 2^headroom
+/// more, so that this is seldom.
+__device__ inline void split_chunk(ChunkSlices& to, const ChunkElements& x, RowState (&rows)[2], int headroom) {
   to.may_be_tiny = false;
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
@@ -180,8 +189,9 @@ __device__ inline void split_chunk(ChunkSlices& to, const ChunkElements& x, RowS
     most = fmaxf(most, __shfl_xor_sync(~0u, most, 2));
     const int exponent = scale_exponent<Fp16x3>(__float_as_uint(most));
     to.scale[r] = power_of_two(exponent);
-    to.shrink[r] = power_not_zero(min(exponent - rows[r].scale, 0));
-    rows[r].scale = min(rows[r].scale, exponent);
+    const int scale = exponent < rows[r].scale ? exponent - headroom : rows[r].scale;
+    to.shrink[r] = power_not_zero(scale - rows[r].scale);
+    rows[r].scale = scale;
     rows[r].tiny *= to.shrink[r];
     if (most != 0) rows[r].most_scale = max(rows[r].most_scale, exponent);
     to.factor[r] = power_not_zero(rows[r].scale - exponent);
@@ -198,6 +208,33 @@ __device__ inline void split_chunk(ChunkSlices& to, const ChunkElements& x, RowS
       to.slice[slice][i / 4][i % 4] = reinterpret_cast<const unsigned&>(s[slice]);
   }
   to.may_be_tiny = to.may_be_tiny || !__hbge2(least, __float2half2_rn(Fp16x3::least_ordinary));
+}
+
+/// By the same: takes a chunk from shared memory, splits it and counts what is tiny.
+__device__ inline void split_tile(ChunkSlices& to, const std::byte* tile, const ElementPlaces& places,
+                                  RowState (&rows)[2], int headroom = 0) {
+  ChunkElements x;
+  load_elements(x, tile, places);
+  split_chunk(to, x, rows, headroom);
+  if (!__any_sync(~0u, to.may_be_tiny)) return;
+  load_elements(x, tile, places);
+#pragma unroll
+  for (int r = 0; r < 2; ++r) rows[r].tiny += tiny_weight(x, r, to.scale[r]) * to.factor[r];
+}
+
+/// What is known of a thread's two rows after a part of K, for combine_lines().
+__device__ inline void store_facts(const SplitOperand& operand, int part, int batch, const RowState (&rows)[2], int row,
+                                   int next_row, int spread) {
+  const std::int64_t line =
+      (std::int64_t{part} * operand.batches + (operand.batches == 1 ? 0 : batch)) * operand.facts_pitch;
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const unsigned tiny = rows[r].tiny_count(spread);
+    const int i = row + r * next_row;
+    if (i >= operand.rows || threadIdx.x % 4 != 0) continue;
+    operand.facts.max_bits[line + i] = rows[r].max_bits();
+    operand.facts.tiny[line + i] = tiny;
+  }
 }
 
 }  // namespace exactile::cuda::sm90

@@ -107,9 +107,10 @@ struct RegisterPlan {
   [[nodiscard]] static int part_k_of(const GemmDescription& d, Operand unsplit) {
     constexpr std::int64_t part_of_a = 1024;
     constexpr std::int64_t least = 512;
+    constexpr std::int64_t most = 72;
     const std::int64_t wanted =
         unsplit == Operand::a ? d.k / part_of_a : multiprocessors * tile_m / core::round_up(d.n, tile_m);
-    const std::int64_t parts = std::clamp<std::int64_t>(wanted, 1, most_parts);
+    const std::int64_t parts = std::clamp<std::int64_t>(wanted, 1, most);
     return static_cast<int>(core::round_up(std::max((d.k + parts - 1) / parts, least), chunk_k));
   }
   [[nodiscard]] std::int64_t works_of(int columns, int cluster_size) const {
@@ -161,46 +162,6 @@ struct RegisterLayout {
     bytes = end;
   }
 };
-
-/// How TMA can address an operand: contiguous along one side, in steps of 16 bytes along the others, if need be of
-/// every fourth line. Nothing if it cannot.
-[[nodiscard]] std::optional<TileLines> lines_for_tma(const SplitOperand& o, bool along_k) {
-  const std::int64_t step = along_k ? o.layout.row_stride : o.layout.column_stride;
-  const auto is_step = [](std::int64_t elements) {
-    return elements % 4 == 0 && elements > 0 && elements < std::int64_t{1} << 37;
-  };
-  if ((along_k ? o.layout.column_stride : o.layout.row_stride) != 1 || o.layout.pointer_array ||
-      (o.batches > 1 && !is_step(o.layout.batch_stride)))
-    return {};
-  if (is_step(step) && reinterpret_cast<std::uintptr_t>(o.data) % 16 == 0) return TileLines{along_k, false, {}};
-  if (!is_step(4 * step) || (along_k ? o.rows : o.k) < 4) return {};
-  TileLines lines{along_k, true, {}};
-  for (int line = 0; line < 4; ++line)
-    lines.shift[line] = static_cast<int>(reinterpret_cast<std::uintptr_t>(o.data + line * step) % 16 / 4);
-  return lines;
-}
-
-[[nodiscard]] Status make_unsplit_maps(RegisterParameters& p) {
-  const SplitOperand& o = p.unsplit;
-  const auto [along_k, by_fours, shift] = p.lines;
-  const std::int64_t step = along_k ? o.layout.row_stride : o.layout.column_stride;
-  const std::int64_t lines = along_k ? o.rows : o.k;
-  const int maps = by_fours ? 4 : 1;
-  for (int map = 0; map < maps; ++map) {
-    const std::int64_t rows = (lines - map + maps - 1) / maps;
-    const TensorBoxes boxes{.type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
-                            .data = const_cast<float*>(o.data + map * step - shift[map]),
-                            .columns = (along_k ? o.k : o.rows) + shift[map],
-                            .rows = rows,
-                            .batches = o.batches,
-                            .row_bytes = 4 * maps * step,
-                            .batch_bytes = 4 * (o.batches == 1 ? rows * maps * step : o.layout.batch_stride),
-                            .box_columns = by_fours ? (along_k ? chunk_k : tile_m) + 4 : 32,
-                            .box_rows = (along_k ? tile_m : chunk_k) / maps};
-    if (Status s = make_tensor_map(p.unsplit_map[map], boxes); !s.ok()) return s;
-  }
-  return {};
-}
 
 [[nodiscard]] Status make_sliced_map(RegisterParameters& p, int columns) {
   const std::int64_t row_bytes = slices_row_bytes<Fp16x3>(p.sliced.depth());
@@ -286,7 +247,7 @@ class RegisterProduct final : public DeviceProduct {
                          .is_transposed = !plan_.a_unsplit,
                          .after_split = prepared == nullptr};
     if (lines)
-      if (Status s = make_unsplit_maps(p); !s.ok()) return s;
+      if (Status s = make_unsplit_maps(p.unsplit_map, p.unsplit, p.lines); !s.ok()) return s;
     if (Status s = make_sliced_map(p, plan_.tiles.columns); !s.ok()) return s;
     const int cluster_size = plan_.tiles.cluster_size;
     const int ctas =

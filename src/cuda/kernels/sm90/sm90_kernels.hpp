@@ -55,6 +55,7 @@ extern const Kernel sm90_f32_tf32_wgmma_128x16;
 extern const Kernel sm90_f32_fp16x3_wgmma;
 extern const Kernel sm90_f32_fp16x3_rs_a_wgmma;
 extern const Kernel sm90_f32_fp16x3_rs_b_wgmma;
+extern const Kernel sm90_f32_fp16x3_rr_wgmma;
 extern const Kernel sm90_f32_bf16x6_wgmma;
 
 }  // namespace exactile::cuda

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Sums of a kernel that splits both operands: on their way to C, or to where combine_lines() finds them.
+#pragma once
+
+#include "cuda/kernels/sm90/both_split.cuh"
+#include "cuda/kernels/sm90/combine.hpp"
+
+namespace exactile::cuda::sm90 {
+
+inline constexpr int both_fragment = 64;  // columns that the tensor cores sum at a time
+inline constexpr int thread_sums = both_n / 2;
+
+/// A thread's sums of a tile. At [f][4j + 2r + c]: row r of its two, and line 64f + 16(j / 2) + 4(lane % 4) + 2c + j %
+/// 2 of B's (store_slices()), so that four neighbouring lines are one thread's.
+using BothSums = float[both_n / both_fragment][both_fragment / 2];
+
+/// Sum u of the four of row r and of lines 16g + 4(lane % 4) and on.
+template <class Sums>
+[[nodiscard]] __device__ inline auto& sum_at(Sums& sums, int r, int g, int u) {
+  return sums[g / 4][4 * (g % 4 * 2 + u % 2) + 2 * r + u / 2];
+}
+inline constexpr int groups_of_four = both_n / 16;
+
+/// Where a thread's sums are in C.
+struct BothPlace {
+  int row;     ///< of the first of two
+  int column;  ///< of the first in the first group
+
+  __device__ BothPlace(int tile_row, int tile_column)
+      : row(tile_row + ElementRows().line), column(tile_column + static_cast<int>(threadIdx.x) % 4 * 4) {}
+
+  [[nodiscard]] __device__ int column_of(int g, int u) const { return column + 16 * g + u; }
+};
+
+/// The line of a tile of B that has its column.
+[[nodiscard]] __device__ inline int line_of_sum(int g, int u) {
+  return 16 * g + static_cast<int>(threadIdx.x) % 4 * 4 + u;
+}
+
+/// A part of K, as it is.
+__device__ inline void store_partials(const BothSums& sums, float* to, const BothPlace& at, int rows, int columns,
+                                      std::int64_t pitch) {
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const int i = at.row + r;
+    if (i >= rows) continue;
+    float* const line = to + i * pitch;
+#pragma unroll
+    for (int g = 0; g < groups_of_four; ++g)
+      if (at.column_of(g, 0) < columns)
+        *reinterpret_cast<float4*>(line + at.column_of(g, 0)) =
+            make_float4(sum_at(sums, r, g, 0), sum_at(sums, r, g, 1), sum_at(sums, r, g, 2), sum_at(sums, r, g, 3));
+  }
+}
+
+/// sum times the powers of two of both lines. Which way depends on them alone.
+[[nodiscard]] __device__ inline float scaled_quickly(float sum, Line row, Line column) {
+  const int r = static_cast<std::int16_t>(row);
+  const int c = static_cast<std::int16_t>(column);
+  return max(abs(r), abs(c)) <= most_single_exponent ? sum * power_of_two(r + c) : scaled_back(sum, row, column);
+}
+
+/// A thread's sums where they can be indexed: [r][g][u] as in sum_at().
+using IndexedSums = float[thread_sums];
+
+/// By a warp, for all kinds of lines: scales back, and sums from A and B what the slices could not hold. Short rather
+/// than fast.
+__device__ inline void settle(IndexedSums& sums, const BothPlace& at, const Line (&rows)[2], const LineEnds& ends,
+                              const Output& c, const SplitPair& operands, int batch) {
+#pragma unroll 1
+  for (int index = 0; index < thread_sums; ++index) {
+    const int r = index / (thread_sums / 2);
+    const int g = index / 4 % groups_of_four;
+    const Line row = r == 0 ? rows[0] : rows[1];
+    const Line column = ends.line[line_of_sum(g, index % 4)];
+    const int i = at.row + r;
+    const int j = at.column_of(g, index % 4);
+    const float sum = sums[index];
+    float settled = scaled_quickly(sum, row, column);
+    unsigned doubtful = __ballot_sync(~0u, i < c.rows && j < c.columns && is_summed(sum, row, column));
+    if (doubtful != 0 && threadIdx.x % 32 == 0) count_summed(c, doubtful);
+    for (; doubtful != 0; doubtful &= doubtful - 1) {
+      const int lane = __ffs(static_cast<int>(doubtful)) - 1;
+      const float summed = warp_sum(operands, batch, __shfl_sync(~0u, i, lane), __shfl_sync(~0u, j, lane));
+      if (static_cast<int>(threadIdx.x) % 32 == lane) settled = summed;
+    }
+    sums[index] = settled;
+  }
+}
+
+/// Any C, any epilogue. Four elements at a time, whose loads are in flight together; the activation, which is long, has
+/// a loop of its own.
+__device__ inline void store_settled(IndexedSums& sums, const BothPlace& at, const Output& c, float* to) {
+  Epilogue<float, float> linear = c.epilogue;
+  linear.activation = Activation::none;
+  constexpr int together = 8;
+#pragma unroll 1
+  for (int first = 0; first < thread_sums; first += together) {
+    const int i = at.row + first / (thread_sums / 2);
+    if (i >= c.rows) continue;
+    float* const line = to + i * c.layout.row_stride;
+    const auto column = [&](int e) { return at.column_of((first + e) / 4 % groups_of_four, e % 4); };
+    float before[together];
+#pragma unroll
+    for (int e = 0; e < together; ++e)
+      before[e] = c.epilogue.reads_c && column(e) < c.columns ? line[column(e) * c.layout.column_stride] : 0.0f;
+#pragma unroll
+    for (int e = 0; e < together; ++e) {
+      const int j = column(e);
+      if (j >= c.columns) continue;
+      const float x = linear.is_plain ? sums[first + e] : linear.value(sums[first + e], before[e], i, j);
+      if (c.epilogue.activation == Activation::none) {
+        line[j * c.layout.column_stride] = x;
+      } else {
+        sums[first + e] = x;
+      }
+    }
+    if (c.epilogue.activation == Activation::none) continue;
+#pragma unroll 1
+    for (int e = 0; e < together; ++e)
+      if (const int j = column(e); j < c.columns)
+        line[j * c.layout.column_stride] = c.epilogue.activate(sums[first + e]);
+  }
+}
+
+/// Whether all sums of a warp may be scaled back in one step, and none is doubtful.
+[[nodiscard]] __device__ inline bool are_certain(const BothSums& sums, const Line (&rows)[2], const LineEnds& ends) {
+  const float row_error = fmaxf(quick_error(rows[0]), quick_error(rows[1]));
+  const float column_error = fmaxf(fmaxf(ends.error[0], ends.error[1]), fmaxf(ends.error[2], ends.error[3]));
+  float least = __builtin_inff();
+#pragma unroll
+  for (int i = 0; i < thread_sums; ++i) least = fminf(least, fabsf(sums[i / 32][i % 32]));
+  if (__all_sync(~0u, row_error + column_error <= least)) return true;
+  bool certain = true;
+#pragma unroll
+  for (int i = 0; i < thread_sums / 2; ++i) {
+    const float error = quick_error(ends.line[line_of_sum(i / 4, i % 4)]);
+#pragma unroll
+    for (int r = 0; r < 2; ++r)
+      certain = certain && quick_error(rows[r]) + error <= fabsf(sum_at(sums, r, i / 4, i % 4));
+  }
+  return __all_sync(~0u, certain);
+}
+
+/// All of K: C. `stores_vectors`: rows of C can be written 16 bytes at a time, and the sums are the result.
+__device__ inline void store_tile(BothSums& sums, const BothPlace& at, const Line (&rows)[2], const LineEnds& ends,
+                                  const Output& c, bool stores_vectors, const SplitPair& operands, int batch) {
+  const bool is_certain = are_certain(sums, rows, ends);
+  if (is_certain) {
+#pragma unroll
+    for (int g = 0; g < groups_of_four; ++g) {
+      const uint4 lines = *reinterpret_cast<const uint4*>(ends.line + line_of_sum(g, 0));
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        const Line column = i / 2 == 0 ? lines.x : i / 2 == 1 ? lines.y : i / 2 == 2 ? lines.z : lines.w;
+        sum_at(sums, i % 2, g, i / 2) *=
+            power_of_two(static_cast<std::int16_t>(rows[i % 2])) * power_of_two(static_cast<std::int16_t>(column));
+      }
+    }
+  }
+  float* const to = product_base(c.data, c.layout, batch);
+  if (is_certain && stores_vectors) {
+    store_partials(sums, to, at, c.rows, c.columns, c.layout.row_stride);
+    return;
+  }
+  IndexedSums indexed;
+#pragma unroll
+  for (int i = 0; i < thread_sums; ++i) indexed[i] = sum_at(sums, i / (thread_sums / 2), i / 4 % groups_of_four, i % 4);
+  if (!is_certain) settle(indexed, at, rows, ends, c, operands, batch);
+  store_settled(indexed, at, c, to);
+}
+
+}  // namespace exactile::cuda::sm90

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// f32 products of which both operands are split in the kernel that multiplies. One warp loads, a warpgroup splits A,
+/// one splits B, two multiply. Nothing is read twice but what several tiles share.
+#pragma once
+
+#include "cuda/isa/wgmma_tile.cuh"
+#include "cuda/kernels/sm90/both_finish.cuh"
+#include "cuda/kernels/sm90/unsplit_maps.cuh"
+
+namespace exactile::cuda::sm90 {
+
+struct BothParameters {
+  CUtensorMap maps[splitters][4];  ///< of A, of B
+  TileLines lines[splitters];
+  SplitPair operands;  ///< without slices; facts where K is taken in parts
+  TileOrder order;     ///< of tiles of 128 x 128
+  Partials partials;   ///< where K is taken in parts
+  float tiny_scale;
+  Output out;
+  bool stores_vectors;
+};
+
+/// A tile, and a part of K to be summed there.
+struct BothWork {
+  TilePlace tile;
+  int part;
+  int first_chunk;
+  int chunks;
+};
+
+[[nodiscard]] __device__ inline BothWork both_work(const BothParameters& p, int index) {
+  const int tiles = p.order.count();
+  const SplitOperand& a = p.operands.a;
+  const int part = index / tiles;
+  const int first = part * a.part_k;
+  return {p.order(index % tiles), part, first / chunk_k, (min(a.depth(), a.k - first) + chunk_k - 1) / chunk_k};
+}
+
+/// The chunks of K among which rows and columns may differ by so much: where there are parts, these may too.
+template <bool whole>
+inline constexpr int both_spread = whole ? most_spread : most_spread / 2;
+
+/// By the loading thread.
+__device__ inline void load_work(BothSpace& space, RingStep& at, const BothParameters& p, const BothWork& work) {
+  const auto batch_of = [&](const SplitOperand& operand) { return operand.batches == 1 ? 0 : work.tile.batch; };
+  for (int chunk = work.first_chunk; chunk < work.first_chunk + work.chunks; ++chunk) {
+    isa::mbarrier_wait(&space.of_stage.empty[at.index], at.parity ^ 1);
+    std::uint64_t* full = &space.of_stage.full[at.index];
+    load_unsplit(space.tile[at.index][0].data, p.maps[0], p.lines[0], work.tile.row * tile_m, chunk * chunk_k,
+                 batch_of(p.operands.a), full);
+    load_unsplit(space.tile[at.index][1].data, p.maps[1], p.lines[1], work.tile.column * both_n, chunk * chunk_k,
+                 batch_of(p.operands.b), full);
+    at.advance(both_stages);
+  }
+}
+
+/// By a splitting warpgroup. `end`: which of space.ends is the tile's.
+template <bool whole>
+__device__ inline void split_work(BothSpace& space, RingStep& at, int end, const BothParameters& p,
+                                  const BothWork& work, int side) {
+  const TileLines& lines = p.lines[side];
+  const int barrier = first_splitter_barrier + side;
+  LineSplit split(lines.along_k);
+  for (int chunk = 0; chunk < work.chunks; ++chunk) {
+    std::byte* const tile = space.tile[at.index][side].data;
+    isa::mbarrier_wait(&space.of_stage.full[at.index], at.parity);
+    if (lines.by_fours) straighten(tile, lines, split.thread, barrier);
+    split.take(tile, space.scales[at.index][side], barrier, work.chunks == 1 ? 0 : 3);
+    if (whole && chunk + 1 == work.chunks) split.end(space.ends[end][side], p.tiny_scale);
+    isa::mbarrier_arrive(&space.sliced[at.index]);
+    at.advance(both_stages);
+  }
+  if (whole || (side == 0 ? work.tile.column : work.tile.row) != 0) return;
+  const SplitOperand& operand = side == 0 ? p.operands.a : p.operands.b;
+  const int first = side == 0 ? work.tile.row * tile_m : work.tile.column * both_n;
+#pragma unroll
+  for (int half = 0; half < 2; ++half)
+    store_facts(operand, work.part, work.tile.batch, split.states[half], first + split.line(half), 1,
+                both_spread<whole>);
+}
+
+/// fragment = the products of one chunk, 64 rows with 64 columns, small ones first.
+__device__ inline void multiply_fragment(float (&fragment)[both_fragment / 2], std::uint64_t a, int a_box,
+                                         std::uint64_t b, int b_box) {
+  isa::pin(fragment);
+  isa::wgmma_fence();
+#pragma unroll
+  for (int i = 0; i < Fp16x3::products * chunk_steps; ++i) {
+    const SlicePair pair = Fp16x3::product(i / chunk_steps);
+    const int k = i % chunk_steps * 16;
+    const auto place = [&](int slice, int box) {
+      return (k / block_k * box + Fp16x3::slice_offset(slice, tile_m) + k % block_k * 2) >> 4;
+    };
+    isa::wgmma_tile<__half, both_fragment, isa::Major::k, isa::Major::k>(fragment, a + place(pair.a, a_box),
+                                                                         b + place(pair.b, b_box), i != 0);
+  }
+  isa::wgmma_commit();
+  isa::wgmma_wait<0>();
+  isa::pin(fragment);
+}
+
+/// sums += fragment, in units of the largest element so far.
+__device__ inline void add_fragment(BothSums& sums, const float (&fragment)[both_fragment / 2], int f,
+                                    const LineScales& rows, const LineScales& columns, int row) {
+  const float2 factors = *reinterpret_cast<const float2*>(rows.factor + row);
+  const float row_factor[] = {factors.x, factors.y};
+  constexpr int groups = groups_of_four / 2;
+#pragma unroll
+  for (int g = 0; g < groups; ++g) {
+    const float4 factor = *reinterpret_cast<const float4*>(columns.factor + 16 * (f * groups + g) +
+                                                           static_cast<int>(threadIdx.x) % 4 * 4);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      const float of_column = i / 2 == 0 ? factor.x : i / 2 == 1 ? factor.y : i / 2 == 2 ? factor.z : factor.w;
+      const int index = 4 * (g * 2 + i / 2 % 2) + i % 2 * 2 + i / 4;
+      sums[f][index] = fmaf(fragment[index], row_factor[i % 2] * of_column, sums[f][index]);
+    }
+  }
+}
+
+/// The sums so far, in units of the largest element with the next chunk.
+__device__ inline void shrink_sums(BothSums& sums, const LineScales& rows, const LineScales& columns, int row) {
+  int shrinks = 0;
+#pragma unroll
+  for (int warp = 0; warp < splitter_warps; ++warp) shrinks |= rows.shrinks[warp] | columns.shrinks[warp];
+  if (shrinks == 0) return;
+#pragma unroll
+  for (int i = 0; i < thread_sums; ++i) {
+    const int r = i / (thread_sums / 2);
+    const int g = i / 4 % groups_of_four;
+    const float of_column = columns.shrink[16 * g + static_cast<int>(threadIdx.x) % 4 * 4 + i % 4];
+    sum_at(sums, r, g, i % 4) *= rows.shrink[row + r] * of_column;
+  }
+}
+
+/// A multiplying warpgroup's part of one tile.
+template <bool whole>
+__device__ inline void multiply_work(BothSpace& space, RingStep& at, int end, const BothParameters& p,
+                                     const BothWork& work) {
+  BothSums sums = {};
+  const SlicePlaces of_a(p.lines[0].along_k);
+  const SlicePlaces of_b(p.lines[1].along_k);
+  const int row = ElementRows().line;
+  for (int chunk = 0; chunk < work.chunks; ++chunk) {
+    isa::mbarrier_wait(&space.sliced[at.index], at.parity);
+    const LineScales& rows = space.scales[at.index][0];
+    const LineScales& columns = space.scales[at.index][1];
+    if (chunk != 0) shrink_sums(sums, rows, columns, row);
+#pragma unroll
+    for (int f = 0; f < both_n / both_fragment; ++f) {
+      float fragment[both_fragment / 2];
+      const std::byte* a = space.tile[at.index][0].data + row / 64 * of_a.half_bytes;
+      const std::byte* b = space.tile[at.index][1].data + f * of_b.half_bytes;
+      multiply_fragment(fragment, isa::wgmma_descriptor<Fp16x3::row_bytes>(a), of_a.box_bytes,
+                        isa::wgmma_descriptor<Fp16x3::row_bytes>(b), of_b.box_bytes);
+      add_fragment(sums, fragment, f, rows, columns, row);
+    }
+    isa::mbarrier_arrive(&space.of_stage.empty[at.index]);
+    at.advance(both_stages);
+  }
+  const BothPlace place(work.tile.row * tile_m, work.tile.column * both_n);
+  if constexpr (whole) {
+    const uint2 found = *reinterpret_cast<const uint2*>(space.ends[end][0].line + row);
+    const Line lines[] = {found.x, found.y};
+    store_tile(sums, place, lines, space.ends[end][1], p.out, p.stores_vectors, p.operands, work.tile.batch);
+  } else {
+    const std::int64_t product = std::int64_t{work.part} * p.order.batches + work.tile.batch;
+    store_partials(sums, p.partials.data + product * p.out.rows * p.partials.pitch, place, p.out.rows, p.out.columns,
+                   p.partials.pitch);
+  }
+}
+
+/// Persistent: each CTA takes every so-manieth tile, or part of K of one. `whole`: K is not taken in parts.
+template <bool whole>
+__global__ void __launch_bounds__(both_threads, 1) multiply_both(const __grid_constant__ BothParameters p) {
+  extern __shared__ __align__(1024) std::byte dynamic[];
+  auto& space = *reinterpret_cast<BothSpace*>(dynamic);
+  const int warpgroup = static_cast<int>(threadIdx.x) / warpgroup_threads;
+  if (threadIdx.x == 0) {
+    space.of_stage.initialise(2, consumers * warpgroup_threads);
+    for (std::uint64_t& barrier : space.sliced) isa::mbarrier_init(&barrier, splitters * warpgroup_threads);
+    isa::mbarrier_init_fence();
+  }
+  __syncthreads();
+  if constexpr (!whole) isa::start_kernel_after();
+
+  const int works = p.order.count() * p.operands.a.parts;
+  const auto for_all_works = [&](const auto& take) {
+    int end = 0;
+    for (int index = static_cast<int>(blockIdx.x); index < works; index += static_cast<int>(gridDim.x)) {
+      take(both_work(p, index), end);
+      end = (end + 1) % both_ends;
+    }
+  };
+  RingStep at;
+  if (warpgroup < consumers) {
+    isa::registers_take<128>();
+    for_all_works([&](const BothWork& work, int end) { multiply_work<whole>(space, at, end, p, work); });
+  } else if (warpgroup < consumers + splitters) {
+    for_all_works(
+        [&](const BothWork& work, int end) { split_work<whole>(space, at, end, p, work, warpgroup - consumers); });
+  } else {
+    isa::registers_give<24>();
+    if (threadIdx.x == (consumers + splitters) * warpgroup_threads) {
+      isa::wait_for_kernel_before();
+      for_all_works([&](const BothWork& work, int) { load_work(space, at, p, work); });
+    }
+  }
+}
+
+}  // namespace exactile::cuda::sm90
