@@ -8,6 +8,7 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
+#include <cstring>
 #include <random>
 
 #include "cuda/kernels/sm90/narrow/plan.hpp"
@@ -23,6 +24,12 @@ struct Shape {
   std::int64_t m;
   std::int64_t n;
   std::int64_t k;
+  std::int64_t gap = 0;  ///< elements between the rows of C, of which one is before the first
+
+  [[nodiscard]] std::int64_t pitch() const { return n + gap; }
+  [[nodiscard]] std::int64_t c_count() const { return m * pitch() + (gap > 0 ? 1 : 0); }
+  /// Where an element of C is.
+  [[nodiscard]] std::int64_t place(std::int64_t i, std::int64_t j) const { return i * pitch() + j + (gap > 0 ? 1 : 0); }
 };
 
 template <class T>
@@ -61,15 +68,15 @@ class AllLayouts {
       : shape_(shape),
         a_(shape.m * shape.k * size_in_bytes(types.input)),
         b_(shape.k * shape.n * size_in_bytes(types.input)),
-        c_(shape.m * shape.n * size_in_bytes(types.output)) {
-    const auto [m, n, k] = shape;
+        c_(shape.c_count() * size_in_bytes(types.output)) {
+    const std::int64_t m = shape.m, n = shape.n, k = shape.k;
     description_ = {.types = types,
                     .m = m,
                     .n = n,
                     .k = k,
                     .a = {k, 1},
                     .b = b_is_transposed ? OperandLayout{1, k} : OperandLayout{n, 1},
-                    .c = {n, 1}};
+                    .c = {shape.pitch(), 1}};
     std::mt19937 random(1);
     const auto values = [&](std::int64_t count) {
       std::vector<int> all(static_cast<std::size_t>(count));
@@ -124,9 +131,12 @@ class AllLayouts {
   void check(const narrow::Layout& layout, const cuda::Device& device, bool adds_to_c) {
     const auto product = narrow::make_product<In>(layout, device, "narrow_layouts_test");
     const std::string name = fmt::format("{}x{}x{} {}", shape_.m, shape_.n, shape_.k, product->blocking());
-    GemmArguments arguments{.a = a_.data(), .b = b_.data(), .c = c_.data()};
+    GemmArguments arguments{.a = a_.data(), .b = b_.data(), .c = static_cast<Out*>(c_.data()) + shape_.place(0, 0)};
+    Out before = element<Out>(3);
+    if (!adds_to_c) std::memset(&before, 0xff, sizeof(Out));  // as poison() leaves it
+    std::vector<Out> got(at(shape_.c_count()), before);
     if (adds_to_c) {
-      c_.upload(std::vector<Out>(want_.size(), element<Out>(3)).data());
+      c_.upload(got.data());
       arguments.alpha = 2;
       arguments.beta = -1;
     } else {
@@ -136,12 +146,18 @@ class AllLayouts {
     const Status status = product->launch({.arguments = arguments, .workspace = workspace.data()});
     ASSERT_TRUE(status.ok()) << name << ": " << status.message();
     ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess) << name;
-    std::vector<Out> got(want_.size());
     c_.download(got.data());
-    std::size_t wrong = 0;
-    for (std::size_t i = 0; i < got.size(); ++i)
-      wrong += static_cast<float>(got[i]) != static_cast<float>(adds_to_c ? 2 * want_[i] - 3 : want_[i]) ? 1U : 0U;
+    std::size_t wrong = 0, spoilt = 0;
+    const auto is_other = [](Out x, int want) { return static_cast<float>(x) != static_cast<float>(want); };
+    for (std::int64_t i = 0; i < shape_.m; ++i)
+      for (std::int64_t j = 0; j < shape_.n; ++j) {
+        const int want = want_[at(i * shape_.n + j)];
+        wrong += is_other(got[at(shape_.place(i, j))], adds_to_c ? 2 * want - 3 : want) ? 1U : 0U;
+        got[at(shape_.place(i, j))] = before;
+      }
+    for (const Out& x : got) spoilt += std::memcmp(&x, &before, sizeof(Out)) != 0 ? 1U : 0U;
     EXPECT_EQ(wrong, 0U) << name;
+    EXPECT_EQ(spoilt, 0U) << name << ": elements beside C";
   }
 
   Shape shape_;
@@ -158,7 +174,7 @@ void run_all(GemmTypes types) {
   ASSERT_EQ(cudaSetDevice(device.index), cudaSuccess);
   int count = 0;
   // In boxes; in aligned rows where a tile is no box; in rows at any address, with copies of A and B.
-  for (const Shape& shape : {Shape{300, 528, 1104}, Shape{261, 137, 515}})
+  for (const Shape& shape : {Shape{300, 528, 1104}, Shape{261, 137, 515}, Shape{141, 275, 515, 3}})
     for (const bool b_is_transposed : {false, true}) {
       AllLayouts<In, Out> layouts(types, shape, b_is_transposed);
       count += layouts.run(device, false);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cuda/tile/early_launch.cuh"
 #include "cuda/tile/epilogue.cuh"
 
 namespace exactile::cuda::sm90::narrow {
@@ -16,38 +17,67 @@ constexpr std::int64_t most_blocks = 65535;
   return static_cast<unsigned>(std::clamp<std::int64_t>(work, 1, most_blocks));
 }
 
-/// Rows that are contiguous at any address: 16 bytes a thread, put together from aligned words.
+struct alignas(16) Word {
+  unsigned x[4];
+};
+
+/// 16 bytes that begin `offset` bytes into `first` and end in `second`.
+[[nodiscard]] __device__ inline Word straddling(const Word& first, const Word& second, unsigned offset) {
+  unsigned x[8];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    x[i] = first.x[i];
+    x[4 + i] = second.x[i];
+  }
+#pragma unroll
+  for (int i = 0; i < 6; ++i) x[i] = (offset & 8) != 0 ? x[i + 2] : x[i];
+#pragma unroll
+  for (int i = 0; i < 5; ++i) x[i] = (offset & 4) != 0 ? x[i + 1] : x[i];
+  Word word;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) word.x[i] = __funnelshift_r(x[i], x[i + 1], 8 * (offset % 4));
+  return word;
+}
+
+/// Rows that are contiguous at any address: a thread puts together 16 bytes of each of four rows from aligned words.
 template <class T>
 __global__ void __launch_bounds__(threads) shift_kernel(Lines from, T* to, std::int64_t pitch) {
-  constexpr int units = 16 / sizeof(T);
-  const std::int64_t first = (static_cast<std::int64_t>(blockIdx.x) * threads + threadIdx.x) * units;
+  constexpr int units = 16 / sizeof(T), at_once = 4;
+  start_kernel_after();
+  wait_for_kernel_before();
+  const std::int64_t first = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * units;
   if (first >= pitch) return;
-  for (std::int64_t row = blockIdx.y; row < from.lines * from.batches; row += gridDim.y) {
-    const T* const data = product_base(static_cast<const T*>(from.data), from.layout, row / from.lines) +
-                          row % from.lines * from.layout.row_stride;
-    union {
-      uint4 all;
-      unsigned words[4];
-      T elements[units];
-    } out{};
-    const auto address = reinterpret_cast<std::uintptr_t>(data + first);
-    const auto offset = static_cast<unsigned>(address % 4);
-    // The words around the 16 bytes must lie within the row.
-    if (first * static_cast<std::int64_t>(sizeof(T)) >= 4 &&
-        first + units + 4 / static_cast<int>(sizeof(T)) <= from.k) {
-      const auto* const words = reinterpret_cast<const unsigned*>(address - offset);
-      unsigned before = words[0];
+  const std::int64_t rows = from.lines * from.batches;
+  for (std::int64_t begin = static_cast<std::int64_t>(blockIdx.y) * at_once; begin < rows;
+       begin += static_cast<std::int64_t>(gridDim.y) * at_once) {
+    const T* data[at_once];
+    Word words[at_once][2];
+    bool are_within[at_once];  // the row: no others are read
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const unsigned next = i < 3 || offset != 0 ? words[i + 1] : 0;
-        out.words[i] = __funnelshift_r(before, next, 8 * offset);
-        before = next;
-      }
-    } else {
-      for (int i = 0; i < units; ++i)
-        if (first + i < from.k) out.elements[i] = data[first + i];
+    for (int i = 0; i < at_once; ++i) {
+      const std::int64_t row = std::min(begin + i, rows - 1);
+      data[i] = product_base(static_cast<const T*>(from.data), from.layout, row / from.lines) +
+                row % from.lines * from.layout.row_stride + first;
+      const auto address = reinterpret_cast<std::uintptr_t>(data[i]);
+      const auto offset = static_cast<int>(address % 16);
+      are_within[i] = first * static_cast<std::int64_t>(sizeof(T)) >= offset &&
+                      (from.k - first) * static_cast<std::int64_t>(sizeof(T)) + offset >= (offset == 0 ? 16 : 32);
+      const auto* const aligned = reinterpret_cast<const Word*>(address - static_cast<unsigned>(offset));
+      words[i][0] = are_within[i] ? aligned[0] : Word{};
+      words[i][1] = are_within[i] && offset != 0 ? aligned[1] : Word{};
     }
-    *reinterpret_cast<uint4*>(to + row * pitch + first) = out.all;
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      if (begin + i >= rows) break;
+      union {
+        Word all;
+        T elements[units];
+      } out{
+          straddling(words[i][0], words[i][1], static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(data[i]) % 16))};
+      if (!are_within[i])
+        for (int e = 0; e < units; ++e) out.elements[e] = first + e < from.k ? data[i][e] : T{};
+      *reinterpret_cast<Word*>(to + (begin + i) * pitch + first) = out.all;
+    }
   }
 }
 
@@ -55,8 +85,10 @@ template <class T>
 void enqueue_shift(const Lines& from, void* to, cudaStream_t stream) {
   const std::int64_t pitch = relayout_pitch(from.k, sizeof(T));
   const std::int64_t in_row = pitch * static_cast<std::int64_t>(sizeof(T)) / 16;
-  const dim3 grid(static_cast<unsigned>((in_row + threads - 1) / threads), blocks_for(from.lines * from.batches));
-  shift_kernel<T><<<grid, threads, 0, stream>>>(from, static_cast<T*>(to), pitch);
+  const std::int64_t blocks = (in_row + threads - 1) / threads;
+  const auto block = static_cast<unsigned>(((in_row + blocks - 1) / blocks + 31) / 32 * 32);
+  const dim3 grid(static_cast<unsigned>(blocks), blocks_for((from.lines * from.batches + 3) / 4));
+  launch_early(true, shift_kernel<T>, grid, block, 0, stream, from, static_cast<T*>(to), pitch);
 }
 
 template <class To, class From>

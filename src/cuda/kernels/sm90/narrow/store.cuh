@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cuda/kernels/sm90/narrow/store_boxes.cuh"
+#include "cuda/kernels/sm90/narrow/store_shifted.cuh"
 
 namespace exactile::cuda::sm90::narrow {
 
@@ -114,7 +115,11 @@ __device__ inline void store_alone(const typename T::Sum (&sums)[T::tile_n / 2],
   if (c.store_by == StoreBy::columns) return store_columns<T, bytes>(sums, c, map, staging, at, barrier);
   if constexpr (Pieces<T, bytes>::fill_boxes)
     if (c.store_by == StoreBy::boxes) return store_boxes<T, bytes>(sums, c, map, staging, at);
-  store_rows<T, bytes>(sums, c, staging, at);
+  if constexpr (Pieces<T, bytes>::fill_boxes) {
+    store_shifted_rows<T, bytes, shifted_width(T::tile_n * bytes)>(sums, c, staging, at);
+  } else {
+    store_rows<T, bytes>(sums, c, staging, at);
+  }
 }
 
 /// Multiplies each sum by the scales of its row and column; a missing one is 1.
