@@ -51,12 +51,6 @@ class Executable {
     return run(arguments, execution);
   }
 
-  /// A product of real floats, over in nanoseconds: one, by one thread, from addresses to addresses in host memory,
-  /// with nothing to do after the last term. run_quickly() is then the same as run(), with what differs from call to
-  /// call in registers.
-  [[nodiscard]] virtual bool is_quick() const { return false; }
-  virtual void run_quickly(const void*, const void*, void*, double /*alpha*/, double /*beta*/) const {}
-
   [[nodiscard]] virtual std::string blocking() const = 0;  ///< "MR=12 NR=32 ..."; "" where there is none
   [[nodiscard]] virtual int threads() const { return 1; }
   [[nodiscard]] virtual std::int64_t workspace_bytes() const { return 0; }
