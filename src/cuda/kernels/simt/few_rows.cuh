@@ -73,18 +73,14 @@ class WarpStream {
     b_ = b + (column + first_column_) * d.b.column_stride + (term_ + first_term_) * d.b.row_stride;
     b_term_stride_ = d.b.row_stride;
 #pragma unroll
-    for (int stage = 0; stage < S::stages - 1; ++stage) fetch(stage);
+    for (int stage = 0; stage < S::stages; ++stage) fetch(stage);
   }
 
-  /// Waits for the oldest stage that has been asked for and asks for one more.
-  __device__ void next() {
-    isa::copy_async_wait<S::stages - 2>();
-    __syncwarp();
-    fetch(slot_ == 0 ? S::stages - 1 : slot_ - 1);
-  }
-
-  /// sums[r] += A[r][p] * B[p][lane's column] for the terms of the oldest stage, in order.
+  /// sums[r] += A[r][p] * B[p][lane's column] for the terms of the oldest stage, in order; asks for one more in its
+  /// place.
   __device__ void multiply(T (&sums)[S::rows]) {
+    isa::copy_async_wait<S::stages - 1>();
+    __syncwarp();
     const T* const b = slot_of(slot_);
     const T* const a = b + S::columns * S::terms;
 #pragma unroll
@@ -103,6 +99,8 @@ class WarpStream {
 #pragma unroll
         for (int r = 0; r < S::rows; ++r) sums[r] = multiply_add(x[r].at[e], y.at[e], sums[r]);
     }
+    __syncwarp();
+    fetch(slot_);
     slot_ = slot_ == S::stages - 1 ? 0 : slot_ + 1;
   }
 
@@ -192,10 +190,7 @@ __global__ void few_rows_kernel(const __grid_constant__ Work<typename S::Element
     for (std::int64_t chunk = first_chunk; chunk < chunk_end; chunk += few.chunk_warps) {
       const auto terms = static_cast<int>(min(d.k - chunk * chunk_terms, std::int64_t{chunk_terms}));
       T sums[S::rows] = {};
-      for (int term = 0; term < terms; term += S::terms) {
-        stream.next();
-        stream.multiply(sums);
-      }
+      for (int term = 0; term < terms; term += S::terms) stream.multiply(sums);
       T* const to = chunk_sums + (tile * division.chunks_per_split + (chunk - chunk_begin)) * (S::rows * S::columns);
 #pragma unroll
       for (int r = 0; r < S::rows; ++r) to[r * S::columns + lane] = sums[r];
