@@ -17,11 +17,12 @@ namespace exactile::program {
 namespace {
 
 constexpr const char* footer =
-    R"(Median, smallest time and spread (interquartile range over the median) of at least --runs calls after a warm-up; the
-first call apart. Kernels of a device with memory of its own are timed there, by its clock, and `copied` is the time of
-moving the operands, one run, and moving C back; --memory host times calls with operands in host memory. Where A, B or C
-is vector-like (m, n or k of 16 or less) the calls take turns on copies of the operands that together are twice the last
-cache, so that memory is timed and not the cache; --rotate says otherwise. Several --type and --kernel may be given; `--kernel all` takes every one that is available.
+    R"(Median, smallest time and spread (interquartile range over the median) of at least --runs calls after a warm-up;
+the first call apart. Kernels of a device with memory of its own are timed there, by its clock, and `copied` is the
+time of moving the operands, one run, and moving C back; --memory host times calls with operands in host memory. Where
+A, B or C is vector-like (m, n or k of 16 or less) the calls take turns on copies of the operands that together are
+twice the last cache, so that memory is timed and not the cache; --rotate says otherwise. Several --type and --kernel
+may be given; `--kernel all` takes every one that is available.
 
 Exit status: 1 a result's error is above its bound.)";
 

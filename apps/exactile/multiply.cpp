@@ -131,12 +131,14 @@ class Multiplication {
         alpha_(options.alpha.value(types_)),
         beta_(options.beta.value(types_)),
         start_(open_start_value(options, beta_, types_, product_.shape())),
+        // Planned before the scales are judged, and before the output is made: the library says which products have
+        // scales, and a kernel that is not there should cost nothing.
+        summary_(require(Plan::make(scaled(product_.description()), gemm_options_)).summary()),
         row_scales_(open_scales(options.row_scales, types_, product_.description().m, "row of A")),
         column_scales_(open_scales(options.column_scales, types_, product_.description().n, "column of B")) {}
 
   Exit run() {
-    // Planned before the output is made: a kernel that is not there should cost nothing.
-    report_.summary = require(Plan::make(scaled(product_.description()), gemm_options_)).summary();
+    report_.summary = summary_;
     std::vector<const NpyInput*> inputs = {&a_, &b_};
     for (const std::optional<NpyInput>* input : {&start_, &row_scales_, &column_scales_})
       if (*input) inputs.push_back(&**input);
@@ -162,8 +164,8 @@ class Multiplication {
 
  private:
   [[nodiscard]] GemmDescription scaled(GemmDescription description) const {
-    description.row_scales = row_scales_.has_value();
-    description.column_scales = column_scales_.has_value();
+    description.row_scales = !options_.row_scales.empty();
+    description.column_scales = !options_.column_scales.empty();
     return description;
   }
 
@@ -215,6 +217,7 @@ class Multiplication {
   Scalar alpha_;
   Scalar beta_;
   std::optional<NpyInput> start_;
+  PlanSummary summary_;
   std::optional<NpyInput> row_scales_;
   std::optional<NpyInput> column_scales_;
   MultiplyReport report_;
@@ -230,7 +233,7 @@ Action add_multiply(CLI::App& command) {
   command.add_option("--alpha", options->alpha.text, "Factor of A*B (default 1; complex as 1+2j)")->type_name("X");
   command.add_option("--beta", options->beta.text, "Factor of C0 (default 0)")->type_name("Y");
   command.add_option("--c", options->c, "C0: the result is alpha*A*B + beta*C0")->type_name("FILE");
-  command.add_option("--row-scales", options->row_scales, "A factor for each row of A: a vector of f4 (f8 for f8)")
+  command.add_option("--row-scales", options->row_scales, "A factor for each row of A: a vector of f32 (f64 for f64)")
       ->type_name("FILE");
   command.add_option("--column-scales", options->column_scales, "A factor for each column of B")->type_name("FILE");
   command.add_flag("--transpose-a", options->transpose_a, "Swap the last two dimensions of A; nothing is moved");

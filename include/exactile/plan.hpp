@@ -130,8 +130,9 @@ struct GemmArguments {
   const PreparedOperand* prepared_b = nullptr;
   /// A factor for each row of A (m of them) and for each column of B (n of them): f8 products per token and per
   /// channel. Contiguous, of the type that sums (f32, but f64 for f64), shared by all products of a batch, and needed
-  /// where the description says so. Each finished sum is multiplied by both, one rounded product after the other,
-  /// before alpha, beta and bias: 0 and Inf mean what they mean there. Not read where alpha or k is zero.
+  /// where the description says so; without its flag a pointer is ignored. Each finished sum is multiplied by the row's
+  /// factor first, then by the column's, each product rounded, before alpha, beta and bias: as factors, so Inf times a
+  /// sum of 0 is NaN. Not read where alpha or k is zero.
   const void* row_scales = nullptr;
   const void* column_scales = nullptr;
 };

@@ -16,7 +16,7 @@ namespace {
 Status invalid(std::string message) { return {StatusCode::invalid_argument, std::move(message)}; }
 
 Status overlap(std::string_view with) {
-  return invalid(fmt::format("c shares memory with {}: expected a C that overlaps nothing that is read", with));
+  return invalid(fmt::format("c shares memory with {}: expected a C that overlaps neither A, B nor the scales", with));
 }
 
 const plan::BackendEntry& backend_of(const plan::KernelEntry& kernel) {

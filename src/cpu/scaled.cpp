@@ -2,7 +2,8 @@
 #include "cpu/scaled.hpp"
 
 #include <algorithm>
-#include <vector>
+#include <memory>
+#include <utility>
 
 #include "core/arithmetic.hpp"
 #include "cpu/loops/partition.hpp"
@@ -25,15 +26,15 @@ class Scaled final : public plan::Executable {
   [[nodiscard]] Status run(const GemmArguments& given, const Execution& execution) const override {
     const GemmArguments arguments = is_transposed_ ? plan::transposed(given) : given;
     const bool reads_c = !arguments.beta.is_zero();
-    std::vector<T> before(reads_c ? static_cast<std::size_t>(elements()) : 0);
+    const auto before = reads_c ? std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(elements())) : nullptr;
     if (reads_c)
       for_each_row(arguments, [&](std::int64_t line, std::int64_t, const T* row) {
-        T* const to = before.data() + line * d_.n;
+        T* const to = before.get() + line * d_.n;
         for (std::int64_t j = 0; j < d_.n; ++j) to[j] = row[j * d_.c.column_stride];
       });
     if (Status s = sums_->run(plan::sums_alone(given, given.c), execution); !s.ok()) return s;
     for_each_row(arguments, [&](std::int64_t line, std::int64_t i, T* row) {
-      finish_row(arguments, i, reads_c ? before.data() + line * d_.n : nullptr, row);
+      finish_row(arguments, i, reads_c ? before.get() + line * d_.n : nullptr, row);
     });
     return {};
   }

@@ -13,7 +13,7 @@ namespace exactile::plan {
 /// call to call in registers.
 ///
 /// It lies in the plan by value, with what the first addresses are computed from. Each pointer followed on the way to
-/// them is waited for, because what comes before keeps the ports for reads busy: a tenth of 16 x 16 x 16.
+/// them is waited for, because what comes before keeps the ports for reads busy: 3 % of 16 x 16 x 16 in f32.
 struct QuickCall {
   using Run = void(const QuickCall& call, const void* a, const void* b, void* c, double alpha, double beta);
 

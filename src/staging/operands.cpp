@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "plan/overlap.hpp"
 
@@ -61,6 +62,17 @@ Result<Operands> look_at(const HostProduct& product, const GemmArguments& argume
     return s;
   if (Status s = look("c", product.c, arguments.c, {d.m, d.n, d.batch_count}, d.types.output, operands.c); !s.ok())
     return s;
+  constexpr std::array names{"bias", "row_scales", "column_scales"};  // as vector_sides
+  for (std::size_t i = 0; i < vector_sides.size(); ++i) {
+    const Side side = vector_sides[i];
+    if (!product.has(side)) continue;
+    const bool is_column = side == Side::row_scales || (side == Side::bias && d.bias == Bias::per_row);
+    const Extent extent = is_column ? Extent{d.m, 1, 1} : Extent{1, d.n, 1};
+    const ElementType type = side == Side::bias ? d.types.output : accumulator_type(d.types.input);
+    OperandMemory gathered;  // always by the host
+    if (Status s = look(names[i], product.operand(side), data_of(arguments, side), extent, type, gathered); !s.ok())
+      return s;
+  }
   return operands;
 }
 

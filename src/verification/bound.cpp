@@ -75,12 +75,15 @@ DueElement ErrorBound::due(const ElementInput& input) const {
     add(imaginary, imaginary_magnitude, beta_.imag(), c_real, size_of(c_real.hi));
   }
   if (!has_alpha_) return {component(real, real_magnitude, {}), component(imaginary, imaginary_magnitude, {})};
-  const Scaled of_real = scaled(input.real, input);
-  const Scaled of_imaginary = scaled(input.imaginary, input);
+  Scaled of_real = scaled(input.real, input);
+  Scaled of_imaginary = scaled(input.imaginary, input);
   add(real, real_magnitude, alpha_.real(), of_real.sum, of_real.magnitude);
   add(real, real_magnitude, -alpha_.imag(), of_imaginary.sum, of_imaginary.magnitude);
   add(imaginary, imaginary_magnitude, alpha_.real(), of_imaginary.sum, of_imaginary.magnitude);
   add(imaginary, imaginary_magnitude, alpha_.imag(), of_real.sum, of_real.magnitude);
+  // alpha times the sum takes both components: where one overflows, 0 * Inf makes the other NaN.
+  of_real.magnitude = of_imaginary.magnitude = std::max(of_real.magnitude, of_imaginary.magnitude);
+  of_real.largest = of_imaginary.largest = std::max(of_real.largest, of_imaginary.largest);
   return {component(real, real_magnitude, of_real), component(imaginary, imaginary_magnitude, of_imaginary)};
 }
 

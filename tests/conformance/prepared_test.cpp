@@ -23,28 +23,45 @@ PreparedOperand prepared(const Plan& plan, Operand operand, const void* elements
   return std::move(made).value();
 }
 
+/// A run with prepared operands leaves the bits of one without; `scales` has those of the description.
+void expect_same_bits(const GemmDescription& d, const GemmArguments& scales, const KernelOfType& kernel) {
+  const std::optional<Plan> plan = plan_of(d, kernel);
+  if (!plan) return;
+  Matrices matrices(d, 1);
+  GemmArguments plain = matrices.arguments();
+  plain.row_scales = scales.row_scales;
+  plain.column_scales = scales.column_scales;
+  ASSERT_TRUE(plan->run(plain).ok());
+  const std::vector<std::byte> expected = matrices.c();
+
+  const PreparedOperand a = prepared(*plan, Operand::a, plain.a);
+  const PreparedOperand b = prepared(*plan, Operand::b, plain.b);
+  EXPECT_EQ(a.operand(), Operand::a);
+  EXPECT_EQ(b.operand(), Operand::b);
+  for (GemmArguments arguments : {GemmArguments{.b = plain.b, .c = plain.c, .prepared_a = &a},
+                                  {.a = plain.a, .c = plain.c, .prepared_b = &b},
+                                  {.c = plain.c, .prepared_a = &a, .prepared_b = &b}}) {
+    arguments.row_scales = scales.row_scales;
+    arguments.column_scales = scales.column_scales;
+    matrices.clear_c();
+    const Status status = plan->run(arguments);
+    ASSERT_TRUE(status.ok()) << test_name(kernel) << ": " << status.message();
+    EXPECT_EQ(matrices.c(), expected) << test_name(kernel);
+  }
+}
+
 TEST(Prepared, EveryKernelGivesTheSameBits) {
   for (const KernelOfType& kernel : everything()) {
     const GemmDescription d = contiguous(kernel.types, 13, 21, 34, 2);
-    const std::optional<Plan> plan = plan_of(d, kernel);
-    if (!plan) continue;
-    Matrices matrices(d, 1);
-    const GemmArguments plain = matrices.arguments();
-    ASSERT_TRUE(plan->run(plain).ok());
-    const std::vector<std::byte> expected = matrices.c();
-
-    const PreparedOperand a = prepared(*plan, Operand::a, plain.a);
-    const PreparedOperand b = prepared(*plan, Operand::b, plain.b);
-    EXPECT_EQ(a.operand(), Operand::a);
-    EXPECT_EQ(b.operand(), Operand::b);
-    for (const GemmArguments& arguments : {GemmArguments{.b = plain.b, .c = plain.c, .prepared_a = &a},
-                                           {.a = plain.a, .c = plain.c, .prepared_b = &b},
-                                           {.c = plain.c, .prepared_a = &a, .prepared_b = &b}}) {
-      matrices.clear_c();
-      const Status status = plan->run(arguments);
-      ASSERT_TRUE(status.ok()) << test_name(kernel) << ": " << status.message();
-      EXPECT_EQ(matrices.c(), expected) << test_name(kernel);
-    }
+    expect_same_bits(d, {}, kernel);
+    const ElementType sums = accumulator_type(kernel.types.input);
+    if (!is_floating(sums) || is_complex(sums)) continue;
+    GemmDescription scaled = d;
+    scaled.row_scales = scaled.column_scales = true;
+    const std::vector<float> narrow(21, 0.75F);
+    const std::vector<double> wide(21, 0.75);
+    const void* const scales = sums == ElementType::f64 ? static_cast<const void*>(wide.data()) : narrow.data();
+    expect_same_bits(scaled, {.row_scales = scales, .column_scales = scales}, kernel);
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One bad row of A and one bad column of B in an otherwise good product of f32: all elements of C that they do not
 // touch keep their bits, and those that they touch are right.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -140,6 +141,29 @@ TEST(BadLinesOnDevice, AreNobodyElsesAffair) {
     kernels += products > 0 ? 1 : 0;
   }
   EXPECT_GT(kernels, 0);
+}
+
+/// Nothing but NaN among a warp's slices of f16: each of its sums must be made anew.
+TEST(BadLinesOnDevice, MayBeAllOfThem) {
+  SKIP_WITHOUT_GPU();
+  const Result<Context> context = Context::make("cuda");
+  ASSERT_TRUE(context.ok()) << context.status().message();
+  for (const KernelOfType& kernel : cuda_kernels()) {
+    if (kernel.types != f32_types || kernel.accuracy != Accuracy::standard) continue;
+    for (const std::int64_t k : {64, 128, 1100})
+      for (const bool all_rows : {true, false}) {
+        Matrix a = normal_matrix(c_rows, k, 1);
+        Matrix b = normal_matrix(k, c_columns, 2);
+        for (Matrix* m : {&a, &b})
+          for (float& x : m->elements) x = std::abs(x) + 1;
+        for (std::int64_t i = 0; i < (all_rows ? c_rows : c_columns); ++i)
+          (all_rows ? a.at(i, k / 2) : b.at(k / 2, i)) = std::numeric_limits<float>::infinity();
+        const std::optional<Matrix> c = multiplied(context.value(), kernel.kernel, a, b);
+        if (!c) continue;
+        const auto right = std::ranges::count(c->elements, std::numeric_limits<float>::infinity());
+        EXPECT_EQ(right, c_rows * c_columns) << kernel.kernel << ", k = " << k << (all_rows ? ", rows" : ", columns");
+      }
+  }
 }
 
 }  // namespace

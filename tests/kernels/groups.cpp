@@ -240,8 +240,8 @@ Tally check_scales(const KernelOfType& kernel) {
     if (turn % 7 == 0) d.activation = turn % 2 == 0 ? Activation::relu : Activation::gelu;
     runner.run(test);
   };
-  for (const Shape& shape :
-       {Shape{7, 9, 8}, Shape{17, 50, 70}, Shape{1, 60, 50}, Shape{60, 1, 50}, Shape{13, 14, 0}, Shape{300, 9, 64}})
+  for (const Shape& shape : {Shape{7, 9, 8}, Shape{17, 50, 70}, Shape{1, 60, 50}, Shape{60, 1, 50}, Shape{13, 14, 0},
+                             Shape{40, 30, 1}, Shape{20, 30, 2100}, Shape{300, 9, 64}})
     for (const int which : {1, 2, 3})
       for (const Fill fill : verification::fills_for(kernel.types.input)) run(shape, which, fill, which == 2 ? 1 : 0);
   for (const Fill fill : {Fill::small_integers, Fill::normal, Fill::special_values})

@@ -195,3 +195,5 @@ def test_scales_that_do_not_fit(program, random):
     np.save(program.folder / "whole.npy", np.ones(4, "i4"))
     program.refuses("multiply", "i.npy", "i.npy", "-o", "c.npy", "--row-scales", "whole.npy", code=2,
                     says=["row_scales", "i32"])
+    program.refuses("multiply", "i.npy", "i.npy", "-o", "c.npy", "--row-scales", "half.npy", code=2,
+                    says=["row_scales", "i32"])

@@ -321,6 +321,23 @@ TEST(Staging, DeviceMemoryIsNoHostOperand) {
   EXPECT_TRUE(status.message().starts_with("b is device memory")) << status.message();
 }
 
+TEST(Staging, DeviceMemoryIsNoVectorOfTheHost) {
+  GemmDescription d = contiguous(f32_types, 8, 8, 8);
+  d.row_scales = d.column_scales = true;
+  d.bias = Bias::per_row;
+  const Product product(d, 0, Fill::normal, 1);
+  const GemmArguments arguments = product.arguments();
+  const std::pair<std::string, const void*> vectors[] = {
+      {"bias", arguments.bias}, {"row_scales", arguments.row_scales}, {"column_scales", arguments.column_scales}};
+  for (const auto& [name, data] : vectors) {
+    FakeDevice device(64 << 20, Pace::lazy, 1);
+    device.kinds.emplace_back(data, staging::HostMemory::not_host);
+    const Status status = run_once(device, d, product, 1);
+    EXPECT_EQ(status.code(), StatusCode::invalid_argument);
+    EXPECT_TRUE(status.message().starts_with(name + " is device memory")) << status.message();
+  }
+}
+
 TEST(Staging, OperandsThatNoDeviceCanHoldAreRefused) {
   GemmDescription d = contiguous(f32_types, 8, 8, 1 << 20);
   EXPECT_TRUE(staging::why_not(problem_of(d, 1)).empty());

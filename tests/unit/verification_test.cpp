@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <limits>
 
 #include "support/matrices.hpp"
@@ -121,11 +122,19 @@ TEST(Oracle, SubnormalNarrowFactorsWeighAsTheSmallestNormalNumber) {
   EXPECT_FALSE(passes(0, 0x1p-24F + 0x1p-37F)) << "zero weighs nothing";
 }
 
+TEST(Oracle, OverflowOfOneComponentMayMakeTheOtherNaN) {
+  const GemmDescription d = contiguous({ElementType::cf32, ElementType::cf32}, 1, 1, 1);
+  const std::complex<float> a(1e20F, 0);
+  const std::complex<float> b(1, 1e20F);  // alpha times 1e20 + Inf i: 0 * Inf in the real component
+  std::complex<float> c(std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity());
+  EXPECT_TRUE(compare(d, {.a = &a, .b = &b, .c = &c}, nullptr).passed);
+}
+
 TEST(Oracle, ScalesOfRowsAndColumns) {
-  GemmDescription d = contiguous({ElementType::f8e4m3, ElementType::f32}, 3, 4, 40);
+  GemmDescription d = contiguous({ElementType::f8e4m3, ElementType::f32}, 4, 4, 40);
   d.row_scales = d.column_scales = true;
   Matrices matrices(d, 3);
-  const float rows[] = {3.25F, -1e-3F, 0};
+  const float rows[] = {3.25F, -1e-3F, 0, 2};
   const float columns[] = {1, 0.3F, -7, 1e4F};
   GemmArguments arguments = matrices.arguments();
   arguments.row_scales = rows;

@@ -30,7 +30,10 @@ struct Adapter {
     return why_unavailable(kernel.least_capability, kernel.most_capability, device);
   }
   static std::string_view refuses(const plan::Problem& p) {
-    if (p.memory == Memory::device) return refuses_on_device(p);
+    if (p.memory == Memory::device) {
+      const auto no_room = scales_sums(p) ? no_room_for_sums(p, device_of(p)) : std::string_view();
+      return no_room.empty() ? refuses_on_device(p) : no_room;
+    }
     if (const auto reason = staging::why_not(p); !reason.empty()) return reason;
     return refuses_on_device(staging::on_device(p));
   }

@@ -142,9 +142,13 @@ std::string_view scaled_refuses(const Kernel& kernel, const plan::Problem& probl
   const plan::Problem sums = problem_of_sums(problem);
   if (std::ranges::find(kernel.types, sums.description.types) == kernel.types.end())
     return "neither scales rows and columns nor leaves sums that could be scaled";
+  return kernel.refuses(sums, device);
+}
+
+std::string_view no_room_for_sums(const plan::Problem& problem, const Device& device) {
   if (bytes_of_sums(problem.description) > 0.4 * static_cast<double>(device.memory_bytes))
     return "needs more memory for sums to be scaled than there is";
-  return kernel.refuses(sums, device);
+  return {};
 }
 
 double scaled_cost(const Kernel& kernel, const plan::Problem& problem, const Device& device) {

@@ -11,6 +11,10 @@ namespace exactile::cuda {
 /// Why `kernel` cannot leave the sums of the problem, which has scales; empty if it can.
 [[nodiscard]] std::string_view scaled_refuses(const Kernel& kernel, const plan::Problem& problem, const Device& device);
 
+/// Why the device has no room for those sums; empty if it has. Asked of a whole product in device memory, or of each
+/// tile that staging makes of one in host memory.
+[[nodiscard]] std::string_view no_room_for_sums(const plan::Problem& problem, const Device& device);
+
 /// Estimated seconds, both kernels.
 [[nodiscard]] double scaled_cost(const Kernel& kernel, const plan::Problem& problem, const Device& device);
 

@@ -128,9 +128,10 @@ __device__ inline void store_settled(IndexedSums& sums, const BothPlace& at, con
 [[nodiscard]] __device__ inline bool are_certain(const BothSums& sums, const Line (&rows)[2], const LineEnds& ends) {
   const float row_error = fmaxf(quick_error(rows[0]), quick_error(rows[1]));
   const float column_error = fmaxf(fmaxf(ends.error[0], ends.error[1]), fmaxf(ends.error[2], ends.error[3]));
-  float least = __builtin_inff();
+  float least = 0x1.fffffep127f;  // so that an infinite error never passes: fminf() overlooks the NaN that come of it
 #pragma unroll
-  for (int i = 0; i < thread_sums; ++i) least = fminf(least, fabsf(sums[i / 32][i % 32]));
+  for (int i = 0; i < thread_sums; ++i)
+    least = fminf(least, fabsf(sums[i / (both_fragment / 2)][i % (both_fragment / 2)]));
   if (__all_sync(~0u, row_error + column_error <= least)) return true;
   bool certain = true;
 #pragma unroll

@@ -108,8 +108,7 @@ __device__ inline void add_fragment(BothSums& sums, const float (&fragment)[both
   constexpr int groups = groups_of_four / 2;
 #pragma unroll
   for (int g = 0; g < groups; ++g) {
-    const float4 factor = *reinterpret_cast<const float4*>(columns.factor + 16 * (f * groups + g) +
-                                                           static_cast<int>(threadIdx.x) % 4 * 4);
+    const float4 factor = *reinterpret_cast<const float4*>(columns.factor + line_of_sum(f * groups + g, 0));
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       const float of_column = i / 2 == 0 ? factor.x : i / 2 == 1 ? factor.y : i / 2 == 2 ? factor.z : factor.w;
@@ -129,7 +128,7 @@ __device__ inline void shrink_sums(BothSums& sums, const LineScales& rows, const
   for (int i = 0; i < thread_sums; ++i) {
     const int r = i / (thread_sums / 2);
     const int g = i / 4 % groups_of_four;
-    const float of_column = columns.shrink[16 * g + static_cast<int>(threadIdx.x) % 4 * 4 + i % 4];
+    const float of_column = columns.shrink[line_of_sum(g, i % 4)];
     sum_at(sums, r, g, i % 4) *= rows.shrink[row + r] * of_column;
   }
 }

@@ -7,7 +7,9 @@
 // reads a C. Limit: memory bandwidth; where tiles share much, the split. See docs/ladder/sm90_f32_wgmma.md.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "core/checked.hpp"
 #include "cuda/kernels/sm90/both_gemm.cuh"
@@ -146,7 +148,9 @@ class BothProduct final : public DeviceProduct {
       auto* maxima = reinterpret_cast<unsigned*>(base + layout_.facts[i]);
       operands[i].facts = {maxima, maxima + std::int64_t{plan_.parts} * operands[i].batches * operands[i].facts_pitch};
       lines[i] = lines_for_tma(operands[i], runs_along_k(operands[i]));
-      if (!lines[i]) return {StatusCode::invalid_argument, "an operand does not lie at a multiple of four bytes"};
+      const bool is_aligned = reinterpret_cast<std::uintptr_t>(operands[i].data) % sizeof(float) == 0;
+      if (!is_aligned || !lines[i])
+        return {StatusCode::invalid_argument, "an operand does not lie at a multiple of four bytes"};
     }
     BothParameters p{.maps = {},
                      .lines = {*lines[0], *lines[1]},

@@ -187,7 +187,7 @@ class Product final : public DeviceProduct {
                   .b = static_cast<const In*>(arguments.b),
                   .b_layout = d_.b,
                   .k = static_cast<int>(d_.k),
-                  .out = sm90::narrow::output_of<float>(d_, arguments)};
+                  .out = sm90::narrow::output_of<float>(d_, arguments, is_transposed_)};
     const std::int64_t of_c = 16 / size_in_bytes(d_.types.output);
     const auto is_aligned = [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; };
     work.out.is_aligned = d_.bias == Bias::none && d_.activation == Activation::none && !work.out.reads_c &&

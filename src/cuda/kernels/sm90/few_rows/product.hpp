@@ -67,7 +67,7 @@ class Product final : public DeviceProduct {
                   .rows_layout = d_.a,
                   .k = static_cast<int>(d_.k),
                   .division = division_,
-                  .out = narrow::output_of<DeviceSum<In>>(d_, arguments)};
+                  .out = narrow::output_of<DeviceSum<In>>(d_, arguments, is_transposed_)};
     const bool by_tma = is_reachable(d_.a, d_.a.column_stride, d_.a.row_stride, type, arguments.a) &&
                         (along_lines ? is_reachable(lines, lines.row_stride, lines.column_stride, type, arguments.b)
                                      : is_reachable(lines, lines.column_stride, lines.row_stride, type, arguments.b));

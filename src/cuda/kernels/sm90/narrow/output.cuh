@@ -33,6 +33,7 @@ struct Output {
   bool is_plain;          ///< a scaled sum is the result
   const Sum* row_scales;  ///< null: none
   const Sum* column_scales;
+  bool is_transposed;  ///< rows are the caller's columns
   Bias bias_kind;
   Activation activation;
   const void* bias;
@@ -76,10 +77,14 @@ struct Output {
     return pair.bits;
   }
   [[nodiscard]] __device__ bool has_scales() const { return row_scales != nullptr || column_scales != nullptr; }
-  /// sum times the scales of its row and column
+  /// sum times the scales of its row and column, the caller's row first
   [[nodiscard]] __device__ Sum scaled(Sum sum, std::int64_t i, std::int64_t j) const {
-    if (row_scales != nullptr) sum = multiply(sum, row_scales[i]);
-    if (column_scales != nullptr) sum = multiply(sum, column_scales[j]);
+    const auto apply = [&sum](const Sum* scales, std::int64_t index) {
+      if (scales != nullptr) sum = multiply(sum, scales[index]);
+    };
+    if (is_transposed) apply(column_scales, j);
+    apply(row_scales, i);
+    if (!is_transposed) apply(column_scales, j);
     return sum;
   }
   /// activation(alpha * sum + beta * before + bias) of a scaled sum
@@ -91,9 +96,9 @@ struct Output {
   }
 };
 
-/// Of a product as described; stores are element by element.
+/// Of a product as described, which may be the transposed one of what was asked for; stores are element by element.
 template <class Sum>
-[[nodiscard]] Output<Sum> output_of(const GemmDescription& d, const GemmArguments& arguments) {
+[[nodiscard]] Output<Sum> output_of(const GemmDescription& d, const GemmArguments& arguments, bool is_transposed) {
   const bool is_alone = d.bias == Bias::none && d.activation == Activation::none && arguments.beta.is_zero();
   return {.data = arguments.c,
           .layout = d.c,
@@ -108,6 +113,7 @@ template <class Sum>
           .is_plain = is_alone && arguments.alpha.as<Sum>() == Sum(1),
           .row_scales = d.row_scales ? static_cast<const Sum*>(arguments.row_scales) : nullptr,
           .column_scales = d.column_scales ? static_cast<const Sum*>(arguments.column_scales) : nullptr,
+          .is_transposed = is_transposed,
           .bias_kind = d.bias,
           .activation = d.activation,
           .bias = arguments.bias};

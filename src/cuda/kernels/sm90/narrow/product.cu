@@ -212,7 +212,7 @@ class Product final : public DeviceProduct {
   }
 
   [[nodiscard]] Output<Sum> output(const GemmArguments& arguments) const {
-    Output<Sum> out = output_of<Sum>(layout_.d, arguments);
+    Output<Sum> out = output_of<Sum>(layout_.d, arguments, layout_.is_transposed);
     out.store_by = store_by(layout_, arguments);
     out.is_aligned = has_aligned_rows(layout_.d, arguments);
     return out;
@@ -233,6 +233,7 @@ class Product final : public DeviceProduct {
             .is_plain = true,
             .row_scales = nullptr,
             .column_scales = nullptr,
+            .is_transposed = false,
             .bias_kind = Bias::none,
             .activation = Activation::none,
             .bias = nullptr};

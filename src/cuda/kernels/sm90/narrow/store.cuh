@@ -122,7 +122,7 @@ __device__ inline void store_alone(const typename T::Sum (&sums)[T::tile_n / 2],
   }
 }
 
-/// Multiplies each sum by the scales of its row and column; a missing one is 1.
+/// As Output::scaled(), where a missing scale is 1.
 template <class T>
 __device__ inline void scale_sums(float (&sums)[T::tile_n / 2], const Output<float>& c, const SumPlace& at) {
   const auto factor = [](const float* scales, int index, int count) {
@@ -136,7 +136,12 @@ __device__ inline void scale_sums(float (&sums)[T::tile_n / 2], const Output<flo
     const float of_columns[2] = {factor(c.column_scales, column, c.columns),
                                  factor(c.column_scales, column + 1, c.columns)};
 #pragma unroll
-    for (int e = 0; e < 4; ++e) sums[4 * j + e] = sums[4 * j + e] * of_rows[e / 2] * of_columns[e % 2];
+    for (int e = 0; e < 4; ++e) {
+      const float of_row = of_rows[e / 2];
+      const float of_column = of_columns[e % 2];
+      sums[4 * j + e] = sums[4 * j + e] * (c.is_transposed ? of_column : of_row);
+      sums[4 * j + e] = sums[4 * j + e] * (c.is_transposed ? of_row : of_column);
+    }
   }
 }
 
