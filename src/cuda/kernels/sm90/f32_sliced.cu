@@ -181,7 +181,8 @@ double sliced_cost(const GemmDescription& d, const Device& device, double flops_
   const int clusters = clusters_of(device);
   const int tiles = layout.order.count() * layout.parts;
   constexpr double price = 1.06;  // of sharing tiles out
-  constexpr double store = 9e-6;  // of a tile, while the tensor cores wait
+  // Of a tile, while the tensor cores wait; the rate is that of a long K and has it in it.
+  const double store = d.k <= 512 ? 9e-6 : 0;
   const double even = static_cast<double>(tiles) / clusters;
   const double waves = (layout.carries(clusters) ? price * even : std::ceil(even)) / layout.parts;
   const double tile_flops = 2.0 * cluster * tile_m * tile_n * static_cast<double>(d.k);
