@@ -67,11 +67,12 @@ class Scaled final : public plan::Executable {
     const auto* bias = static_cast<const T*>(arguments.bias);
     const T alpha = arguments.alpha.as<T>();
     const T beta = arguments.beta.as<T>();
+    const T of_row = row_scales == nullptr ? T(1) : row_scales[i];
     for (std::int64_t j = 0; j < d_.n; ++j) {
       T& element = row[j * d_.c.column_stride];
-      T value = element;
-      if (row_scales != nullptr) value *= row_scales[i];
-      if (column_scales != nullptr) value *= column_scales[j];
+      const T of_column = column_scales == nullptr ? T(1) : column_scales[j];
+      // The caller's row first.
+      T value = is_transposed_ ? element * of_column * of_row : element * of_row * of_column;
       value *= alpha;
       if (before != nullptr) value += beta * before[j];
       if (d_.bias != Bias::none) value += bias[d_.bias == Bias::per_row ? i : j];

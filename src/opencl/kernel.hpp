@@ -27,6 +27,7 @@ struct Launch {
   BufferSpan bias = {};
   BufferSpan row_scales = {};
   BufferSpan column_scales = {};
+  bool is_swapped = false;  ///< by oriented(): A, B and the scales have changed places
   Scalar alpha = 1;
   Scalar beta = 0;
 

@@ -210,25 +210,13 @@ bool HostProduct::has(Side side) const {
 }
 
 const HostOperand& HostProduct::operand(Side side) const {
-  switch (side) {
-    case Side::a: return a;
-    case Side::b: return b;
-    case Side::c: return c;
-    case Side::bias: return bias;
-    case Side::row_scales: return row_scales;
-    default: return column_scales;
-  }
+  return *std::array{&a, &b, &c, &bias, &row_scales, &column_scales}[static_cast<std::size_t>(side)];
 }
 
 const void* data_of(const GemmArguments& arguments, Side side) {
-  switch (side) {
-    case Side::a: return arguments.a;
-    case Side::b: return arguments.b;
-    case Side::c: return arguments.c;
-    case Side::bias: return arguments.bias;
-    case Side::row_scales: return arguments.row_scales;
-    default: return arguments.column_scales;
-  }
+  const std::array<const void*, sides> all{arguments.a,    arguments.b,          arguments.c,
+                                           arguments.bias, arguments.row_scales, arguments.column_scales};
+  return all[static_cast<std::size_t>(side)];
 }
 
 void set_data(GemmArguments& arguments, Side side, void* data) {
@@ -243,14 +231,7 @@ void set_data(GemmArguments& arguments, Side side, void* data) {
 }
 
 const Region& TileRegions::of(Side side) const {
-  switch (side) {
-    case Side::a: return a;
-    case Side::b: return b;
-    case Side::c: return c;
-    case Side::bias: return bias;
-    case Side::row_scales: return row_scales;
-    default: return column_scales;
-  }
+  return *std::array{&a, &b, &c, &bias, &row_scales, &column_scales}[static_cast<std::size_t>(side)];
 }
 
 TileRegions regions_of(const plan::Problem& problem, const Tiling& t, std::int64_t group, std::int64_t i,

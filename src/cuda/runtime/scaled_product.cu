@@ -42,12 +42,13 @@ constexpr std::int64_t alignment = 256;
   return sums;
 }
 
+/// The caller's row is scaled first: where rows here are its columns, `is_transposed`, the column.
 /// One thread an element; a block has `across` of a row, a power of two, and takes rows of all products by turns.
 template <class In, class Out>
 __global__ void __launch_bounds__(threads_per_block)
     scaled_kernel(const __grid_constant__ GemmDescription d, int across, const DeviceSum<In>* sums,
                   OperandLayout sums_layout, const DeviceSum<In>* row_scales, const DeviceSum<In>* column_scales,
-                  Out* c, const __grid_constant__ Epilogue<In, Out> epilogue) {
+                  bool is_transposed, Out* c, const __grid_constant__ Epilogue<In, Out> epilogue) {
   const int thread = static_cast<int>(threadIdx.x);
   const int down = threads_per_block / across;
   const std::int64_t j = static_cast<std::int64_t>(blockIdx.x) * across + thread % across;
@@ -58,8 +59,10 @@ __global__ void __launch_bounds__(threads_per_block)
     const std::int64_t i = line - product * d.m;
     DeviceSum<In> sum =
         product_base(sums, sums_layout, product)[i * sums_layout.row_stride + j * sums_layout.column_stride];
-    if (row_scales != nullptr) sum = multiply(sum, row_scales[i]);
-    if (column_scales != nullptr) sum = multiply(sum, column_scales[j]);
+    const DeviceSum<In> of_row = row_scales == nullptr ? DeviceSum<In>(1) : row_scales[i];
+    const DeviceSum<In> of_column = column_scales == nullptr ? DeviceSum<In>(1) : column_scales[j];
+    sum = multiply(sum, is_transposed ? of_column : of_row);
+    sum = multiply(sum, is_transposed ? of_row : of_column);
     epilogue.store(product_base(c, d.c, product) + i * d.c.row_stride + j * d.c.column_stride, sum, i, j);
   }
 }
@@ -99,7 +102,7 @@ class ScaledProduct final : public DeviceProduct {
         scaled_kernel<In, Out><<<grid, threads_per_block, 0, launch.stream>>>(
             d_, across, reinterpret_cast<const Sum*>(workspace), sums_layout_,
             d_.row_scales ? static_cast<const Sum*>(arguments.row_scales) : nullptr,
-            d_.column_scales ? static_cast<const Sum*>(arguments.column_scales) : nullptr,
+            d_.column_scales ? static_cast<const Sum*>(arguments.column_scales) : nullptr, is_transposed_,
             static_cast<Out*>(arguments.c), Epilogue<In, Out>(d_, arguments));
       }
       return check_launch("scaled_product");

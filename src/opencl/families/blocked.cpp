@@ -67,7 +67,7 @@ class Blocked : public DeviceProduct {
     Result<Call> call = make_call(launch.runtime, blocked_cl, "blocked", options_ + chunks);
     if (!call.ok()) return call.status();
     add_inputs(call.value(), launch);
-    call.value().add_output(oriented(launch, swapped_), d_, store_flags(d_, launch.beta));
+    call.value().add_output(oriented(launch, swapped_), d_);
     return call.value().enqueue(launch.queue, tiles() * d_.batch_count, sizes_.items(), "blocked");
   }
   [[nodiscard]] std::string blocking() const override { return sizes_.text() + choice_.source_text(); }

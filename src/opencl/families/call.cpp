@@ -9,6 +9,32 @@
 #include "plan/transposed.hpp"
 
 namespace exactile::opencl {
+namespace {
+
+/// Where a product's flags say that C is read, a bias added, and so on.
+enum StoreFlags : cl_int {
+  reads_c = 1,
+  bias_per_row = 2,
+  bias_per_column = 4,
+  relu = 8,
+  scale_rows = 16,
+  scale_columns = 32,
+  columns_first = 64,  ///< of the scales, where columns are the caller's rows
+};
+
+[[nodiscard]] cl_int store_flags(const GemmDescription& d, const Launch& launch) {
+  cl_int flags = 0;
+  if (!launch.beta.is_zero()) flags |= reads_c;
+  if (d.bias == Bias::per_row) flags |= bias_per_row;
+  if (d.bias == Bias::per_column) flags |= bias_per_column;
+  if (d.activation == Activation::relu) flags |= relu;
+  if (d.row_scales) flags |= scale_rows;
+  if (d.column_scales) flags |= scale_columns;
+  if (launch.is_swapped) flags |= columns_first;
+  return flags;
+}
+
+}  // namespace
 
 std::string element_options(const GemmDescription& d, const Device& device) {
   const ElementType sum = accumulator_type(d.types.input);
@@ -25,22 +51,12 @@ GemmDescription with_contiguous_columns(const GemmDescription& d, bool* swapped)
 
 Launch oriented(const Launch& launch, bool swapped) {
   Launch turned = launch;
+  turned.is_swapped = swapped;
   if (swapped) {
     std::swap(turned.a, turned.b);
     std::swap(turned.row_scales, turned.column_scales);
   }
   return turned;
-}
-
-cl_int store_flags(const GemmDescription& d, const Scalar& beta) {
-  cl_int flags = 0;
-  if (!beta.is_zero()) flags |= reads_c;
-  if (d.bias == Bias::per_row) flags |= bias_per_row;
-  if (d.bias == Bias::per_column) flags |= bias_per_column;
-  if (d.activation == Activation::relu) flags |= relu;
-  if (d.row_scales) flags |= scale_rows;
-  if (d.column_scales) flags |= scale_columns;
-  return flags;
 }
 
 void Call::add_bytes(const void* data, std::size_t bytes) {
@@ -67,7 +83,7 @@ void Call::add_operand(const BufferSpan& span, const OperandLayout& layout, Elem
   add(cl_long{layout.batch_stride});
 }
 
-void Call::add_output(const Launch& launch, const GemmDescription& d, cl_int flags, std::int64_t product) {
+void Call::add_output(const Launch& launch, const GemmDescription& d, std::int64_t product) {
   const ElementType sum = accumulator_type(d.types.input);
   add_operand(launch.c, d.c, d.types.output, product);
   add_scalar(launch.alpha, sum);
@@ -79,7 +95,7 @@ void Call::add_output(const Launch& launch, const GemmDescription& d, cl_int fla
   add_vector(launch.bias, d.types.output);
   add_vector(launch.row_scales, sum);
   add_vector(launch.column_scales, sum);
-  add(flags);
+  add(store_flags(d, launch));
 }
 
 Status Call::enqueue(cl_command_queue queue, std::int64_t groups, std::int64_t items_of_group, std::string_view name) {

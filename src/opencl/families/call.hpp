@@ -22,17 +22,6 @@ inline constexpr std::int64_t chunk_terms = 4096;
 /// The operands that go with a description whose sides were swapped.
 [[nodiscard]] Launch oriented(const Launch& launch, bool swapped);
 
-/// Where a product's flags say that C is read, a bias added, and so on.
-enum StoreFlags : cl_int {
-  reads_c = 1,
-  bias_per_row = 2,
-  bias_per_column = 4,
-  relu = 8,
-  scale_rows = 16,
-  scale_columns = 32,
-};
-[[nodiscard]] cl_int store_flags(const GemmDescription& description, const Scalar& beta);
-
 /// One call of a kernel: arguments in their order, then the launch.
 class Call {
  public:
@@ -48,7 +37,7 @@ class Call {
   /// buffer, offset and strides; `product` of the batch is where it starts.
   void add_operand(const BufferSpan& span, const OperandLayout& layout, ElementType type, std::int64_t product = 0);
   /// C, alpha, beta, bias, scales, flags.
-  void add_output(const Launch& launch, const GemmDescription& description, cl_int flags, std::int64_t product = 0);
+  void add_output(const Launch& launch, const GemmDescription& description, std::int64_t product = 0);
 
   [[nodiscard]] Status enqueue(cl_command_queue queue, std::int64_t groups, std::int64_t items_of_group,
                                std::string_view name);

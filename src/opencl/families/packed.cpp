@@ -145,7 +145,7 @@ class Packed final : public DeviceProduct {
     call.add(pass.b);
     call.add(cl_long{b_.is_shared() ? 0 : b_.elements(k_padded_)});
     call.add(pass.totals);
-    call.add_output(launch, d_, store_flags(d_, launch.beta), pass.first);
+    call.add_output(launch, d_, pass.first);
     return call.enqueue(launch.queue, tiles() * pass.count, p_.items(), "packed");
   }
 

@@ -16,7 +16,7 @@ Status enqueue_reduce(const Launch& launch, const GemmDescription& d, std::int64
   call.add(cl_long{d.batch_count});
   call.add(cl_long{slices});
   call.add(partial);
-  call.add_output(launch, d, store_flags(d, launch.beta));
+  call.add_output(launch, d);
   constexpr std::int64_t items = 64;
   return call.enqueue(launch.queue, core::ceil_divide(d.m * d.n * d.batch_count, items), items, "reduce");
 }

@@ -34,7 +34,7 @@ class SquareTiles final : public DeviceProduct {
     call.value().add(cl_long{d_.k});
     call.value().add_operand(launch.a, d_.a, d_.types.input);
     call.value().add_operand(launch.b, d_.b, d_.types.input);
-    call.value().add_output(launch, d_, store_flags(d_, launch.beta));
+    call.value().add_output(launch, d_);
     const std::int64_t groups =
         core::ceil_divide(d_.m, shape_.side) * core::ceil_divide(d_.n, shape_.side) * d_.batch_count;
     return call.value().enqueue(launch.queue, groups, shape_.items, shape_.function);

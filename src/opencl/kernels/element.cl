@@ -170,6 +170,7 @@ inline Sum multiply_add(Sum x, Sum y, Sum z) { return MULTIPLY_ADD(x, y, z); }
 #define RELU 8
 #define SCALE_ROWS 16
 #define SCALE_COLUMNS 32
+#define COLUMNS_FIRST 64
 
 inline Sum activate(Sum x, int flags) {
 #if IS_COMPLEX
@@ -204,8 +205,12 @@ inline void store(__global Out *c, long c_row, long c_column, long row, long col
                   int flags) {
   __global Out *element = c + row * c_row + column * c_column;
 #if !IS_COMPLEX && !IS_INTEGER
-  if (flags & SCALE_ROWS) sum *= row_scales[row];
-  if (flags & SCALE_COLUMNS) sum *= column_scales[column];
+  if (flags & (SCALE_ROWS | SCALE_COLUMNS)) {  // the caller's row first
+    const Sum of_row = flags & SCALE_ROWS ? row_scales[row] : (Sum)1;
+    const Sum of_column = flags & SCALE_COLUMNS ? column_scales[column] : (Sum)1;
+    sum *= flags & COLUMNS_FIRST ? of_column : of_row;
+    sum *= flags & COLUMNS_FIRST ? of_row : of_column;
+  }
 #endif
   Sum value = scaled(alpha, sum);
   if (flags & READS_C) value = multiply_add(beta, WIDEN_OUT(*element), value);

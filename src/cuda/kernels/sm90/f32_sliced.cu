@@ -154,6 +154,12 @@ __global__ void __launch_bounds__(count_threads) count_tiles(const unsigned* lef
   }
 }
 
+/// Of A and B, as if no products shared any.
+[[nodiscard]] double elements_of(const GemmDescription& d) {
+  return (static_cast<double>(d.m) + static_cast<double>(d.n)) * static_cast<double>(d.k) *
+         static_cast<double>(d.batch_count);
+}
+
 }  // namespace
 
 Status enqueue_count(const TileOrder& order, const unsigned* left, std::uint64_t* counts, cudaStream_t stream) {
@@ -161,7 +167,7 @@ Status enqueue_count(const TileOrder& order, const unsigned* left, std::uint64_t
                "count_tiles");
 }
 
-std::string_view sliced_refuses(const plan::Problem& problem, const Device& device) {
+std::string_view slices_refuse(const plan::Problem& problem) {
   const GemmDescription& d = problem.description;
   constexpr std::int64_t most = 1 << 30;
   if (d.k < 64) return "needs k >= 64 to keep the bound";
@@ -169,11 +175,13 @@ std::string_view sliced_refuses(const plan::Problem& problem, const Device& devi
   if (d.m > most || d.n > most || d.batch_count > most) return "needs m, n and the batch to be at most 2^30";
   const double tiles = (static_cast<double>(d.m) / (cluster * tile_m) + 1) * (static_cast<double>(d.n) / tile_n + 1) *
                        static_cast<double>(d.batch_count);
-  const double elements = (static_cast<double>(d.m) + static_cast<double>(d.n)) * static_cast<double>(d.k) *
-                          static_cast<double>(d.batch_count);
-  if (tiles > most || elements / 64 > most) return "the product has too many tiles";
-  if (elements * 6.5 > 0.5 * static_cast<double>(device.memory_bytes)) return "the slices need too much memory";
-  return {};
+  return tiles > most || elements_of(d) / 64 > most ? "the product has too many tiles" : "";
+}
+
+std::string_view sliced_refuses(const plan::Problem& problem, const Device& device) {
+  const std::string_view why = slices_refuse(problem);
+  const bool has_room = 6.5 * elements_of(problem.description) <= 0.5 * static_cast<double>(device.memory_bytes);
+  return !why.empty() || has_room ? why : "the slices need too much memory";
 }
 
 double sliced_cost(const GemmDescription& d, const Device& device, double flops_per_second, int bytes_per_block) {
@@ -181,8 +189,7 @@ double sliced_cost(const GemmDescription& d, const Device& device, double flops_
   const int clusters = clusters_of(device);
   const int tiles = layout.order.count() * layout.parts;
   constexpr double price = 1.06;  // of sharing tiles out
-  // Of a tile, while the tensor cores wait; the rate is that of a long K and has it in it.
-  const double store = d.k <= 512 ? 9e-6 : 0;
+  constexpr double store = 9e-6;  // of a tile, while the tensor cores wait
   const double even = static_cast<double>(tiles) / clusters;
   const double waves = (layout.carries(clusters) ? price * even : std::ceil(even)) / layout.parts;
   const double tile_flops = 2.0 * cluster * tile_m * tile_n * static_cast<double>(d.k);

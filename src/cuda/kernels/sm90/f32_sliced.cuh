@@ -12,6 +12,7 @@
 #include "cuda/kernels/sm90/tensor_map.hpp"
 #include "cuda/runtime/shared_memory.hpp"
 #include "cuda/tile/early_launch.cuh"
+#include "plan/transposed.hpp"
 
 namespace exactile::cuda::sm90 {
 
@@ -75,7 +76,10 @@ struct PreparedLayout {
 /// Enqueues the zeroing of what must be zero in the workspace, where no split does it on the way.
 [[nodiscard]] Status enqueue_zero(const SlicedLayout& layout, const Launch& launch);
 
-/// Why products of slices cannot do this problem, whatever the slices; empty if they can.
+/// Why f16 or bf16 slices cannot do this problem; empty if they can.
+[[nodiscard]] std::string_view slices_refuse(const plan::Problem& problem);
+
+/// The same of kernels that keep all slices in the workspace.
 [[nodiscard]] std::string_view sliced_refuses(const plan::Problem& problem, const Device& device);
 
 /// Seconds at that rate, in whole waves, with the split.
@@ -185,8 +189,7 @@ class SlicedProduct : public DeviceProduct {
     return make_slice_maps<Slices>(p);
   }
   [[nodiscard]] GemmParameters parameters(const Launch& launch) const {
-    GemmArguments arguments = launch.arguments;
-    if (is_transposed_) std::swap(arguments.a, arguments.b);
+    const GemmArguments arguments = is_transposed_ ? plan::transposed(launch.arguments) : launch.arguments;
     return sliced_parameters(description_, arguments, layout_, launch.workspace);
   }
 

@@ -78,23 +78,9 @@ struct BothLayout {
   }
 };
 
-/// A or B of plan.d; data and facts are not there yet.
 [[nodiscard]] SplitOperand both_operand(const BothPlan& plan, Operand which) {
-  const bool is_a = which == Operand::a;
-  return {.data = nullptr,
-          .layout = is_a ? plan.d.a : plan::transposed(plan.d.b),
-          .rows = static_cast<int>(is_a ? plan.d.m : plan.d.n),
-          .k = static_cast<int>(plan.d.k),
-          .batches = static_cast<int>(is_a ? plan.a_batches : plan.b_batches),
-          .slices = nullptr,
-          .facts = {},
-          .facts_pitch = static_cast<int>(is_a ? plan.row_tiles * tile_m : plan.column_tiles * both_n),
-          .parts = plan.parts,
-          .part_k = plan.part_k};
-}
-
-[[nodiscard]] bool runs_along_k(const SplitOperand& operand) {
-  return std::abs(operand.layout.column_stride) <= std::abs(operand.layout.row_stride);
+  return operand_in_parts(plan.d, which, which == Operand::a ? plan.row_tiles * tile_m : plan.column_tiles * both_n,
+                          plan.parts, plan.part_k);
 }
 
 /// Whether lines_for_tma() finds lines wherever the operand lies.
@@ -145,8 +131,7 @@ class BothProduct final : public DeviceProduct {
     std::optional<TileLines> lines[2];
     for (int i = 0; i < 2; ++i) {
       operands[i].data = static_cast<const float*>(elements[i != plan_.is_transposed]);
-      auto* maxima = reinterpret_cast<unsigned*>(base + layout_.facts[i]);
-      operands[i].facts = {maxima, maxima + std::int64_t{plan_.parts} * operands[i].batches * operands[i].facts_pitch};
+      operands[i].facts = facts_at(base + layout_.facts[i], operands[i]);
       lines[i] = lines_for_tma(operands[i], runs_along_k(operands[i]));
       const bool is_aligned = reinterpret_cast<std::uintptr_t>(operands[i].data) % sizeof(float) == 0;
       if (!is_aligned || !lines[i])
@@ -205,7 +190,7 @@ class BothProduct final : public DeviceProduct {
 };
 
 [[nodiscard]] std::string_view both_refuses(const plan::Problem& problem, const Device& device) {
-  if (const std::string_view why = sliced_refuses(problem, device); !why.empty()) return why;
+  if (const std::string_view why = slices_refuse(problem); !why.empty()) return why;
   const BothPlan plan(problem.description);
   if (!tma_reaches(both_operand(plan, Operand::a)) || !tma_reaches(both_operand(plan, Operand::b)))
     return "needs four rows and columns, and operands with contiguous rows or columns, not given by pointers";

@@ -222,14 +222,14 @@ class RegisterProduct final : public DeviceProduct {
     if (prepared != nullptr) {
       prepared_layout().place(sliced, const_cast<void*>(prepared));  // only read from now on
     } else {
-      sliced.facts = facts_of_side(base, 0, sliced);
+      sliced.facts = facts_at(base + layout_.facts[0], sliced);
       sliced.slices = base + layout_.slices;
       SplitPair pair{sliced, sliced};
       pair.b.batches = 0;
       if (Status s = enqueue_split<Fp16x3>(pair, nullptr, 0, launch.stream, true); !s.ok()) return s;
     }
-    const bool along_k = std::abs(unsplit.layout.column_stride) <= std::abs(unsplit.layout.row_stride);
-    unsplit.facts = facts_of_side(base, 1, unsplit);
+    const bool along_k = runs_along_k(unsplit);
+    unsplit.facts = facts_at(base + layout_.facts[1], unsplit);
     const std::optional<TileLines> lines = lines_for_tma(unsplit, along_k);
     RegisterParameters p{.unsplit_map = {},
                          .sliced_map = {},
@@ -264,24 +264,10 @@ class RegisterProduct final : public DeviceProduct {
     all.batches *= all.parts;
     return {all, slices_row_bytes<Fp16x3>(all.depth())};
   }
-  /// A or B of plan_.d; data, slices and facts are not there yet.
   [[nodiscard]] SplitOperand operand_of(Operand which) const {
-    const bool is_a = which == Operand::a;
-    const bool is_unsplit = is_a == plan_.a_unsplit;
-    return {.data = nullptr,
-            .layout = is_a ? plan_.d.a : plan::transposed(plan_.d.b),
-            .rows = static_cast<int>(is_a ? plan_.d.m : plan_.d.n),
-            .k = static_cast<int>(plan_.d.k),
-            .batches = static_cast<int>(is_a ? plan_.a_batches : plan_.b_batches),
-            .slices = nullptr,
-            .facts = {},
-            .facts_pitch = static_cast<int>(layout_.pitch[is_unsplit]),
-            .parts = is_unsplit ? plan_.parts : plan_.sliced_parts(),
-            .part_k = plan_.part_k};
-  }
-  [[nodiscard]] LineFacts facts_of_side(std::byte* base, int side, const SplitOperand& operand) const {
-    auto* maxima = reinterpret_cast<unsigned*>(base + layout_.facts[side]);
-    return {maxima, maxima + std::int64_t{operand.parts} * operand.batches * operand.facts_pitch};
+    const bool is_unsplit = (which == Operand::a) == plan_.a_unsplit;
+    return operand_in_parts(plan_.d, which, layout_.pitch[is_unsplit], is_unsplit ? plan_.parts : plan_.sliced_parts(),
+                            plan_.part_k);
   }
   [[nodiscard]] Status finish(const RegisterParameters& r, const SplitOperand& a, const SplitOperand& b,
                               const Launch& launch) const {
@@ -332,6 +318,7 @@ template <Operand unsplit>
   constexpr double overhead = 12e-6;  // of three kernels
   constexpr double by_fours = 1.25;   // times slower, where lines do not begin at multiples of 16 bytes
   constexpr double without_tma = 4;
+  constexpr double most_flops_per_second = 170e12;  // of a large product: power, and both operands through L2
   const RegisterPlan plan(problem.description, unsplit);
   const GemmDescription& d = plan.d;
   const OperandLayout& layout = plan.a_unsplit ? d.a : d.b;
@@ -340,7 +327,9 @@ template <Operand unsplit>
   const bool by_tma = !layout.pointer_array && line == 1 &&
                       (plan.unsplit_batches() == 1 || (layout.batch_stride > 0 && layout.batch_stride % 4 == 0));
   const bool is_aligned = step % 4 == 0;
-  const double tiles_seconds = plan.tiles.seconds * (by_tma ? is_aligned ? 1 : by_fours : without_tma);
+  const double flops = 2.0 * static_cast<double>(d.m * d.n) * static_cast<double>(d.k * d.batch_count);
+  const double tiles_seconds =
+      std::max(plan.tiles.seconds, flops / most_flops_per_second) * (by_tma ? is_aligned ? 1 : by_fours : without_tma);
   const double bytes_per_second = device.memory_bytes_per_second;
   const double unsplit_bytes = 4.0 * static_cast<double>(plan.unsplit_batches() * plan.unsplit_rows() * d.k);
   const double split_bytes = 8.0 * static_cast<double>(plan.sliced_batches() * plan.sliced_rows() * d.k);

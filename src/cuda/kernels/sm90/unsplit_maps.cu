@@ -1,9 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/kernels/sm90/unsplit_maps.cuh"
 
+#include <cstdlib>
+
 #include "cuda/kernels/sm90/tensor_map.hpp"
+#include "plan/transposed.hpp"
 
 namespace exactile::cuda::sm90 {
+
+SplitOperand operand_in_parts(const GemmDescription& d, Operand which, std::int64_t facts_pitch, int parts,
+                              int part_k) {
+  const bool is_a = which == Operand::a;
+  return {.data = nullptr,
+          .layout = is_a ? d.a : plan::transposed(d.b),
+          .rows = static_cast<int>(is_a ? d.m : d.n),
+          .k = static_cast<int>(d.k),
+          .batches = static_cast<int>(plan::distinct_matrices(is_a ? d.a : d.b, d.batch_count)),
+          .slices = nullptr,
+          .facts = {},
+          .facts_pitch = static_cast<int>(facts_pitch),
+          .parts = parts,
+          .part_k = part_k};
+}
+
+LineFacts facts_at(void* place, const SplitOperand& operand) {
+  auto* maxima = static_cast<unsigned*>(place);
+  return {maxima, maxima + std::int64_t{operand.parts} * operand.batches * operand.facts_pitch};
+}
+
+bool runs_along_k(const SplitOperand& operand) {
+  return std::abs(operand.layout.column_stride) <= std::abs(operand.layout.row_stride);
+}
 
 std::optional<TileLines> lines_for_tma(const SplitOperand& o, bool along_k) {
   const std::int64_t step = along_k ? o.layout.row_stride : o.layout.column_stride;

@@ -9,6 +9,16 @@
 
 namespace exactile::cuda::sm90 {
 
+/// A's rows or B's columns of a product whose K is taken in parts; data, slices and facts are not there yet.
+[[nodiscard]] SplitOperand operand_in_parts(const GemmDescription& description, Operand which, std::int64_t facts_pitch,
+                                            int parts, int part_k);
+
+/// Where the facts of all parts of an operand lie: maxima, then tiny elements.
+[[nodiscard]] LineFacts facts_at(void* place, const SplitOperand& operand);
+
+/// Whether the operand's lines run along K rather than across it.
+[[nodiscard]] bool runs_along_k(const SplitOperand& operand);
+
 /// How TMA can address an operand: contiguous along one side, in steps of 16 bytes along the others, if need be of
 /// every fourth line. Nothing if it cannot.
 [[nodiscard]] std::optional<TileLines> lines_for_tma(const SplitOperand& operand, bool along_k);

@@ -87,9 +87,13 @@ class Product final : public DeviceProduct {
     const GemmArguments arguments = layout_.is_transposed ? plan::transposed(launch.arguments) : launch.arguments;
     auto* const workspace = static_cast<std::byte*>(launch.workspace);
     const Copies copies = copies_for(arguments);
-    const Source a = source(arguments.a, d.a, d.m, true, copies.a, workspace, launch.stream);
-    const Source b = source(arguments.b, plan::transposed(d.b), d.n, false, copies.b,
-                            workspace + (copies.a ? a_bytes_ : 0), launch.stream);
+    Source a;
+    Source b;
+    if (Status s = find_source(a, arguments.a, d.a, d.m, true, copies.a, workspace, launch.stream); !s.ok()) return s;
+    if (Status s = find_source(b, arguments.b, plan::transposed(d.b), d.n, false, copies.b,
+                               workspace + (copies.a ? a_bytes_ : 0), launch.stream);
+        !s.ok())
+      return s;
     auto* const partial = workspace + (copies.a ? a_bytes_ : 0) + (copies.b ? b_bytes_ : 0);
 
     const Output<Sum> out = output(arguments);
@@ -122,9 +126,7 @@ class Product final : public DeviceProduct {
   }
   [[nodiscard]] std::int64_t workspace_bytes() const override { return a_bytes_ + b_bytes_ + partial_bytes_; }
   [[nodiscard]] std::int64_t workspace_bytes_for(const GemmArguments& arguments) const override {
-    GemmArguments turned = arguments;
-    if (layout_.is_transposed) std::swap(turned.a, turned.b);
-    const Copies copies = copies_for(turned);
+    const Copies copies = copies_for(layout_.is_transposed ? plan::transposed(arguments) : arguments);
     return (copies.a ? a_bytes_ : 0) + (copies.b ? b_bytes_ : 0) + partial_bytes_;
   }
   [[nodiscard]] double model_bytes() const override {
@@ -155,25 +157,28 @@ class Product final : public DeviceProduct {
     return {needs_copy(arguments.a, d.a, true), needs_copy(arguments.b, plan::transposed(d.b), false)};
   }
 
-  [[nodiscard]] Source source(const void* data, const OperandLayout& lines, std::int64_t count, bool is_a,
-                              bool is_copied, void* to, cudaStream_t stream) const {
+  /// Enqueues the copy, if the operand must be laid out anew.
+  [[nodiscard]] Status find_source(Source& source, const void* data, const OperandLayout& lines, std::int64_t count,
+                                   bool is_a, bool is_copied, void* to, cudaStream_t stream) const {
     const GemmDescription& d = layout_.d;
     if (!is_copied) {
       const bool along_k = lines.column_stride == 1;
-      return {data, along_k ? Major::k : Major::mn, along_k ? lines.row_stride : lines.column_stride,
-              lines.batch_stride};
+      source = {data, along_k ? Major::k : Major::mn, along_k ? lines.row_stride : lines.column_stride,
+                lines.batch_stride};
+      return {};
     }
     const bool along_lines = sizeof(In) == 2 && !layout_.is_converted() && lines.row_stride == 1 &&
                              lines.column_stride != 1 && takes_along_lines(is_a, layout_.tile);
-    enqueue_relayout(d.types.input, layout_.multiplied,
-                     {.data = data,
-                      .layout = lines,
-                      .lines = count,
-                      .k = d.k,
-                      .batches = plan::distinct_matrices(lines, d.batch_count)},
-                     along_lines, to, stream);
     const std::int64_t pitch = relayout_pitch(along_lines ? count : d.k, sizeof(In));
-    return {to, along_lines ? Major::mn : Major::k, pitch, (along_lines ? d.k : count) * pitch};
+    source = {to, along_lines ? Major::mn : Major::k, pitch, (along_lines ? d.k : count) * pitch};
+    return check(enqueue_relayout(d.types.input, layout_.multiplied,
+                                  {.data = data,
+                                   .layout = lines,
+                                   .lines = count,
+                                   .k = d.k,
+                                   .batches = plan::distinct_matrices(lines, d.batch_count)},
+                                  along_lines, to, stream),
+                 "launch of a copy", kernel_);
   }
 
   /// `shares`: CTAs that load a tile's lines together: each some of them, or some of their k.

@@ -82,13 +82,13 @@ __global__ void __launch_bounds__(threads) shift_kernel(Lines from, T* to, std::
 }
 
 template <class T>
-void enqueue_shift(const Lines& from, void* to, cudaStream_t stream) {
+[[nodiscard]] cudaError_t enqueue_shift(const Lines& from, void* to, cudaStream_t stream) {
   const std::int64_t pitch = relayout_pitch(from.k, sizeof(T));
   const std::int64_t in_row = pitch * static_cast<std::int64_t>(sizeof(T)) / 16;
   const std::int64_t blocks = (in_row + threads - 1) / threads;
   const auto block = static_cast<unsigned>(((in_row + blocks - 1) / blocks + 31) / 32 * 32);
   const dim3 grid(static_cast<unsigned>(blocks), blocks_for((from.lines * from.batches + 3) / 4));
-  launch_early(true, shift_kernel<T>, grid, block, 0, stream, from, static_cast<T*>(to), pitch);
+  return launch_early(true, shift_kernel<T>, grid, block, 0, stream, from, static_cast<T*>(to), pitch);
 }
 
 template <class To, class From>
@@ -146,17 +146,18 @@ __global__ void __launch_bounds__(threads) square_kernel(Lines from, To* to, std
 }
 
 template <class From, class To>
-void enqueue_square(const Lines& from, void* to, cudaStream_t stream) {
+[[nodiscard]] cudaError_t enqueue_square(const Lines& from, void* to, cudaStream_t stream) {
   const std::int64_t pitch = relayout_pitch(from.k, sizeof(To));
   const dim3 grid(static_cast<unsigned>((pitch + side - 1) / side), blocks_for((from.lines + side - 1) / side),
                   blocks_for(from.batches));
   square_kernel<From><<<grid, threads, 0, stream>>>(from, static_cast<To*>(to), pitch);
+  return cudaGetLastError();
 }
 
 }  // namespace
 
-void enqueue_relayout(ElementType type, ElementType to_type, const Lines& from, bool along_lines, void* to,
-                      cudaStream_t stream) {
+cudaError_t enqueue_relayout(ElementType type, ElementType to_type, const Lines& from, bool along_lines, void* to,
+                             cudaStream_t stream) {
   Lines rows = from;
   if (along_lines) {
     std::swap(rows.lines, rows.k);
@@ -164,7 +165,7 @@ void enqueue_relayout(ElementType type, ElementType to_type, const Lines& from, 
   }
   const bool is_contiguous = rows.layout.column_stride == 1;
   const auto move = [&]<class Bits>() {
-    is_contiguous ? enqueue_shift<Bits>(rows, to, stream) : enqueue_square<Bits, Bits>(rows, to, stream);
+    return is_contiguous ? enqueue_shift<Bits>(rows, to, stream) : enqueue_square<Bits, Bits>(rows, to, stream);
   };
   if (to_type != type)
     return type == ElementType::f8e4m3 ? enqueue_square<__nv_fp8_e4m3, __half>(rows, to, stream)

@@ -29,7 +29,7 @@ struct Lines {
 /// Enqueues to[batch][line][k], or to[batch][k][line] where `along_lines`; rows of relayout_pitch elements. The type
 /// stays, but 8-bit floats may become f16, which holds all of them. Cheapest where the copy's rows are contiguous in
 /// the operand.
-void enqueue_relayout(ElementType type, ElementType to_type, const Lines& from, bool along_lines, void* to,
-                      cudaStream_t stream);
+[[nodiscard]] cudaError_t enqueue_relayout(ElementType type, ElementType to_type, const Lines& from, bool along_lines,
+                                           void* to, cudaStream_t stream);
 
 }  // namespace exactile::cuda::sm90::narrow

@@ -28,7 +28,7 @@ __device__ inline void store_row(std::byte* to, const Staging& staging, int row,
   }
 }
 
-/// Stores to contiguous rows at any address, `bytes` an element.
+/// Stores to contiguous rows at any address, `bytes` an element, of tiles whose rows fill no boxes.
 template <class T, int bytes>
 __device__ inline void store_rows(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
                                   Staging (&staging)[2], const SumPlace& at) {
@@ -113,9 +113,8 @@ template <class T, int bytes>
 __device__ inline void store_alone(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
                                    const CUtensorMap* map, Staging (&staging)[2], const SumPlace& at, int barrier) {
   if (c.store_by == StoreBy::columns) return store_columns<T, bytes>(sums, c, map, staging, at, barrier);
-  if constexpr (Pieces<T, bytes>::fill_boxes)
-    if (c.store_by == StoreBy::boxes) return store_boxes<T, bytes>(sums, c, map, staging, at);
   if constexpr (Pieces<T, bytes>::fill_boxes) {
+    if (c.store_by == StoreBy::boxes) return store_boxes<T, bytes>(sums, c, map, staging, at);
     store_shifted_rows<T, bytes, shifted_width(T::tile_n * bytes)>(sums, c, staging, at);
   } else {
     store_rows<T, bytes>(sums, c, staging, at);
