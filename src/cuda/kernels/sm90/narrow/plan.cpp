@@ -126,7 +126,7 @@ GemmDescription reachable(GemmDescription d) {
 }  // namespace
 
 std::int64_t chunk_blocks_of(const GemmDescription& d, ElementType multiplied, Depth depth) {
-  constexpr double longest_sum = 512, longest_chunk = 128;
+  constexpr double longest_sum = 512, longest_chunk = 256;
   const double blocks = blocks_of(d, multiplied);
   return static_cast<std::int64_t>(depth == 1 && blocks > longest_sum ? longest_chunk : blocks);
 }
