@@ -20,6 +20,15 @@ Isa processor_isa() noexcept {
   return Isa::portable;
 }
 
+bool is_intel() noexcept {
+#if defined(__x86_64__)
+  static const bool is_intel = (__builtin_cpu_init(), __builtin_cpu_is("intel") != 0);
+  return is_intel;
+#else
+  return false;
+#endif
+}
+
 Isa cap() noexcept {
   const auto name = core::environment("EXACTILE_MAX_ISA");
   if (name == "portable") return Isa::portable;
@@ -43,14 +52,9 @@ Isa widest_isa() noexcept {
   return isa;
 }
 
-bool shuffles_delay_multiply_adds() noexcept {
-#if defined(__x86_64__)
-  static const bool is_intel = (__builtin_cpu_init(), __builtin_cpu_is("intel") != 0);
-  return is_intel;
-#else
-  return false;
-#endif
-}
+bool shuffles_delay_multiply_adds() noexcept { return is_intel(); }
+
+bool reads_delay_multiply_adds() noexcept { return is_intel(); }
 
 std::string_view why_unavailable(Isa isa) noexcept {
   if (isa <= widest_isa()) return {};

@@ -18,6 +18,10 @@ enum class Isa : std::uint8_t { portable, avx2, avx512 };
 /// of two ports, AMD's have others for shuffles.
 [[nodiscard]] bool shuffles_delay_multiply_adds() noexcept;
 
+/// Whether reads are what multiply-adds wait for where two threads share a core, as they do on Intel's processors: each
+/// then has half of L1, of the reads a cycle, and of what may wait for them.
+[[nodiscard]] bool reads_delay_multiply_adds() noexcept;
+
 /// Why kernels of `isa` cannot run here; empty if they can.
 [[nodiscard]] std::string_view why_unavailable(Isa isa) noexcept;
 

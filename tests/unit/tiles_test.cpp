@@ -17,7 +17,9 @@ template <class T>
 class Tile {
  public:
   Tile(int rows, std::int64_t columns, std::int64_t k, std::int64_t last_lanes)
-      : shape_{k + 3, columns + 5, columns + 2, k, last_lanes},
+      : rows_(rows),
+        columns_(columns),
+        shape_{k + 3, columns + 5, columns + 2, k, last_lanes},
         a_(numbers(rows * shape_.a_stride)),
         b_(numbers((k + 1) * shape_.b_stride)),
         c_(numbers(rows * shape_.c_stride)) {}
@@ -26,6 +28,33 @@ class Tile {
     std::vector<T> c = c_;
     kernel(shape_, a_.data(), b_.data(), c.data(), T(0.75), beta);
     return c;
+  }
+  /// By a kernel that packs B on the way, with A by rows or by columns; what it packed goes to `packed`.
+  [[nodiscard]] std::vector<T> run(typename MicroKernels<T>::PackingKernel kernel, AOrder order, T beta,
+                                   std::vector<T>& packed) const {
+    std::vector<T> c = c_;
+    packed.assign(static_cast<std::size_t>(shape_.k * columns_), T(-7));
+    kernel(shape_in(order), a_in(order).data(), b_.data(), c.data(), T(0.75), beta, packed.data());
+    return c;
+  }
+  /// By a kernel that asks for what comes next.
+  [[nodiscard]] std::vector<T> run(typename MicroKernels<T>::AskingKernel kernel, AOrder order, T beta) const {
+    std::vector<T> c = c_;
+    const Ahead<T> ahead{.a = a_.data(),
+                         .a_stride = shape_.a_stride,
+                         .a_rows = rows_,
+                         .lines = c.data(),
+                         .line_stride = shape_.c_stride,
+                         .line_rows = rows_};
+    kernel(shape_in(order), a_in(order).data(), b_.data(), c.data(), T(0.75), beta, ahead);
+    return c;
+  }
+  /// B's rows, one behind the other.
+  [[nodiscard]] std::vector<T> rows_of_b() const {
+    std::vector<T> rows;
+    for (std::int64_t p = 0; p < shape_.k; ++p)
+      rows.insert(rows.end(), b_.begin() + p * shape_.b_stride, b_.begin() + p * shape_.b_stride + columns_);
+    return rows;
   }
   /// The same by tiles of one vector, side by side.
   [[nodiscard]] std::vector<T> run_by_vectors(const MicroKernels<T>& kernels, int rows, int vectors, T beta) const {
@@ -41,6 +70,19 @@ class Tile {
   }
 
  private:
+  [[nodiscard]] TileShape shape_in(AOrder order) const {
+    TileShape shape = shape_;
+    if (order == AOrder::columns) shape.a_stride = rows_ + 1;
+    return shape;
+  }
+  [[nodiscard]] std::vector<T> a_in(AOrder order) const {
+    if (order == AOrder::rows) return a_;
+    std::vector<T> columns(static_cast<std::size_t>((rows_ + 1) * (shape_.k + 1)));
+    for (std::int64_t p = 0; p < shape_.k; ++p)
+      for (std::int64_t i = 0; i < rows_; ++i)
+        columns[static_cast<std::size_t>(p * (rows_ + 1) + i)] = a_[static_cast<std::size_t>(i * shape_.a_stride + p)];
+    return columns;
+  }
   static std::vector<T> numbers(std::int64_t count) {
     std::vector<T> values(static_cast<std::size_t>(count));
     std::uint32_t state = 1;
@@ -51,6 +93,8 @@ class Tile {
     return values;
   }
 
+  int rows_;
+  std::int64_t columns_;
   TileShape shape_;
   std::vector<T> a_;
   std::vector<T> b_;
@@ -92,6 +136,79 @@ void expect_wide_tiles_to_agree(const MicroKernels<T>& kernels) {
     });
 }
 
+/// Tiles of whole vectors with A in `order`: rows, terms (also more than a step of the asking), beta.
+template <class T, class Check>
+void visit_whole_tiles(const MicroKernels<T>& kernels, int vectors, const Check& check) {
+  for (int rows = 1; rows <= kernels.rows_of(vectors); ++rows)
+    for (const std::int64_t k : {0, 1, 5, 16, 50})
+      for (const T beta : {T(0), T(1), T(0.5)}) check(rows, k, beta);
+}
+
+template <class T>
+void expect_packing_tiles_to_agree(const MicroKernels<T>& kernels, AOrder order, int vectors) {
+  visit_whole_tiles(kernels, vectors, [&](int rows, std::int64_t k, T beta) {
+    const Tile<T> tile(rows, std::int64_t{vectors} * kernels.lanes, k, kernels.lanes);
+    std::vector<T> packed;
+    EXPECT_TRUE(have_same_bits(tile.run(kernels.packing_tile(order, rows, vectors), order, beta, packed),
+                               tile.run_by_vectors(kernels, rows, vectors, beta)))
+        << rows << " rows, " << vectors << " vectors, " << k << " terms, beta " << beta;
+    EXPECT_TRUE(have_same_bits(packed, tile.rows_of_b()))
+        << rows << " rows, " << vectors << " vectors, " << k << " terms";
+  });
+}
+
+template <class T>
+void expect_asking_tiles_to_agree(const MicroKernels<T>& kernels, AOrder order, int vectors) {
+  visit_whole_tiles(kernels, vectors, [&](int rows, std::int64_t k, T beta) {
+    const Tile<T> tile(rows, std::int64_t{vectors} * kernels.lanes, k, kernels.lanes);
+    EXPECT_TRUE(have_same_bits(tile.run(kernels.asking_tile(order, rows, vectors), order, beta),
+                               tile.run_by_vectors(kernels, rows, vectors, beta)))
+        << rows << " rows, " << vectors << " vectors, " << k << " terms, beta " << beta;
+  });
+}
+
+/// Every tile of the packed loops.
+template <class T>
+void expect_loop_tiles_to_agree(const MicroKernels<T>& kernels) {
+  for (const AOrder order : {AOrder::rows, AOrder::columns}) {
+    expect_packing_tiles_to_agree(kernels, order, 2);
+    expect_asking_tiles_to_agree(kernels, order, 2);
+    expect_asking_tiles_to_agree(kernels, order, kernels.most_vectors);
+  }
+  if (kernels.most_vectors < 4) return;
+  expect_packing_tiles_to_agree(kernels, AOrder::columns, 3);
+  expect_asking_tiles_to_agree(kernels, AOrder::columns, 3);
+}
+
+/// pack() on lanes that lie `lane_stride` apart and terms that lie `term_stride` apart.
+template <class T>
+void expect_panels(const MicroKernels<T>& kernels, std::int64_t lane_stride, std::int64_t term_stride,
+                   std::int64_t lanes, std::int64_t width, std::int64_t terms) {
+  std::vector<T> from(static_cast<std::size_t>((lanes - 1) * lane_stride + (terms - 1) * term_stride + 1));
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<T>(i + 1);
+  const std::int64_t panels = (lanes + width - 1) / width;
+  std::vector<T> packed(static_cast<std::size_t>(panels * width * terms), T(-7));
+  kernels.pack(from.data(), lane_stride, term_stride, lanes, width, terms, packed.data());
+  std::vector<T> expected(packed.size(), T(0));
+  for (std::int64_t l = 0; l < lanes; ++l)
+    for (std::int64_t p = 0; p < terms; ++p)
+      expected[static_cast<std::size_t>(l / width * width * terms + p * width + l % width)] =
+          from[static_cast<std::size_t>(l * lane_stride + p * term_stride)];
+  EXPECT_TRUE(have_same_bits(packed, expected)) << lanes << " lanes " << lane_stride << " apart, " << terms << " terms "
+                                                << term_stride << " apart, panels of " << width;
+}
+
+template <class T>
+void expect_all_panels(const MicroKernels<T>& kernels) {
+  for (const std::int64_t width : {1, 3, 6, 7, 8, 12, 16, 24, 48})
+    for (const std::int64_t lanes : {width, width - width / 3, 2 * width + 1})
+      for (const std::int64_t terms : {1, 2, 7, 33, 130}) {
+        expect_panels<T>(kernels, terms + 3, 1, lanes, width, terms);
+        expect_panels<T>(kernels, 1, lanes + 2, lanes, width, terms);
+        expect_panels<T>(kernels, 2 * terms + 1, 2, lanes, width, terms);
+      }
+}
+
 TEST(Tiles, RowAfterRowIsTermAfterTerm) {
   if (widest_isa() < Isa::avx512) GTEST_SKIP() << why_unavailable(Isa::avx512);
   expect_row_tiles_to_agree(avx512_f32());
@@ -106,6 +223,26 @@ TEST(Tiles, SeveralVectorsAreAsManyTiles) {
   if (widest_isa() < Isa::avx512) GTEST_SKIP() << why_unavailable(Isa::avx512);
   expect_wide_tiles_to_agree(avx512_f32());
   expect_wide_tiles_to_agree(avx512_f64());
+}
+
+TEST(Tiles, PackingAndAskingChangeNothing) {
+  if (widest_isa() >= Isa::avx2) {
+    expect_loop_tiles_to_agree(avx2_f32());
+    expect_loop_tiles_to_agree(avx2_f64());
+  }
+  if (widest_isa() < Isa::avx512) GTEST_SKIP() << why_unavailable(Isa::avx512);
+  expect_loop_tiles_to_agree(avx512_f32());
+  expect_loop_tiles_to_agree(avx512_f64());
+}
+
+TEST(Tiles, PanelsHoldTheirLanesTermAfterTerm) {
+  if (widest_isa() >= Isa::avx2) {
+    expect_all_panels(avx2_f32());
+    expect_all_panels(avx2_f64());
+  }
+  if (widest_isa() < Isa::avx512) GTEST_SKIP() << why_unavailable(Isa::avx512);
+  expect_all_panels(avx512_f32());
+  expect_all_panels(avx512_f64());
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "cpu/loops/blocking.hpp"
 #include "cpu/loops/partition.hpp"
+#include "cpu/micro/choose_tile.hpp"
 #include "cpu/micro/tile.hpp"
 #include "cpu/orientation.hpp"
 #include "cpu/threads/team.hpp"
@@ -14,8 +15,9 @@
 namespace exactile::cpu {
 
 /// Where the micro-kernel finds A: where it lies, along its rows; in a copy of a block, whose rows lie one behind the
-/// other; or in panels of MR rows, term after term.
-enum class ASource : std::uint8_t { in_place, copied, packed };
+/// other; in panels of MR rows, term after term; or in such a panel that a thread packs when it comes to it, for one
+/// block of columns.
+enum class ASource : std::uint8_t { in_place, copied, packed, packed_by_tile };
 
 /// From row to row of a copy: rows a multiple of 4 KiB apart would share one set of L1.
 template <class T>
@@ -24,10 +26,11 @@ inline constexpr std::int64_t copy_stride = chunk_terms<T> + 64 / static_cast<st
 /// A whose terms are not neighbours is packed. One that is read often from behind L2 is worth a copy: its rows lie on
 /// a page or more each, more pages than a processor finds the addresses of without a walk through their tables.
 template <class T>
-[[nodiscard]] ASource a_source_of(const Orientation& o) {
+[[nodiscard]] ASource a_source_of(const Orientation& o, const LoopTile& tile) {
   constexpr double least_copied_bytes = 4 << 20;
   constexpr std::int64_t least_copied_columns = 1024;
   if (o.a.column_stride != 1 && o.k != 1) return ASource::packed;
+  if (tile.packs_a) return ASource::packed_by_tile;
   const double bytes = static_cast<double>(sizeof(T)) * static_cast<double>(o.m) * static_cast<double>(o.k);
   return bytes >= least_copied_bytes && o.n >= least_copied_columns ? ASource::copied : ASource::in_place;
 }
@@ -41,6 +44,9 @@ struct ABlock {
   T* copy;  ///< room for AReader::elements()
 };
 
+/// Whether a block of A has a copy, in panels or not.
+[[nodiscard]] inline bool has_copy(ASource source) { return source == ASource::copied || source == ASource::packed; }
+
 /// A row tile's chunk of terms.
 template <class T>
 struct ATile {
@@ -52,24 +58,31 @@ struct ATile {
 template <class T>
 class AReader {
  public:
-  AReader(const Orientation& o, const MicroKernels<T>& kernels, std::int64_t mr)
+  AReader(const Orientation& o, const MicroKernels<T>& kernels, const LoopTile& tile, std::int64_t mr)
       : kernels_(kernels),
-        source_(a_source_of<T>(o)),
+        source_(a_source_of<T>(o, tile)),
         mr_(mr),
         row_stride_(o.a.row_stride),
         term_stride_(o.a.column_stride) {}
 
   [[nodiscard]] ASource source() const { return source_; }
-  [[nodiscard]] AOrder order() const { return source_ == ASource::packed ? AOrder::columns : AOrder::rows; }
+  [[nodiscard]] AOrder order() const {
+    return source_ == ASource::packed || source_ == ASource::packed_by_tile ? AOrder::columns : AOrder::rows;
+  }
   /// Of the largest block's copy; none where A is read in place.
   [[nodiscard]] std::int64_t elements(const Blocking& blocking) const {
     const std::int64_t chunks = core::ceil_divide(blocking.kc, chunk_terms<T>);
     switch (source_) {
       case ASource::packed: return blocking.mc * blocking.kc;
       case ASource::copied: return blocking.mc * chunks * copy_stride<T>;
-      case ASource::in_place: break;
+      case ASource::in_place:
+      case ASource::packed_by_tile: break;
     }
     return 0;
+  }
+  /// Of the one tile that each thread packs for itself; none where A is read otherwise.
+  [[nodiscard]] std::int64_t tile_elements() const {
+    return source_ == ASource::packed_by_tile ? mr_ * chunk_terms<T> : 0;
   }
 
   [[nodiscard]] std::int64_t tiles(const ABlock<T>& block) const {
@@ -79,7 +92,16 @@ class AReader {
   [[nodiscard]] Range row_tile(const ABlock<T>& block, std::int64_t index) const {
     return part_of(block.rows.end - block.rows.begin, tiles(block), index);
   }
-  [[nodiscard]] ATile<T> tile(const ABlock<T>& block, Range rows, Range terms) const;
+  /// A tile as the micro-kernel reads it; `room` for tile_elements().
+  [[nodiscard]] ATile<T> tile(const ABlock<T>& block, Range rows, Range terms, T* room) const {
+    const ATile<T> there = place(block, rows, terms);
+    if (source_ != ASource::packed_by_tile) return there;
+    const std::int64_t height = rows.end - rows.begin;
+    kernels_.pack(there.first, row_stride_, 1, height, height, terms.end - terms.begin, room);
+    return {room, height, 0};
+  }
+  /// Where that tile comes from, to be asked for ahead.
+  [[nodiscard]] ATile<T> place(const ABlock<T>& block, Range rows, Range terms) const;
 
   /// This member's share of the block's copy.
   void fill(const ABlock<T>& block, const Member& member) const {
@@ -99,7 +121,7 @@ class AReader {
 };
 
 template <class T>
-ATile<T> AReader<T>::tile(const ABlock<T>& block, Range rows, Range terms) const {
+ATile<T> AReader<T>::place(const ABlock<T>& block, Range rows, Range terms) const {
   const std::int64_t height = block.rows.end - block.rows.begin;
   const std::int64_t before = terms.begin - block.terms.begin;
   const std::int64_t k = terms.end - terms.begin;
@@ -108,7 +130,8 @@ ATile<T> AReader<T>::tile(const ABlock<T>& block, Range rows, Range terms) const
     case ASource::copied:
       return {block.copy + (before / chunk_terms<T> * height + rows.begin) * copy_stride<T>, copy_stride<T>,
               copy_stride<T>};
-    case ASource::in_place: break;
+    case ASource::in_place:
+    case ASource::packed_by_tile: break;
   }
   return {block.a + (block.rows.begin + rows.begin) * row_stride_ + terms.begin, row_stride_, row_stride_};
 }

@@ -23,7 +23,7 @@ Blocking blocking_for(int rows, int columns, std::int64_t element_size, std::int
   const std::int64_t a_rows = a_is_packed ? std::max<std::int64_t>(a_bytes / term_bytes / rows, 1) * rows : m;
   // Blocks of nearly equal height: a short last one would pack B again for little.
   const std::int64_t blocks = std::max<std::int64_t>(core::ceil_divide(m, a_rows), 1);
-  const std::int64_t b_columns = std::max<std::int64_t>(caches().l2 / 2 / term_bytes / columns, 1) * columns;
+  const std::int64_t b_columns = core::round_up(std::max<std::int64_t>(caches().l2 / 2 / term_bytes, 1), columns);
   return {.mr = rows,
           .nr = columns,
           .mc = core::round_up(core::ceil_divide(m, blocks), rows),

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <new>
 
+#include "cpu/caches.hpp"
 #include "cpu/loops/a_block.hpp"
 #include "cpu/loops/blocking.hpp"
 #include "cpu/loops/c_tile.hpp"
@@ -26,7 +27,8 @@ class Packed final : public Product<T> {
   [[nodiscard]] Status run(const GemmArguments& arguments, const Execution& execution) const override;
   [[nodiscard]] int threads() const override { return threads_; }
   [[nodiscard]] std::int64_t workspace_bytes() const override {
-    return static_cast<std::int64_t>(sizeof(T)) * (a_buffers() * a_elements_ + threads_ * b_elements_);
+    return static_cast<std::int64_t>(sizeof(T)) *
+           (a_buffers() * a_elements_ + threads_ * (b_elements_ + tile_elements_));
   }
 
  private:
@@ -43,37 +45,57 @@ class Packed final : public Product<T> {
   };
   using Counters = std::unique_ptr<std::atomic<std::int64_t>[]>;
 
-  /// A block of columns of one step, and this thread's packed copy of its part of B.
+  /// A block of columns of one step, with this thread's room for its part of B and for a tile of A.
   struct Block {
-    Range columns;
-    std::int64_t panels;
+    Range panels;
+    Range columns;  ///< up to the end of their last vector
     T* packed_b;
+    T* packed_tile;
+  };
+
+  /// A row tile's chunk of terms, and the tile of A to ask for while it is multiplied.
+  struct RowTile {
+    int height;
+    std::int64_t k;
+    T beta;
+    ATile<T> a;
+    const T* b;   ///< the operand's chunk
+    T* packed_b;  ///< the block's
+    T* c;         ///< the tile's rows
+    ATile<T> next;
+    Parts next_rows;  ///< one part for each panel
   };
 
   void run_product(const Operands<T>& data, T* scratch, const Counters& counters, const Member& member) const;
-  void compute(const Step& step, T* packed_b, const Member& member) const;
+  void compute(const Step& step, T* room, const Member& member) const;
   void multiply_row(const Step& step, const Block& block, std::int64_t index, bool packing) const;
-  void multiply_panel(const Step& step, const Block& block, std::int64_t index, Range terms, std::int64_t panel,
-                      bool packing) const;
-  /// The share of one panel in asking for the tile of A that follows tile `index`, and its tile of C.
-  [[nodiscard]] Ahead<T> ahead_of(const Step& step, const Block& block, std::int64_t index, Range terms,
-                                  std::int64_t panel, const T* c) const;
+  void multiply_panel(const Block& block, const RowTile& row, std::int64_t panel, T alpha, bool packing) const;
+  /// The share of one panel in asking for the next tile of A, and its tile of C.
+  [[nodiscard]] Ahead<T> ahead_of(const Block& block, const RowTile& row, std::int64_t panel, const T* c) const;
+  [[nodiscard]] Range columns_of(Range panels) const {
+    return {panels_.part(panels.begin).begin * kernels_.lanes, panels_.part(panels.end - 1).end * kernels_.lanes};
+  }
   /// Two where members may pack the next block while others read this one.
   [[nodiscard]] int a_buffers() const { return threads_ == 1 ? 1 : 2; }
 
+  LoopTile tile_;
   Blocking blocking_sizes_;
   AReader<T> a_;
-  std::int64_t a_elements_;  ///< of one buffer of A
-  std::int64_t b_elements_;  ///< of one thread's block of B
+  std::int64_t a_elements_;     ///< of one buffer of A
+  std::int64_t b_elements_;     ///< of one thread's block of B
+  std::int64_t tile_elements_;  ///< of one thread's tile of A
   int threads_;
+  std::int64_t panel_count_;
+  Parts panels_;                ///< of NR columns or a vector less, in vectors
   std::int64_t column_blocks_;  ///< blocks of nearly equal width, at least one for each thread where there are so many
 };
 
 template <class T>
 BlockingModel blocking_of(const Orientation& o, const MicroKernels<T>& kernels) {
-  const bool a_is_packed = a_source_of<T>(o) != ASource::in_place;
-  return {.blocking = blocking_for(kernels.rows, kernels.vectors * kernels.lanes, sizeof(T), chunk_terms<T>, o.m, o.n,
-                                   o.k, a_is_packed),
+  const LoopTile tile = choose_loop_tile(kernels, o.m);
+  const bool a_is_packed = has_copy(a_source_of<T>(o, tile));
+  return {.blocking = blocking_for(tile.rows, tile.vectors * kernels.lanes, sizeof(T), chunk_terms<T>, o.m, o.n, o.k,
+                                   a_is_packed),
           .chunk = chunk_terms<T>,
           .a_is_packed = a_is_packed};
 }
@@ -81,22 +103,25 @@ BlockingModel blocking_of(const Orientation& o, const MicroKernels<T>& kernels) 
 template <class T>
 Packed<T>::Packed(const plan::Problem& problem, const MicroKernels<T>& kernels, std::string_view name)
     : Base(problem, kernels, preferred_orientation(problem.description)),
+      tile_(choose_loop_tile(kernels, o_.m)),
       blocking_sizes_(tuned_blocking(name, problem, blocking_of(o_, kernels))),
-      a_(o_, kernels, blocking_sizes_.mr),
+      a_(o_, kernels, tile_, blocking_sizes_.mr),
       a_elements_(core::round_up(a_.elements(blocking_sizes_), 1024)),
-      b_elements_(core::round_up(blocking_sizes_.nc * blocking_sizes_.kc, 1024)) {
-  const std::int64_t tiles = core::ceil_divide(o_.m, blocking_sizes_.mr) * core::ceil_divide(o_.n, blocking_sizes_.nr);
+      b_elements_(core::round_up(blocking_sizes_.nc * blocking_sizes_.kc, 1024)),
+      tile_elements_(core::round_up(a_.tile_elements(), 1024)),
+      panel_count_(core::ceil_divide(o_.n, blocking_sizes_.nr)),
+      panels_(core::ceil_divide(o_.n, kernels.lanes), panel_count_) {
+  const std::int64_t tiles = core::ceil_divide(o_.m, blocking_sizes_.mr) * panel_count_;
   const double terms = static_cast<double>(o_.m) * static_cast<double>(o_.n) * static_cast<double>(o_.k);
   threads_ = useful_threads(terms, tiles, problem.threads);
-  const std::int64_t panels = core::ceil_divide(o_.n, blocking_sizes_.nr);
-  column_blocks_ = std::max(core::ceil_divide(panels, blocking_sizes_.nc / blocking_sizes_.nr),
-                            std::min<std::int64_t>(threads_, panels));
+  column_blocks_ = std::max(core::ceil_divide(panel_count_, blocking_sizes_.nc / blocking_sizes_.nr),
+                            std::min<std::int64_t>(threads_, panel_count_));
   this->blocking_ = blocking_sizes_.text();
   const auto m = static_cast<double>(o_.m);
   const auto n = static_cast<double>(o_.n);
   const auto k = static_cast<double>(o_.k);
   this->model_bytes_ = static_cast<double>(sizeof(T)) * static_cast<double>(problem.description.batch_count) *
-                       (m * k * static_cast<double>(a_.source() != ASource::in_place ? 1 : column_blocks_) +
+                       (m * k * static_cast<double>(has_copy(a_.source()) ? 1 : column_blocks_) +
                         k * n * static_cast<double>(core::ceil_divide(o_.m, blocking_sizes_.mc)) +
                         2 * m * n * static_cast<double>(core::ceil_divide(o_.k, blocking_sizes_.kc)));
 }
@@ -118,7 +143,7 @@ Status Packed<T>::run(const GemmArguments& arguments, const Execution&) const {
 
 template <class T>
 void Packed<T>::run_product(const Operands<T>& data, T* scratch, const Counters& counters, const Member& member) const {
-  T* packed_b = scratch + a_buffers() * a_elements_ + member.id * b_elements_;
+  T* room = scratch + a_buffers() * a_elements_ + member.id * (b_elements_ + tile_elements_);
   int buffer = 0;
   for (std::int64_t ic = 0; ic < o_.m; ic += blocking_sizes_.mc) {
     const Range rows{ic, std::min(ic + blocking_sizes_.mc, o_.m)};
@@ -134,7 +159,7 @@ void Packed<T>::run_product(const Operands<T>& data, T* scratch, const Counters&
       if (member.id == 0) std::fill_n(next_tile, column_blocks_, 0);
       a_.fill(step.a, member);
       member.meet();
-      compute(step, packed_b, member);
+      compute(step, room, member);
     }
   }
 }
@@ -142,16 +167,13 @@ void Packed<T>::run_product(const Operands<T>& data, T* scratch, const Counters&
 /// Each member starts on a block of columns of its own and takes its rows by and by; who is done helps where rows are
 /// left. On a processor whose cores run at different speeds nobody waits long at the next meeting.
 template <class T>
-void Packed<T>::compute(const Step& step, T* packed_b, const Member& member) const {
+void Packed<T>::compute(const Step& step, T* room, const Member& member) const {
   const std::int64_t tiles = a_.tiles(step.a);
-  const std::int64_t panels = core::ceil_divide(o_.n, blocking_sizes_.nr);
   const std::int64_t at_once = member.count == 1 ? tiles : core::ceil_divide(tiles, 16);
   for (std::int64_t i = 0; i < column_blocks_; ++i) {
     const std::int64_t index = (member.id + i) % column_blocks_;
-    const Range part = part_of(panels, column_blocks_, index);
-    const Block block{{part.begin * blocking_sizes_.nr, std::min(part.end * blocking_sizes_.nr, o_.n)},
-                      part.end - part.begin,
-                      packed_b};
+    const Range panels = part_of(panel_count_, column_blocks_, index);
+    const Block block{panels, columns_of(panels), room, room + b_elements_};
     std::atomic<std::int64_t>& next = step.next_tile[index];
     bool packing = true;
     for (std::int64_t tile = next.fetch_add(at_once, std::memory_order_relaxed); tile < tiles;
@@ -167,61 +189,77 @@ void Packed<T>::compute(const Step& step, T* packed_b, const Member& member) con
 /// Row tile `index` of the step times the block of columns. The first one a thread does packs B on the way.
 template <class T>
 void Packed<T>::multiply_row(const Step& step, const Block& block, std::int64_t index, bool packing) const {
-  for (std::int64_t p = step.a.terms.begin; p < step.a.terms.end; p += chunk_terms<T>)
-    for (std::int64_t panel = 0; panel < block.panels; ++panel)
-      multiply_panel(step, block, index, {p, std::min(p + chunk_terms<T>, step.a.terms.end)}, panel, packing);
+  const Range rows = a_.row_tile(step.a, index);
+  const Range next = a_.row_tile(step.a, index + 1 < a_.tiles(step.a) ? index + 1 : 0);
+  const Parts next_rows(next.end - next.begin, block.panels.end - block.panels.begin);
+  T* c = step.data.c + (step.a.rows.begin + rows.begin) * o_.c.row_stride;
+  T* packed_b = block.packed_b;
+  for (std::int64_t p = step.a.terms.begin; p < step.a.terms.end; p += chunk_terms<T>) {
+    const Range terms{p, std::min(p + chunk_terms<T>, step.a.terms.end)};
+    const RowTile row{.height = static_cast<int>(rows.end - rows.begin),
+                      .k = terms.end - terms.begin,
+                      .beta = p == step.a.terms.begin ? step.beta : T(1),
+                      .a = a_.tile(step.a, rows, terms, block.packed_tile),
+                      .b = step.data.b + p * o_.b.row_stride,
+                      .packed_b = packed_b,
+                      .c = c,
+                      .next = a_.place(step.a, next, terms),
+                      .next_rows = next_rows};
+    for (std::int64_t panel = block.panels.begin; panel < block.panels.end; ++panel)
+      multiply_panel(block, row, panel, step.data.alpha, packing);
+    packed_b += (block.columns.end - block.columns.begin) * row.k;
+  }
 }
 
 template <class T>
-Ahead<T> Packed<T>::ahead_of(const Step& step, const Block& block, std::int64_t index, Range terms, std::int64_t panel,
-                             const T* c) const {
-  const std::int64_t next = index + 1 < a_.tiles(step.a) ? index + 1 : 0;
-  const Range rows = a_.row_tile(step.a, next);
-  const Range mine = part_of(rows.end - rows.begin, block.panels, panel);
-  const ATile<T> tile = a_.tile(step.a, rows, terms);
-  return {.a = tile.first + mine.begin * tile.row_stride,
-          .a_stride = tile.row_stride,
+Ahead<T> Packed<T>::ahead_of(const Block& block, const RowTile& row, std::int64_t panel, const T* c) const {
+  const Range mine = row.next_rows.part(panel - block.panels.begin);
+  return {.a = row.next.first + mine.begin * row.next.row_stride,
+          .a_stride = row.next.row_stride,
           .a_rows = static_cast<int>(mine.end - mine.begin),
           .lines = c,
           .line_stride = o_.c.row_stride,
-          .line_rows = static_cast<int>(a_.row_tile(step.a, index).end - a_.row_tile(step.a, index).begin)};
+          .line_rows = row.height};
 }
 
 /// One tile of C, one chunk of terms.
 template <class T>
-void Packed<T>::multiply_panel(const Step& step, const Block& block, std::int64_t index, Range terms,
-                               std::int64_t panel, bool packing) const {
-  const Range rows = a_.row_tile(step.a, index);
-  const std::int64_t nr = blocking_sizes_.nr;
-  const std::int64_t column = block.columns.begin + panel * nr;
-  const std::int64_t width = std::min(nr, block.columns.end - column);
-  const int height = static_cast<int>(rows.end - rows.begin);
-  const int vectors = static_cast<int>(core::ceil_divide(width, kernels_.lanes));
+void Packed<T>::multiply_panel(const Block& block, const RowTile& row, std::int64_t panel, T alpha,
+                               bool packing) const {
+  const Range columns = columns_of({panel, panel + 1});
+  const std::int64_t packed_width = columns.end - columns.begin;
+  const std::int64_t width = std::min(columns.end, o_.n) - columns.begin;
+  const Range part = panels_.part(panel);
+  const int vectors = static_cast<int>(part.end - part.begin);
   const std::int64_t last_lanes = width - (vectors - 1) * kernels_.lanes;
   const AOrder order = a_.order();
-  const bool packs_itself = packing && width == nr && o_.b.column_stride == 1;
-  const std::int64_t before = terms.begin - step.a.terms.begin;
-  const std::int64_t k = terms.end - terms.begin;
-  const T alpha = step.data.alpha;
-  const T beta = before == 0 ? step.beta : T(1);
-  const ATile<T> a = a_.tile(step.a, rows, terms);
-  const T* b = step.data.b + terms.begin * o_.b.row_stride + column * o_.b.column_stride;
-  T* packed_b = block.packed_b + before * block.panels * nr + panel * nr * k;
-  if (packing && !packs_itself) kernels_.pack(b, o_.b.column_stride, o_.b.row_stride, width, nr, k, packed_b);
-  const bool asks = !packs_itself && width == nr && c_is_row_contiguous(o_);
-  T* c = step.data.c + (step.a.rows.begin + rows.begin) * o_.c.row_stride +
-         column * (c_is_row_contiguous(o_) ? 1 : o_.c.column_stride);
-  update_tile(c, o_, beta, height, width, !asks, [&](T* to, std::int64_t c_stride) {
-    const TileShape shape{a.stride, packs_itself ? o_.b.row_stride : nr, c_stride, k, last_lanes};
+  // Kernels that do something beside have at least two vectors, and those whole.
+  const bool is_whole = width == packed_width && vectors > 1;
+  const bool packs_itself = packing && is_whole && o_.b.column_stride == 1;
+  const T* b = row.b + columns.begin * o_.b.column_stride;
+  T* packed_b = row.packed_b + (columns.begin - block.columns.begin) * row.k;
+  if (packing && !packs_itself)
+    kernels_.pack(b, o_.b.column_stride, o_.b.row_stride, width, packed_width, row.k, packed_b);
+  const bool asks = !packs_itself && is_whole && c_is_row_contiguous(o_);
+  T* c = row.c + columns.begin * (c_is_row_contiguous(o_) ? 1 : o_.c.column_stride);
+  update_tile(c, o_, row.beta, row.height, width, !asks, [&](T* to, std::int64_t c_stride) {
+    const TileShape shape{row.a.stride, packs_itself ? o_.b.row_stride : packed_width, c_stride, row.k, last_lanes};
     if (packs_itself) {
-      kernels_.packing_tile(order, height)(shape, a.first, b, to, alpha, beta, packed_b);
+      kernels_.packing_tile(order, row.height, vectors)(shape, row.a.first, b, to, alpha, row.beta, packed_b);
     } else if (asks) {
-      const Ahead<T> ahead = ahead_of(step, block, index, terms, panel, to);
-      kernels_.asking_tile(order, height, vectors)(shape, a.first, packed_b, to, alpha, beta, ahead);
+      const Ahead<T> ahead = ahead_of(block, row, panel, to);
+      kernels_.asking_tile(order, row.height, vectors)(shape, row.a.first, packed_b, to, alpha, row.beta, ahead);
     } else {
-      kernels_.tile(order, height, vectors, last_lanes != kernels_.lanes)(shape, a.first, packed_b, to, alpha, beta);
+      const bool masked = last_lanes != kernels_.lanes;
+      kernels_.tile(order, row.height, vectors, masked)(shape, row.a.first, packed_b, to, alpha, row.beta);
     }
   });
+}
+
+/// Of bringing A to where the micro-kernel reads it, per byte.
+double seconds_of_a(ASource source) {
+  if (source == ASource::in_place) return 0;
+  return source == ASource::packed_by_tile ? tile_pack_seconds : pack_seconds;
 }
 
 }  // namespace
@@ -246,11 +284,16 @@ double packed_cost(const plan::Problem& problem, const MicroKernels<T>& kernels)
   const auto k = static_cast<double>(o.k);
   const double arithmetic = m * n * k * 1.04 / terms_per_second(kernels);
   // B is packed on the way where its columns are neighbours; A may be read where it lies.
-  const double packing = static_cast<double>(sizeof(T)) * pack_seconds *
-                         ((a_source_of<T>(o) == ASource::in_place ? 0 : m * k) + (o.b.column_stride == 1 ? 0 : k * n));
-  const double memory = first_reads(m, n, k, static_cast<std::int64_t>(sizeof(T)));
+  const LoopTile tile = choose_loop_tile(kernels, o.m);
+  const double on_the_way = tile.packs_a ? tile_pack_seconds : 0;
+  const double b_bytes = static_cast<double>(sizeof(T)) * k * n;
+  const double packing = b_bytes * (o.b.column_stride == 1 ? on_the_way : pack_seconds) +
+                         static_cast<double>(sizeof(T)) * m * k * seconds_of_a(a_source_of<T>(o, tile));
+  // As direct's cost has it, with which these tiles compete for small products.
+  const bool is_near = tile.packs_a && b_bytes <= static_cast<double>(caches().l2) / 2;
+  const double memory = is_near ? 0 : first_reads(m, n, k, static_cast<std::int64_t>(sizeof(T)));
   const std::int64_t tiles =
-      core::ceil_divide(o.m, kernels.rows) * core::ceil_divide(o.n, kernels.vectors * kernels.lanes);
+      core::ceil_divide(o.m, tile.rows) * core::ceil_divide(o.n, std::int64_t{tile.vectors} * kernels.lanes);
   const int threads = useful_threads(m * n * k, tiles, problem.threads);
   return ((arithmetic + packing + memory) / threads + 300e-9) * static_cast<double>(problem.description.batch_count);
 }

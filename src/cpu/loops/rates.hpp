@@ -12,8 +12,9 @@
 namespace exactile::cpu {
 
 inline constexpr double nominal_hertz = 4e9;
-inline constexpr double bytes_per_second = 20e9;  ///< one core from memory
-inline constexpr double pack_seconds = 0.1e-9;    ///< per byte packed
+inline constexpr double bytes_per_second = 20e9;      ///< one core from memory
+inline constexpr double pack_seconds = 0.1e-9;        ///< per byte packed
+inline constexpr double tile_pack_seconds = 0.02e-9;  ///< the same where what is packed was asked for before
 
 /// Two vector multiply-adds a cycle.
 template <class T>

@@ -15,4 +15,21 @@ template <class T>
   return row_by_row ? kernels.row_tile(rows, masked) : kernels.tile(order, rows, vectors, masked);
 }
 
+/// The tile of the packed loops.
+struct LoopTile {
+  int rows;
+  int vectors;
+  bool packs_a;  ///< each tile of A before its first panel of B
+};
+
+/// Three vectors of columns need 11 reads for 24 multiply-adds instead of 14, and a packed A is one stream of lines
+/// instead of one for each row. Packing a tile pays where several follow it through the same panels of B.
+template <class T>
+[[nodiscard]] LoopTile choose_loop_tile(const MicroKernels<T>& kernels, std::int64_t m) {
+  constexpr int wide = 3;
+  const bool is_wide =
+      kernels.most_vectors > wide && reads_delay_multiply_adds() && m >= std::int64_t{2} * kernels.rows;
+  return is_wide ? LoopTile{kernels.rows_of(wide), wide, true} : LoopTile{kernels.rows, kernels.vectors, false};
+}
+
 }  // namespace exactile::cpu

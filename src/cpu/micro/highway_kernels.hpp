@@ -34,30 +34,45 @@ typename MicroKernels<T>::Kernel find_any_tile(AOrder order, int rows, int vecto
   return vectors == 2 ? find_tile<T, 2, Sums / 2>(order, rows, masked) : find_tile<T, 1, Sums>(order, rows, masked);
 }
 
+template <class T, int Sums>
+typename MicroKernels<T>::PackingKernel find_any_packing_tile(AOrder order, int rows, int vectors) {
+  if constexpr (most_vectors<T> == 4) {
+    static constexpr auto wide = packing_heights<T, AOrder::columns, 3>(std::make_integer_sequence<int, Sums / 3>());
+    if (vectors == 3) return wide[static_cast<std::size_t>(rows - 1)];
+  }
+  return find_packing_tile<T, 2, Sums / 2>(order, rows);
+}
+
+template <class T, int Sums>
+typename MicroKernels<T>::AskingKernel find_any_asking_tile(AOrder order, int rows, int vectors) {
+  if constexpr (most_vectors<T> == 4) {
+    static constexpr auto wide = asking_heights<T, AOrder::columns, 3>(std::make_integer_sequence<int, Sums / 3>());
+    if (vectors == 3) return wide[static_cast<std::size_t>(rows - 1)];
+    if (vectors == 4) return find_asking_tile<T, 4, Sums / 4>(order, rows);
+  }
+  return find_asking_tile<T, 2, Sums / 2>(order, rows);
+}
+
 /// `Sums`: vectors of sums that the registers hold beside two of B and one of A.
 template <class T, int Sums>
 const MicroKernels<T>& kernels() {
-  static constexpr MicroKernels<T> table{
-      .tile = &find_any_tile<T, Sums>,
-      .row_tile = row_tiles<T, Sums>(),
-      .packing_tile = [](AOrder order, int rows) ->
-      typename MicroKernels<T>::PackingKernel { return find_packing_tile<T, 2, Sums / 2>(order, rows); },
-      .asking_tile = [](AOrder order, int rows, int vectors) -> typename MicroKernels<T>::AskingKernel {
-        return vectors == 2 ? find_asking_tile<T, 2, Sums / 2>(order, rows)
-                            : find_asking_tile<T, most_vectors<T>, Sums / most_vectors<T>>(order, rows);
-      },
-      .stream = [](int rows) -> typename MicroKernels<T>::Kernel {
-        return find_stream<T>(rows, std::make_integer_sequence<int, max_stream_rows>());
-      },
-      .add_sums = &add_sums<T>,
-      .pack = &pack_panels<T>,
-      .lanes = lane_count<T>,
-      .vectors = 2,
-      .rows = Sums / 2,
-      .most_vectors = most_vectors<T>,
-      .sums = Sums,
-      .stream_rows = max_stream_rows,
-      .peak_loop = &peak_loop<T>};
+  static constexpr MicroKernels<T> table{.tile = &find_any_tile<T, Sums>,
+                                         .row_tile = row_tiles<T, Sums>(),
+                                         .packing_tile = &find_any_packing_tile<T, Sums>,
+                                         .asking_tile = &find_any_asking_tile<T, Sums>,
+                                         .stream = [](int rows) -> typename MicroKernels<T>::Kernel {
+                                           return find_stream<T>(rows,
+                                                                 std::make_integer_sequence<int, max_stream_rows>());
+                                         },
+                                         .add_sums = &add_sums<T>,
+                                         .pack = &pack_panels<T>,
+                                         .lanes = lane_count<T>,
+                                         .vectors = 2,
+                                         .rows = Sums / 2,
+                                         .most_vectors = most_vectors<T>,
+                                         .sums = Sums,
+                                         .stream_rows = max_stream_rows,
+                                         .peak_loop = &peak_loop<T>};
   return table;
 }
 

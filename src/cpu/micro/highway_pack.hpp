@@ -34,13 +34,25 @@ void copy_rows(const T* from, std::int64_t term_stride, std::int64_t lanes, std:
   }
 }
 
-/// A square block of one 128-bit register's width, turned in registers.
-HWY_INLINE void turn_block(const float* from, std::int64_t lane_stride, std::int64_t width, float* panel) {
-  const hn::Full128<float> d;
-  const auto r0 = hn::LoadU(d, from);
-  const auto r1 = hn::LoadU(d, from + lane_stride);
-  const auto r2 = hn::LoadU(d, from + 2 * lane_stride);
-  const auto r3 = hn::LoadU(d, from + 3 * lane_stride);
+/// Rows 0, s, 2s, ... of 128 bits each, side by side in one vector; s is a 128-bit register's width.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> load_rows(D d, const T* from, std::int64_t stride) {
+  if constexpr (hn::MaxLanes(D()) * sizeof(T) == 16) {
+    return hn::LoadU(d, from);
+  } else {
+    const hn::Half<D> half;
+    constexpr auto rows = static_cast<std::int64_t>(hn::MaxLanes(half));
+    return hn::Combine(d, load_rows(half, from + rows * stride, stride), load_rows(half, from, stride));
+  }
+}
+
+/// As many rows as D has lanes and as many terms as a 128-bit register has, turned in registers.
+template <class D>
+HWY_INLINE void turn_block(D d, const float* from, std::int64_t lane_stride, std::int64_t width, float* panel) {
+  const auto r0 = load_rows(d, from, lane_stride);
+  const auto r1 = load_rows(d, from + lane_stride, lane_stride);
+  const auto r2 = load_rows(d, from + 2 * lane_stride, lane_stride);
+  const auto r3 = load_rows(d, from + 3 * lane_stride, lane_stride);
   const auto low02 = hn::InterleaveLower(d, r0, r2);
   const auto low13 = hn::InterleaveLower(d, r1, r3);
   const auto high02 = hn::InterleaveUpper(d, r0, r2);
@@ -51,10 +63,10 @@ HWY_INLINE void turn_block(const float* from, std::int64_t lane_stride, std::int
   hn::StoreU(hn::InterleaveUpper(d, high02, high13), d, panel + 3 * width);
 }
 
-HWY_INLINE void turn_block(const double* from, std::int64_t lane_stride, std::int64_t width, double* panel) {
-  const hn::Full128<double> d;
-  const auto r0 = hn::LoadU(d, from);
-  const auto r1 = hn::LoadU(d, from + lane_stride);
+template <class D>
+HWY_INLINE void turn_block(D d, const double* from, std::int64_t lane_stride, std::int64_t width, double* panel) {
+  const auto r0 = load_rows(d, from, lane_stride);
+  const auto r1 = load_rows(d, from + lane_stride, lane_stride);
   hn::StoreU(hn::InterleaveLower(d, r0, r1), d, panel);
   hn::StoreU(hn::InterleaveUpper(d, r0, r1), d, panel + width);
 }
@@ -66,24 +78,42 @@ void gather(const T* from, std::int64_t lane_stride, std::int64_t term_stride, s
     for (std::int64_t l = 0; l < lanes; ++l) panel[p * width + l] = from[l * lane_stride + p * term_stride];
 }
 
-/// Terms are neighbours: the strip is turned block by block.
+/// As many lanes as D has, which lie at `from`, for a stretch of terms; `more` lanes follow.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE void turn_lanes(D d, const T* from, std::int64_t lane_stride, std::int64_t width, std::int64_t terms,
+                           bool more, T* panel) {
+  constexpr auto step = static_cast<std::int64_t>(hn::MaxLanes(hn::Full128<T>()));
+  constexpr auto rows = static_cast<std::int64_t>(hn::MaxLanes(d));
+  for (std::int64_t p = 0; p < terms; p += step) {
+    if (more && p % line_elements<T> == 0)
+      for (std::int64_t r = rows; r < 2 * rows; ++r) __builtin_prefetch(from + r * lane_stride + p);
+    turn_block(d, from + p, lane_stride, width, panel + p * width);
+  }
+}
+
+/// Terms are neighbours: the strip is turned block by block, eight rows at a time where a vector holds so many.
 template <class T>
 void turn(const T* from, std::int64_t lane_stride, std::int64_t lanes, std::int64_t width, std::int64_t terms,
           T* panel) {
-  constexpr auto step = static_cast<std::int64_t>(hn::MaxLanes(hn::Full128<T>()));
+  const hn::CappedTag<T, 8> wide;
+  const hn::Full128<T> narrow;
+  constexpr auto wide_step = static_cast<std::int64_t>(hn::MaxLanes(wide));
+  constexpr auto step = static_cast<std::int64_t>(hn::MaxLanes(narrow));
+  const std::int64_t wide_lanes = lanes / wide_step * wide_step;
   const std::int64_t whole_lanes = lanes / step * step;
   const std::int64_t whole_terms = terms / step * step;
   // Eight lines of a few rows at a time: rows a power of two apart push each other out of L1 before a second visit, and
   // the rows that follow lie on other pages, where no hardware prefetcher looks.
   constexpr std::int64_t stretch = 8 * line_elements<T>;
   for (std::int64_t begin = 0; begin < whole_terms; begin += stretch) {
-    const std::int64_t end = begin + stretch < whole_terms ? begin + stretch : whole_terms;
-    for (std::int64_t l = 0; l < whole_lanes; l += step)
-      for (std::int64_t p = begin; p < end; p += step) {
-        if (p % line_elements<T> == 0)
-          for (std::int64_t r = step; r < 2 * step; ++r) __builtin_prefetch(from + (l + r) * lane_stride + p);
-        turn_block(from + l * lane_stride + p, lane_stride, width, panel + p * width + l);
-      }
+    const std::int64_t here = whole_terms - begin < stretch ? whole_terms - begin : stretch;
+    const T* rows = from + begin;
+    T* to = panel + begin * width;
+    std::int64_t l = 0;
+    for (; l < wide_lanes; l += wide_step)
+      turn_lanes(wide, rows + l * lane_stride, lane_stride, width, here, l + wide_step < whole_lanes, to + l);
+    for (; l < whole_lanes; l += step)
+      turn_lanes(narrow, rows + l * lane_stride, lane_stride, width, here, l + step < whole_lanes, to + l);
   }
   gather(from + whole_terms, lane_stride, 1, whole_lanes, width, terms - whole_terms, panel + whole_terms * width);
   gather(from + whole_lanes * lane_stride, lane_stride, 1, lanes - whole_lanes, width, terms, panel + whole_lanes);

@@ -20,7 +20,7 @@ struct NothingAside {
   static constexpr int terms = 4;
   template <int Vectors>
   HWY_INLINE void row_of_b(const T*, const Vector<T> (&)[Vectors]) const {}
-  HWY_INLINE void step(std::int64_t) const {}
+  HWY_INLINE void step() const {}
 };
 
 /// Tiles between what a packing kernel copies and what it asks for.
@@ -47,18 +47,19 @@ struct PackingAside : NothingAside<T> {
 template <class T, int Vectors>
 struct AskingAside : NothingAside<T> {
   static constexpr int terms = 64 / static_cast<int>(sizeof(T));
-  const Ahead<T>& ahead;
+  Ahead<T> ahead;  ///< what is left to be asked for
 
-  HWY_INLINE void step(std::int64_t done) const {
-    const T* line = ahead.a + done;
+  HWY_INLINE void step() {
+    const T* line = ahead.a;
     for (int i = ahead.a_rows; i > 0; --i, line += ahead.a_stride) __builtin_prefetch(line);
-    const std::int64_t row = done / terms;
-    if (row >= ahead.line_rows) return;
-    const T* lines = ahead.lines + row * ahead.line_stride;
+    ahead.a += terms;
+    if (ahead.line_rows == 0) return;
+    --ahead.line_rows;
     constexpr int width = Vectors * lane_count<T>;
 #pragma GCC unroll 4
-    for (int j = 0; j < width; j += terms) __builtin_prefetch(lines + j, 1);
-    __builtin_prefetch(lines + width - 1, 1);  // rows that start within a line end in one more
+    for (int j = 0; j < width; j += terms) __builtin_prefetch(ahead.lines + j, 1);
+    __builtin_prefetch(ahead.lines + width - 1, 1);  // rows that start within a line end in one more
+    ahead.lines += ahead.line_stride;
   }
 };
 
@@ -104,7 +105,7 @@ HWY_INLINE void multiply_tile(const TileShape& shape, const T* a_rows, const T* 
     for (; k >= 4; k -= 4) four_terms();
   } else {
     for (; k >= Aside::terms; k -= Aside::terms) {
-      aside.step(shape.k - k);
+      aside.step();
 #pragma GCC unroll 1
       for (int p = 0; p < Aside::terms; p += 4) four_terms();
     }

@@ -51,9 +51,10 @@ struct MicroKernels {
   /// One vector wide, A by rows, computed a row after the other (highway_rows.hpp); null where the instruction set has
   /// no such kernels.
   Kernel (*row_tile)(int rows, bool masked);
-  /// A full width, whose rows of B are copied to packed_b on the way, one after the other.
-  PackingKernel (*packing_tile)(AOrder order, int rows);
-  /// A full width, or most_vectors, which asks for what comes next on the way.
+  /// Whole vectors, whose rows of B are copied to packed_b on the way, one after the other: two vectors, or, with A by
+  /// columns, three.
+  PackingKernel (*packing_tile)(AOrder order, int rows, int vectors);
+  /// Whole vectors, and asks for what comes next on the way: two vectors, most_vectors, or, with A by columns, three.
   AskingKernel (*asking_tile)(AOrder order, int rows, int vectors);
   /// Few rows against a B too large for the caches; see highway_stream.hpp. `a` by rows, rows <= stream_rows.
   Kernel (*stream)(int rows);
