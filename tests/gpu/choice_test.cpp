@@ -67,14 +67,27 @@ TEST(Choice, IsWhatWasFastestOnAnH200) {
   constexpr std::string_view rs_a = "sm90_f32_fp16x3_rs_a_wgmma";
   constexpr std::string_view rs_b = "sm90_f32_fp16x3_rs_b_wgmma";
   constexpr std::string_view rr = "sm90_f32_fp16x3_rr_wgmma";
-  for (const Choice& c :
-       {Choice{2048, 2048, 2048, sliced}, Choice{4096, 4096, 4096, sliced}, Choice{8192, 8192, 8192, sliced},
-        Choice{16384, 16384, 16384, sliced}, Choice{8192, 28672, 4096, sliced}, Choice{4097, 4095, 4099, sliced},
-        Choice{1023, 1025, 1021, sliced}, Choice{512, 4096, 14336, rs_b}, Choice{257, 1024, 4096, rs_b},
-        Choice{1000, 1000, 1000, rs_b}, Choice{4096, 128, 4096, rs_a}, Choice{128, 128, 65536, rr},
-        Choice{256, 256, 16384, rr}, Choice{4096, 4096, 64, rr}, Choice{128, 128, 128, rr, 1024},
-        Choice{256, 256, 256, rr, 100}, Choice{512, 512, 512, "simt_f32_32x32"},
-        Choice{1, 4096, 4096, "simt_f32_few_rows"}}) {
+  for (const Choice& c : {Choice{2048, 2048, 2048, sliced},
+                          Choice{4096, 4096, 4096, sliced},
+                          Choice{8192, 8192, 8192, sliced},
+                          Choice{16384, 16384, 16384, sliced},
+                          Choice{8192, 28672, 4096, sliced},
+                          Choice{4097, 4095, 4099, sliced},
+                          Choice{1023, 1025, 1021, sliced},
+                          Choice{512, 4096, 14336, rs_b},
+                          Choice{257, 1024, 4096, rs_b},
+                          Choice{1000, 1000, 1000, rs_b},
+                          Choice{4096, 128, 4096, rs_a},
+                          Choice{128, 128, 65536, rr},
+                          Choice{256, 256, 16384, rr},
+                          Choice{4096, 4096, 64, rr},
+                          Choice{128, 128, 128, rr, 1024},
+                          Choice{256, 256, 256, rr, 100},
+                          Choice{512, 512, 512, "simt_f32_32x32"},
+                          Choice{1, 4096, 4096, "simt_f32_few_rows"},
+                          Choice{1, 4096, 14336, "simt_f32_few_rows"},
+                          Choice{4, 4096, 4096, "simt_f32_few_rows"},
+                          Choice{1, 512, 65536, "simt_f32_few_rows"}}) {
     const GemmDescription d{.types = f32,
                             .m = c.m,
                             .n = c.n,

@@ -141,6 +141,12 @@ Tally check_depths(const KernelOfType& kernel) {
     test.beta = 2;
     runner.run(test);
   }
+  // Of few rows or columns the parts of K meet in a block, in a cluster of blocks, or in memory.
+  for (const Shape& s : {Shape{3, 37, 2049}, Shape{1, 40, 4096}, Shape{40, 2, 9001}, Shape{1, 40, 33000}}) {
+    Case test = runner.make(s);
+    test.beta = 2;
+    runner.run(test);
+  }
   return runner.tally();
 }
 

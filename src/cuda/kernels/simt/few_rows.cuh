@@ -5,7 +5,9 @@
 ///
 /// A lane computes a column, a warp 32 columns of one chunk of K, and a block's warps take the chunks of its columns in
 /// turns. Each warp streams its part of B, 2 or 4 KiB a stage, through a ring of its own in shared memory, and meets
-/// the others only where the chunks are added up, in order: the sums are those of tile_kernel.cuh, bit for bit.
+/// the others only where the chunks are added up, in order: the sums are those of tile_kernel.cuh, bit for bit. Blocks
+/// that share K are a cluster and read each other's sums of chunks, or where there are too many of them, or no
+/// clusters, leave theirs to add_chunks().
 #pragma once
 
 #include "cuda/isa/copy_async.cuh"
@@ -42,6 +44,7 @@ struct FewRowsDivision {
   Division division;
   int chunk_warps;
   int tiles;
+  bool in_clusters;  ///< splits of a tile are neighbouring blocks; otherwise their sums meet in memory
 
   [[nodiscard]] __host__ __device__ int warps() const { return chunk_warps * tiles; }
 };
@@ -161,6 +164,23 @@ class WarpStream {
   int slot_ = 0;
 };
 
+/// What the block of that rank in the cluster has where this one has `pointer`.
+template <class T>
+[[nodiscard]] __device__ inline const T* of_rank(const T* pointer, int rank) {
+#if __CUDA_ARCH__ >= 900
+  return isa::of_cta(pointer, rank);
+#else
+  return pointer;
+#endif
+}
+
+/// Before sm_90 a block is a cluster by itself.
+__device__ inline void meet_cluster() {
+#if __CUDA_ARCH__ >= 900
+  isa::cluster_sync();
+#endif
+}
+
 template <class S, class Out>
 __global__ void few_rows_kernel(const __grid_constant__ Work<typename S::Element, Out> work,
                                 const __grid_constant__ FewRowsDivision few) {
@@ -172,12 +192,13 @@ __global__ void few_rows_kernel(const __grid_constant__ Work<typename S::Element
   auto* const rings = reinterpret_cast<T*>(shared);
   T* const chunk_sums = rings + few.warps() * S::ring_elements;  // [tile][chunk][row][column]
 
-  const std::uint32_t layer = blockIdx.x / division.column_tiles;
-  const std::int64_t product = layer / division.splits;
-  const std::int64_t chunk_begin = layer % division.splits * division.chunks_per_split;
+  const std::uint32_t tile_of_c = blockIdx.x / division.splits;
+  const auto split = static_cast<int>(blockIdx.x % division.splits);
+  const std::int64_t product = tile_of_c / division.column_tiles;
+  const std::int64_t chunk_begin = split * division.chunks_per_split;
   const std::int64_t chunk_end = min(chunk_begin + division.chunks_per_split, division.chunks);
   const std::int64_t block_column =
-      static_cast<std::int64_t>(blockIdx.x % division.column_tiles) * few.tiles * S::columns;
+      static_cast<std::int64_t>(tile_of_c % division.column_tiles) * few.tiles * S::columns;
   const int tile = warp / few.chunk_warps;
   const std::int64_t column = block_column + tile * S::columns;
 
@@ -198,24 +219,36 @@ __global__ void few_rows_kernel(const __grid_constant__ Work<typename S::Element
   }
   __syncthreads();
 
-  for (int e = threadIdx.x; e < few.tiles * S::rows * S::columns; e += blockDim.x) {
-    const int of_tile = e / (S::rows * S::columns), in_tile = e % (S::rows * S::columns);
-    const std::int64_t i = in_tile / S::columns;
-    const std::int64_t j = block_column + of_tile * S::columns + in_tile % S::columns;
+  const bool apart = division.splits > 1 && !few.in_clusters;
+  const int ranks = apart ? 1 : static_cast<int>(division.splits);
+  if (ranks > 1) meet_cluster();
+  constexpr int of_chunk = S::rows * S::columns;
+  const int rank = apart ? 0 : split;
+  for (int e = rank * blockDim.x + threadIdx.x; e < few.tiles * of_chunk; e += ranks * blockDim.x) {
+    const std::int64_t i = e % of_chunk / S::columns;
+    const std::int64_t j = block_column + e / of_chunk * S::columns + e % S::columns;
     if (i >= d.m || j >= d.n) continue;
-    const T* const sums = chunk_sums + of_tile * division.chunks_per_split * (S::rows * S::columns) + in_tile;
-    const auto chunks = static_cast<int>(chunk_end - chunk_begin);
-    if (division.splits > 1) {
+    const T* const own = chunk_sums + e / of_chunk * division.chunks_per_split * of_chunk + e % of_chunk;
+    if (apart) {
       T* const to = work.sums + ((product * division.chunks + chunk_begin) * d.m + i) * d.n + j;
-      for (int chunk = 0; chunk < chunks; ++chunk) to[chunk * d.m * d.n] = sums[chunk * S::rows * S::columns];
+      for (int chunk = 0; chunk < chunk_end - chunk_begin; ++chunk) to[chunk * d.m * d.n] = own[chunk * of_chunk];
       continue;
     }
     Out* const place = product_base(work.c, d.c, product) + i * d.c.row_stride + j * d.c.column_stride;
+    const T* sums = ranks > 1 ? of_rank(own, 0) : own;
     T x = first_total(work.epilogue, sums[0], work.epilogue.reads_c ? work.epilogue.load_c(place) : T{});
-    for (int chunk = 1; chunk < chunks; ++chunk)
-      x = multiply_add(work.epilogue.alpha, sums[chunk * S::rows * S::columns], x);
+    int first = 1;
+    for (int other = 0; other < ranks; ++other) {
+      if (other > 0) sums = of_rank(own, other);
+      const auto chunks =
+          static_cast<int>(min(division.chunks - other * division.chunks_per_split, division.chunks_per_split));
+#pragma unroll 8
+      for (int chunk = first; chunk < chunks; ++chunk) x = multiply_add(work.epilogue.alpha, sums[chunk * of_chunk], x);
+      first = 0;
+    }
     *place = narrow<Out>(work.epilogue.finish(x, i, j));
   }
+  if (ranks > 1) meet_cluster();  // no block leaves while others read its sums
 }
 
 }  // namespace exactile::cuda::simt

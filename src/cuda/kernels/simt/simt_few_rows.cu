@@ -2,6 +2,7 @@
 // `simt_f32_few_rows`, `simt_f64_few_rows`: at most four rows or columns, as fast as memory delivers the other operand.
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "cuda/kernels/simt/few_rows.cuh"
 #include "cuda/kernels/simt/simt_kernels.hpp"
 #include "cuda/runtime/shared_memory.hpp"
+#include "cuda/tile/cluster_launch.cuh"
 
 namespace exactile::cuda {
 namespace {
@@ -32,24 +34,68 @@ std::int64_t shared_bytes_of(const FewRowsDivision& few, const GemmDescription& 
   return few.tiles * (few.chunk_warps * ring_bytes(d.m) + sums * size_in_bytes(d.types.input));
 }
 
+/// So that a multiprocessor's shared memory holds as many rings as it may.
+std::int64_t most_chunk_warps(const Device& device) {
+  const std::int64_t shared = device.shared_bytes_per_block;
+  return shared >= 220 << 10 ? 8 : shared >= 132 << 10 ? 4 : 2;
+}
+
+/// Whether the splits of a tile are blocks of a cluster. Code compiled for less than sm_90 knows none.
+bool are_in_clusters(std::int64_t splits, const Device& device) {
+  constexpr std::int64_t most_ranks = 8;  // on all devices that have clusters
+  return splits > 1 && splits <= most_ranks && device.compute_capability >= 90 && waits_for_kernel_before;
+}
+
+/// Until `blocks` that stream so many chunks each have ended, as fast as memory or a multiprocessor lets them. A
+/// multiprocessor by itself takes in half as much again as its share of the bandwidth.
+double streaming_seconds(std::int64_t blocks, std::int64_t chunks, std::int64_t splits, const GemmDescription& d,
+                         const Device& device) {
+  constexpr double wave = 1e-6, join = 2e-6, second_kernel = 4e-6;
+  constexpr double memory_share = 0.9, most_of_even_share = 1.45;
+  const bool in_clusters = are_in_clusters(splits, device);
+  // Larger clusters do not fill the device.
+  const double filled = !in_clusters || splits == 2 ? 1 : splits == 4 || splits == 8 ? 0.9 : 0.8;
+  const std::int64_t residents = std::max<std::int64_t>(1, most_chunk_warps(device) / chunks);
+  std::int64_t slots = std::max<std::int64_t>(
+      1, static_cast<std::int64_t>(filled * static_cast<double>(residents * device.multiprocessors)));
+  if (in_clusters) slots = std::max(slots / splits, std::int64_t{1}) * splits;
+  const double bytes = static_cast<double>(chunks * chunk_terms * tile_columns * size_in_bytes(d.types.input));
+  const double rate = memory_share * device.memory_bytes_per_second;
+  const auto wave_of = [&](std::int64_t many) {
+    return many == 0 ? 0.0
+                     : wave + bytes / std::min(rate / static_cast<double>(many),
+                                               most_of_even_share * rate / device.multiprocessors);
+  };
+  return static_cast<double>(blocks / slots) * wave_of(slots) + wave_of(blocks % slots) +
+         (splits == 1   ? 0
+          : in_clusters ? join
+                        : second_kernel);
+}
+
 FewRowsDivision divide_few_rows(const GemmDescription& d, const Device& device) {
   constexpr std::int64_t least_warps = 4;
-  const std::int64_t shared = device.shared_bytes_per_block;
-  const std::int64_t most_chunk_warps = shared >= 220 << 10 ? 8 : shared >= 132 << 10 ? 4 : 2;
   constexpr std::int64_t most_chunks = 32;  // of a block: their sums lie in shared memory
   FewRowsDivision few{};
   Division& division = few.division;
   division.chunks = core::ceil_divide(d.k, chunk_terms);
   const std::int64_t tiles = core::ceil_divide(d.n, tile_columns) * d.batch_count;
-  const std::int64_t filling = core::ceil_divide(division.chunks * tiles, 2 * device.multiprocessors);
-  const std::int64_t chunks = std::clamp(filling, std::min(most_chunk_warps, division.chunks), most_chunks);
-  division.splits = static_cast<std::uint32_t>(core::ceil_divide(division.chunks, chunks));
-  division.chunks_per_split = core::ceil_divide(division.chunks, division.splits);
-  few.chunk_warps = static_cast<int>(std::min(division.chunks_per_split, most_chunk_warps));
+  double least = std::numeric_limits<double>::infinity();
+  for (std::int64_t chunks = std::min(division.chunks, most_chunks);
+       chunks >= std::min(division.chunks, least_warps) && chunks > 0; --chunks) {
+    const std::int64_t splits = core::ceil_divide(division.chunks, chunks);
+    if (core::ceil_divide(division.chunks, splits) != chunks) continue;  // with as many splits fewer chunks will do
+    const double seconds = streaming_seconds(tiles * splits, chunks, splits, d, device);
+    if (seconds >= least) continue;
+    least = seconds;
+    division.splits = static_cast<std::uint32_t>(splits);
+    division.chunks_per_split = chunks;
+  }
+  few.in_clusters = are_in_clusters(division.splits, device);
+  few.chunk_warps = static_cast<int>(std::min(division.chunks_per_split, most_chunk_warps(device)));
   few.tiles = static_cast<int>(std::max<std::int64_t>(1, least_warps / few.chunk_warps));
   // One warp's ring and the sums of most_chunks fit everywhere.
-  while (few.tiles > 1 && shared_bytes_of(few, d) > shared) --few.tiles;
-  while (few.chunk_warps > 1 && shared_bytes_of(few, d) > shared) --few.chunk_warps;
+  while (few.tiles > 1 && shared_bytes_of(few, d) > device.shared_bytes_per_block) --few.tiles;
+  while (few.chunk_warps > 1 && shared_bytes_of(few, d) > device.shared_bytes_per_block) --few.chunk_warps;
   division.column_tiles = static_cast<std::uint32_t>(core::ceil_divide(d.n, few.tiles * tile_columns));
   return few;
 }
@@ -83,17 +129,17 @@ class FewRows final : public DeviceProduct {
                           static_cast<T*>(launch.workspace),
                           Epilogue<T, T>(d_, arguments)};
     const Status status = d_.m == 1 ? launch_rows<1>(work, launch.stream) : launch_rows<most_rows>(work, launch.stream);
-    if (!status.ok() || few_.division.splits == 1) return status;
+    if (!status.ok() || !splits_apart()) return status;
     add_chunks(work, launch.stream);
     return check_launch(name_);
   }
 
   [[nodiscard]] std::string blocking() const override {
     return "columns=" + std::to_string(few_.tiles * tile_columns) + " warps=" + std::to_string(few_.warps()) +
-           " split-K=" + std::to_string(few_.division.splits);
+           (few_.in_clusters ? " cluster=" : " split-K=") + std::to_string(few_.division.splits);
   }
   [[nodiscard]] std::int64_t workspace_bytes() const override {
-    if (few_.division.splits == 1) return 0;
+    if (!splits_apart()) return 0;
     return few_.division.chunks * d_.m * d_.n * d_.batch_count * static_cast<std::int64_t>(sizeof(T));
   }
   [[nodiscard]] double model_bytes() const override {
@@ -107,11 +153,14 @@ class FewRows final : public DeviceProduct {
     constexpr double launch_seconds = 3e-6, seconds_of_stage = 0.25e-6;
     const double stages = static_cast<double>(core::ceil_divide(few_.division.chunks_per_split, few_.chunk_warps)) *
                           static_cast<double>(std::min<std::int64_t>(d_.k, chunk_terms)) * sizeof(T) / 128;
-    return launch_seconds * (few_.division.splits > 1 ? 2 : 1) +
+    return launch_seconds * (splits_apart() ? 2 : 1) +
            std::max(model_bytes() / (0.85 * device_.memory_bytes_per_second), stages * seconds_of_stage);
   }
 
  private:
+  /// Whether the splits' sums meet in memory.
+  [[nodiscard]] bool splits_apart() const { return few_.division.splits > 1 && !few_.in_clusters; }
+
   template <int Rows>
   [[nodiscard]] Status launch_rows(const Work<T, T>& work, cudaStream_t stream) const {
     const bool along_terms = lies_along_terms(d_);
@@ -132,15 +181,17 @@ class FewRows final : public DeviceProduct {
   [[nodiscard]] Status launch_stream(const Work<T, T>& work, cudaStream_t stream) const {
     static_assert(S::ring_elements * sizeof(T) <= ring_bytes(S::rows));
     const auto kernel = few_rows_kernel<S, T>;
-    const auto shared_bytes = static_cast<int>(sizeof(T)) *
-                              (few_.warps() * S::ring_elements +
-                               few_.tiles * static_cast<int>(few_.division.chunks_per_split) * S::rows * S::columns);
+    const std::size_t shared_bytes =
+        sizeof(T) * (few_.warps() * S::ring_elements +
+                     few_.tiles * static_cast<int>(few_.division.chunks_per_split) * S::rows * S::columns);
     const auto most = static_cast<int>(device_.shared_bytes_per_block);  // other products of this instance take more
     if (Status status = allow_shared_memory(kernel, most, name_); !status.ok()) return status;
-    const std::int64_t blocks = d_.batch_count * few_.division.splits * few_.division.column_tiles;
-    return check(launch_early(device_.compute_capability >= 90, kernel, static_cast<unsigned>(blocks),
-                              static_cast<unsigned>(32 * few_.warps()), static_cast<std::size_t>(shared_bytes), stream,
-                              work, few_),
+    const auto blocks = static_cast<unsigned>(d_.batch_count * few_.division.splits * few_.division.column_tiles);
+    const auto threads = static_cast<unsigned>(32 * few_.warps());
+    return check(few_.in_clusters ? launch_clusters(static_cast<int>(few_.division.splits), kernel, blocks, threads,
+                                                    shared_bytes, stream, work, few_)
+                                  : launch_early(device_.compute_capability >= 90, kernel, blocks, threads,
+                                                 shared_bytes, stream, work, few_),
                  "launch", name_);
   }
 
@@ -159,9 +210,10 @@ std::string_view why_refused(const plan::Problem& problem, const Device& device)
       0x7fffffff)
     return "more blocks than one grid has";
   constexpr double most_sums_bytes = 512e6;  // as for the tiles, see division.cpp
-  if (few.division.splits > 1 && static_cast<double>(few.division.chunks * d.m * d.n * d.batch_count) *
-                                         static_cast<double>(size_in_bytes(d.types.input)) >
-                                     most_sums_bytes)
+  if (few.division.splits > 1 && !few.in_clusters &&
+      static_cast<double>(few.division.chunks * d.m * d.n * d.batch_count) *
+              static_cast<double>(size_in_bytes(d.types.input)) >
+          most_sums_bytes)
     return "the sums of its chunks would take more than 512 MB";
   return refuses(problem, orientation);
 }

@@ -13,6 +13,7 @@
 #include "cuda/kernels/sm90/f32_sliced.cuh"
 #include "cuda/kernels/sm90/register_gemm.cuh"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
+#include "cuda/tile/cluster_launch.cuh"
 #include "plan/transposed.hpp"
 
 namespace exactile::cuda {
@@ -21,32 +22,14 @@ namespace {
 
 constexpr std::int64_t alignment = 1024;
 
-/// launch_early() with clusters of a size that is not known to the compiler.
-template <class Parameters>
-cudaError_t launch_clusters(int size, void (*kernel)(Parameters), int ctas, int shared_bytes, cudaStream_t stream,
-                            const std::remove_const_t<Parameters>& parameters) {
-  cudaLaunchAttribute attributes[2]{};
-  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attributes[0].val.programmaticStreamSerializationAllowed = 1;
-  attributes[1].id = cudaLaunchAttributeClusterDimension;
-  attributes[1].val.clusterDim = {static_cast<unsigned>(size), 1, 1};
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(ctas));
-  config.blockDim = dim3(cta_threads);
-  config.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
-  config.stream = stream;
-  config.attrs = attributes;
-  config.numAttrs = 2;
-  return cudaLaunchKernelEx(&config, kernel, parameters);
-}
-
 template <int columns>
 [[nodiscard]] Status enqueue_unsplit(const RegisterParameters& p, int ctas, std::string_view kernel,
                                      cudaStream_t stream) {
   constexpr int shared_bytes = sizeof(RegisterRings<columns>);
   if (Status s = allow_shared_memory(multiply_unsplit<columns>, shared_bytes, kernel); !s.ok()) return s;
-  return check(launch_clusters(p.cluster_size, multiply_unsplit<columns>, ctas, shared_bytes, stream, p), "launch",
-               kernel);
+  return check(launch_clusters(p.cluster_size, multiply_unsplit<columns>, static_cast<unsigned>(ctas), cta_threads,
+                               shared_bytes, stream, p),
+               "launch", kernel);
 }
 
 /// Of tiles so wide.
