@@ -41,7 +41,10 @@ class Scaled final : public plan::Executable {
 
   [[nodiscard]] std::string blocking() const override { return sums_->blocking(); }
   [[nodiscard]] int threads() const override { return sums_->threads(); }
-  [[nodiscard]] std::int64_t workspace_bytes() const override { return sums_->workspace_bytes(); }
+  /// With the copy of C, which only a beta other than zero needs.
+  [[nodiscard]] std::int64_t workspace_bytes() const override {
+    return sums_->workspace_bytes() + static_cast<std::int64_t>(sizeof(T)) * elements();
+  }
   [[nodiscard]] double model_bytes() const override {
     return sums_->model_bytes() + 2 * sizeof(T) * static_cast<double>(elements());
   }

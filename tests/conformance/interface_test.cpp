@@ -115,6 +115,22 @@ TEST(Interface, PlansSayWhatIsScaled) {
   EXPECT_NE(text().find("columns of B scaled"), std::string::npos) << text();
 }
 
+TEST(Interface, PlansCountTheOldCThatScalesKeep) {
+  for (const KernelOfType& kernel : available_kernels()) {
+    // The engine's kernels know no scales: these are a second pass over C, which must still know what C was.
+    if (!kernel.kernel.starts_with("avx")) continue;
+    GemmDescription d = contiguous(kernel.types, 40, 50, 60);
+    const Result<Plan> sums = Plan::make(d, {.kernel = kernel.kernel});
+    d.row_scales = true;
+    const Result<Plan> scaled = Plan::make(d, {.kernel = kernel.kernel});
+    if (sums.status().code() == StatusCode::unsupported) continue;
+    ASSERT_TRUE(sums.ok() && scaled.ok()) << test_name(kernel) << ": " << scaled.status().message();
+    const std::int64_t c_bytes = d.m * d.n * (kernel.types.output == ElementType::f64 ? 8 : 4);
+    EXPECT_EQ(scaled.value().summary().workspace_bytes, sums.value().summary().workspace_bytes + c_bytes)
+        << test_name(kernel);
+  }
+}
+
 TEST(Interface, PlansRunOften) {
   for (const KernelOfType& kernel : everything()) {
     const GemmDescription d = contiguous(kernel.types, 9, 21, 34);

@@ -11,9 +11,9 @@ namespace exactile::cpu {
 
 /// Cache-blocked loops, for any strides and any number of threads:
 ///
-///     ic  rows of C by MC           all of them where A's rows can be read where they lie; else a block of A, packed
-///                                   into panels of MR rows by all threads together
-///      pc   terms by KC             two chunks (see chunk_terms)
+///     ic  rows of C by MC           all of them where A's rows can be read where they lie, or packed tile by tile;
+///                                   else a block of A, packed into panels of MR rows by all threads together
+///      pc   terms by KC             a chunk (see chunk_terms)
 ///       jc    columns of C by NC    a block of B, packed into panels of NR columns, that stays in a thread's L2
 ///        ir     tiles of MR rows    the first of a block packs B while it computes
 ///         jr      panels of B       the micro-kernel, chunk after chunk; walks along the rows of C, as memory does
