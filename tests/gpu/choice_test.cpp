@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The estimates of f32 kernels on an H200: the least is that of the kernel which
-// docs/measurements/2026-11-22-h200-f32.md found fastest.
+// The estimates of f32 and bf16 kernels on an H200: the least is that of the kernel which
+// docs/measurements/2026-11-22-h200-f32.md and 2026-11-22-h200-narrow.md found fastest.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
 #include "cuda/kernels/outer/outer_kernels.hpp"
 #include "cuda/kernels/simt/simt_kernels.hpp"
@@ -25,22 +26,29 @@ constexpr Device h200{.index = 0,
                       .memory_bytes_per_second = 4.8e12};
 
 constexpr GemmTypes f32{ElementType::f32, ElementType::f32};
+constexpr GemmTypes bf16{ElementType::bf16, ElementType::bf16};
 
-const Kernel* const kernels[] = {&sm90_f32_fp16x3_wgmma,
-                                 &sm90_f32_fp16x3_rs_a_wgmma,
-                                 &sm90_f32_fp16x3_rs_b_wgmma,
-                                 &sm90_f32_fp16x3_rr_wgmma,
-                                 &sm90_f32_bf16x6_wgmma,
-                                 &sm80_f32_fp16x3_mma,
-                                 &outer_product,
-                                 &simt_f32_128x128,
-                                 &simt_f32_64x128,
-                                 &simt_f32_64x64,
-                                 &simt_f32_32x32,
-                                 &simt_f32_8x128,
-                                 &simt_f32_few_rows};
+const Kernel* const f32_kernels[] = {&sm90_f32_fp16x3_wgmma,
+                                     &sm90_f32_fp16x3_rs_a_wgmma,
+                                     &sm90_f32_fp16x3_rs_b_wgmma,
+                                     &sm90_f32_fp16x3_rr_wgmma,
+                                     &sm90_f32_bf16x6_wgmma,
+                                     &sm80_f32_fp16x3_mma,
+                                     &outer_product,
+                                     &simt_f32_128x128,
+                                     &simt_f32_64x128,
+                                     &simt_f32_64x64,
+                                     &simt_f32_32x32,
+                                     &simt_f32_8x128,
+                                     &simt_f32_few_rows};
 
-std::string_view least_estimate(const GemmDescription& d) {
+const Kernel* const bf16_kernels[] = {
+    &sm90_bf16_wgmma_128x256, &sm90_bf16_wgmma_128x128,    &sm90_bf16_wgmma_128x64,     &sm90_bf16_wgmma_64x40,
+    &sm90_bf16_wgmma_128x16,  &sm90_bf16_wgmma_128x256_k2, &sm90_bf16_wgmma_128x128_k2, &sm90_bf16_wgmma_128x128_k4,
+    &sm90_bf16_wgmma_64x128,  &sm90_bf16_wgmma_64x64,      &sm90_bf16_wgmma_64x96_k2,   &sm90_bf16_few_rows,
+    &sm90_bf16_few_columns};
+
+std::string_view least_estimate(const GemmDescription& d, std::span<const Kernel* const> kernels) {
   const plan::Problem problem{.description = d, .memory = Memory::device};
   std::string_view best;
   double least = std::numeric_limits<double>::infinity();
@@ -54,6 +62,7 @@ std::string_view least_estimate(const GemmDescription& d) {
   return best;
 }
 
+/// Products of row-major matrices.
 struct Choice {
   std::int64_t m;
   std::int64_t n;
@@ -61,6 +70,18 @@ struct Choice {
   std::string_view kernel;
   std::int64_t batch = 1;
 };
+
+void expect_choice(const Choice& c, GemmTypes types, std::span<const Kernel* const> kernels) {
+  const GemmDescription d{.types = types,
+                          .m = c.m,
+                          .n = c.n,
+                          .k = c.k,
+                          .a = {c.k, 1, c.m * c.k},
+                          .b = {c.n, 1, c.k * c.n},
+                          .c = {c.n, 1, c.m * c.n},
+                          .batch_count = c.batch};
+  EXPECT_EQ(least_estimate(d, kernels), c.kernel) << c.batch << " products of " << c.m << " x " << c.n << " x " << c.k;
+}
 
 TEST(Choice, IsWhatWasFastestOnAnH200) {
   constexpr std::string_view sliced = "sm90_f32_fp16x3_wgmma";
@@ -88,16 +109,18 @@ TEST(Choice, IsWhatWasFastestOnAnH200) {
                           Choice{1, 4096, 14336, "simt_f32_few_rows"},
                           Choice{4, 4096, 4096, "simt_f32_few_rows"},
                           Choice{1, 512, 65536, "simt_f32_few_rows"}}) {
-    const GemmDescription d{.types = f32,
-                            .m = c.m,
-                            .n = c.n,
-                            .k = c.k,
-                            .a = {c.k, 1, c.m * c.k},
-                            .b = {c.n, 1, c.k * c.n},
-                            .c = {c.n, 1, c.m * c.n},
-                            .batch_count = c.batch};
-    EXPECT_EQ(least_estimate(d), c.kernel) << c.batch << " products of " << c.m << " x " << c.n << " x " << c.k;
+    expect_choice(c, f32, f32_kernels);
   }
+}
+
+TEST(Choice, OfBf16IsWhatWasFastestOnAnH200) {
+  constexpr std::string_view wide = "sm90_bf16_wgmma_128x256";
+  for (const Choice& c :
+       {Choice{512, 512, 512, "sm90_bf16_wgmma_64x64"}, Choice{1024, 1024, 1024, "sm90_bf16_wgmma_64x128"},
+        Choice{257, 1024, 4096, "sm90_bf16_wgmma_64x96_k2"}, Choice{512, 4096, 14336, "sm90_bf16_wgmma_128x256_k2"},
+        Choice{2048, 2048, 2048, wide}, Choice{4096, 4096, 4096, wide}, Choice{8192, 8192, 8192, wide},
+        Choice{1024, 1024, 65536, wide}, Choice{16, 6144, 4096, "sm90_bf16_few_rows"}})
+    expect_choice(c, bf16, bf16_kernels);
 }
 
 }  // namespace

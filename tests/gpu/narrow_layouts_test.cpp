@@ -108,7 +108,7 @@ class AllLayouts {
                                          {64, 40}})
       for (const int depth : {1, 2, 4}) {
         const bool exists = (tile.m == 128 || sizeof(In) == 2) && (tile.n != 192 || is_short) &&
-                            (depth == 1 || !is_short) && (depth < 4 || tile.m == 128);
+                            narrow::has_parts(tile, depth) && (depth == 1 || sizeof(In) == 2);
         if (!exists) continue;
         for (const narrow::Layout& layout :
              narrow::layouts(description_, description_.types.input, tile, depth, device)) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cuda/isa/cluster.cuh"
 #include "cuda/isa/here.cuh"
 #include "cuda/kernels/sm90/narrow/join.cuh"
 #include "cuda/kernels/sm90/narrow/mainloop.cuh"
@@ -20,6 +21,7 @@ struct Shared {
   Staging staging[T::consumers][2];
   std::uint64_t full[most_stages];
   std::uint64_t empty[most_stages];
+  Meeting meeting;
 };
 
 template <class T>
@@ -29,13 +31,16 @@ __global__ void __launch_bounds__(T::cta_threads, T::residents)
   // The same place in all CTAs of a cluster, as multicast needs it: all begin at the same address.
   auto* const shared = reinterpret_cast<Shared<T>*>(dynamic + (1024 - isa::shared_address(dynamic) % 1024) % 1024);
   const Ring<T> ring{reinterpret_cast<Stage<T>*>(shared + 1), shared->full, shared->empty, p.stages};
-  const Peers peers(p.cluster);
+  const Peers peers({p.cluster.rows, p.cluster.columns, T::depth});
   const int warpgroup = static_cast<int>(threadIdx.x) / warpgroup_threads;
-  const int clusters = static_cast<int>(gridDim.x) / peers.size;
-  const int first_tile = static_cast<int>(blockIdx.x) / peers.size;
+  const int clusters = isa::cluster_count();
+  const int first_tile = isa::cluster_index();
+  // Division takes long, and here the first load waits for it.
+  const auto product_of = [&](int batch) { return p.chunks == 1 ? batch : batch / p.chunks; };
+  const auto chunk_of = [&](int batch) { return batch - product_of(batch) * p.chunks; };
   const auto first_of = [&](int chunk, int part) {
     const int blocks = min(p.chunk_blocks, p.blocks - chunk * p.chunk_blocks);
-    return chunk * p.chunk_blocks + blocks * part / p.cluster.depth;
+    return chunk * p.chunk_blocks + blocks * part / T::depth;
   };
   const auto blocks_of = [&](int chunk) { return first_of(chunk, peers.part + 1) - first_of(chunk, peers.part); };
   const auto row_of = [&](const TilePlace& place) { return (place.row * p.cluster.rows + peers.row) * T::tile_m; };
@@ -44,8 +49,8 @@ __global__ void __launch_bounds__(T::cta_threads, T::residents)
   };
 
   const auto loads_of = [&](const TilePlace& place) {
-    const int product = place.batch / p.chunks;
-    const int chunk = place.batch % p.chunks;
+    const int product = product_of(place.batch);
+    const int chunk = chunk_of(place.batch);
     return LoadPlace{.row = row_of(place),
                      .column = column_of(place),
                      .a_batch = p.a_is_shared ? 0 : product,
@@ -62,6 +67,8 @@ __global__ void __launch_bounds__(T::cta_threads, T::residents)
     ring.initialise(ring.full, 1);
   } else if (threadIdx.x == 32) {
     ring.initialise(ring.empty, (p.cluster.rows + p.cluster.columns - 1) * T::consumer_warps);
+  } else if (threadIdx.x == 96) {
+    if constexpr (T::depth > 1) initialise<T>(shared->meeting);
   } else if (threadIdx.x == 64) {
     isa::tma_prefetch_map(&p.a);
     isa::tma_prefetch_map(&p.b);
@@ -78,47 +85,51 @@ __global__ void __launch_bounds__(T::cta_threads, T::residents)
 
   if (warpgroup == T::consumers) {
     if constexpr (T::takes_registers) isa::registers_give<40>();
-    int next = static_cast<int>(threadIdx.x) / 32 - T::consumer_warps;
-    if (threadIdx.x % 32 == 0 && next < ring.loaders()) {
+    const Loader loader{static_cast<int>(threadIdx.x) / 32 - T::consumer_warps};
+    if (threadIdx.x % 32 == 0) {
+      int next = loader.first();
       RingPlace at;
       at.advance(p.stages, next);
       for (int tile = first_tile;;) {
-        load_tile<T>(ring, at, next, &p.a, &p.b, peers, loads);
+        load_tile<T>(ring, loader, at, next, &p.a, &p.b, peers, loads);
         if ((tile += clusters) >= p.order.count()) break;
         loads = loads_of(p.order(tile));
       }
       if (!is_alone) wait_for_readers<T>(ring, at, next);
     }
-    __syncwarp();
-    if (p.cluster.depth > 1) isa::cluster_sync();
   } else {
     if constexpr (T::takes_registers) isa::registers_take<232>();
     typename T::Sum sums[T::tile_n / 2];
     RingPlace at;
     for (int tile = first_tile; tile < p.order.count(); tile += clusters) {
       const TilePlace place = p.order(tile);
-      const int blocks = blocks_of(place.batch % p.chunks);
-      bool stores = true;
+      const int blocks = blocks_of(chunk_of(place.batch));
+      const auto store = [&](auto& of_columns, int first_column) {
+        const int thread = isa::thread_here();
+        store_tile<typename T::Stored>(of_columns, p.out, &p.c, shared->staging[warpgroup],
+                                       {.row = row_of(place) + warpgroup * 64,
+                                        .column = column_of(place) + first_column,
+                                        .batch = place.batch,
+                                        .warp = thread % warpgroup_threads / 32,
+                                        .lane = thread % 32},
+                                       1 + warpgroup);
+      };
       if constexpr (T::has_short_sums) {
         multiply_tile_shortly<T>(sums, ring, at, peers, warpgroup, blocks);
       } else {
         multiply_tile<T>(sums, ring, at, peers, warpgroup, blocks);
-        if (p.cluster.depth > 1) stores = join_parts<T>(sums, ring, peers, warpgroup);
       }
-      const int thread = isa::thread_here();
-      if (stores)
-        store_tile<T>(sums, p.out, &p.c, shared->staging[warpgroup],
-                      {.row = row_of(place) + warpgroup * 64,
-                       .column = column_of(place),
-                       .batch = place.batch,
-                       .warp = thread % warpgroup_threads / 32,
-                       .lane = thread % 32},
-                      1 + warpgroup);
+      if constexpr (T::depth == 1) {
+        store(sums, 0);
+      } else {
+        typename T::Sum joined[T::Stored::tile_n / 2];
+        join_parts<T>(joined, sums, ring, shared->meeting, peers);
+        store(joined, peers.part * T::Stored::tile_n);
+        break;  // a cluster's only tile; told so, the compiler keeps no sums for another
+      }
     }
     isa::tma_store_wait_read<0>();
   }
-  // Nobody leaves while another CTA reads its sums.
-  if (p.cluster.depth > 1) isa::cluster_sync();
 }
 
 template <class T>
@@ -142,11 +153,11 @@ template <class T>
 }
 
 /// The kernels of a type; see takes_along_lines(), which holds for 16 bits only.
-template <class In, int m, int n>
+template <class In, int m, int n, Depth depth>
 [[nodiscard]] Status enqueue_tiles_of(const Parameters<DeviceSum<In>>& p, Major a, Major b, int ctas,
                                       std::string_view kernel, cudaStream_t stream) {
   const auto enqueue = [&]<Major a_major, Major b_major>() {
-    return enqueue_tile<Tile<In, m, n, a_major, b_major>>(p, ctas, kernel, stream);
+    return enqueue_tile<Tile<In, m, n, a_major, b_major, depth>>(p, ctas, kernel, stream);
   };
   if constexpr (sizeof(In) == 2) {
     constexpr bool takes_a = takes_along_lines(true, {m, n});
@@ -164,10 +175,15 @@ template <class In, int m, int n>
 template <class In>
 Status enqueue_tiles(const Parameters<DeviceSum<In>>& p, TileShape tile, Major a, Major b, int ctas,
                      std::string_view kernel, cudaStream_t stream) {
-  const auto enqueue = [&]<int m, int n>() { return enqueue_tiles_of<In, m, n>(p, a, b, ctas, kernel, stream); };
+  const auto enqueue = [&]<int m, int n, Depth depth = 1>() {
+    return enqueue_tiles_of<In, m, n, depth>(p, a, b, ctas, kernel, stream);
+  };
   if constexpr (sizeof(In) == 2) {
     if (tile == TileShape{64, 128}) return enqueue.template operator()<64, 128>();
-    if (tile == TileShape{64, 96}) return enqueue.template operator()<64, 96>();
+    if (tile == TileShape{64, 96}) return enqueue.template operator()<64, 96, 2>();
+    if (tile.n == 256 && p.cluster.depth == 2) return enqueue.template operator()<128, 256, 2>();
+    if (tile.n == 128 && p.cluster.depth == 2) return enqueue.template operator()<128, 128, 2>();
+    if (tile.n == 128 && p.cluster.depth == 4) return enqueue.template operator()<128, 128, 4>();
     if (tile == TileShape{64, 64}) return enqueue.template operator()<64, 64>();
     if (tile == TileShape{64, 40}) return enqueue.template operator()<64, 40>();
   }

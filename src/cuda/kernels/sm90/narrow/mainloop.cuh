@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// A thread of each warp of a warpgroup loads (TMA), one or two warpgroups multiply (wgmma). In a cluster each CTA
-/// loads its share of the rows of A for those beside it and of the columns of B for those above and below it.
+/// A thread of each warp of a warpgroup loads (TMA): two every other block of K, one of them A and one B. One or two
+/// warpgroups multiply (wgmma). In a cluster each CTA loads its share of the rows of A for those beside it and of the
+/// columns of B for those above and below it.
 #pragma once
 
 #include "cuda/isa/tma.cuh"
@@ -51,18 +52,22 @@ __device__ inline void load_lines(std::byte* shared, const CUtensorMap* map, int
 
 /// A loading thread's part of one tile. `at`: of the first of its blocks, `next`: which block of the tile that is.
 template <class T>
-__device__ inline void load_tile(const Ring<T>& ring, RingPlace& at, int& next, const CUtensorMap* a,
-                                 const CUtensorMap* b, const Peers& peers, const LoadPlace& place) {
+__device__ inline void load_tile(const Ring<T>& ring, const Loader& loader, RingPlace& at, int& next,
+                                 const CUtensorMap* a, const CUtensorMap* b, const Peers& peers,
+                                 const LoadPlace& place) {
   const Share a_share{peers.column, peers.cluster.columns, peers.beside()};
   const Share b_share{peers.row, peers.cluster.rows, peers.above()};
-  for (; next < place.blocks; next += ring.loaders(), at.advance(ring.stages, ring.loaders())) {
+  for (; next < place.blocks; next += Loader::pairs, at.advance(ring.stages, Loader::pairs)) {
     const int block = place.first_block + next;
     isa::mbarrier_wait(&ring.empty[at.stage], at.parity ^ 1);
     std::uint64_t* const full = &ring.full[at.stage];
-    isa::mbarrier_arrive_expect(full, T::a_bytes + T::b_bytes);
     Stage<T>& stage = ring.stage[at.stage];
-    load_lines<T, T::a_major, T::tile_m>(stage.a, a, place.row, block, place.a_batch, a_share, full);
-    load_lines<T, T::b_major, T::tile_n>(stage.b, b, place.column, block, place.b_batch, b_share, full);
+    if (loader.loads_a()) {
+      isa::mbarrier_arrive_expect(full, T::a_bytes + T::b_bytes);
+      load_lines<T, T::a_major, T::tile_m>(stage.a, a, place.row, block, place.a_batch, a_share, full);
+    } else {
+      load_lines<T, T::b_major, T::tile_n>(stage.b, b, place.column, block, place.b_batch, b_share, full);
+    }
   }
   next -= place.blocks;
 }
@@ -71,7 +76,7 @@ __device__ inline void load_tile(const Ring<T>& ring, RingPlace& at, int& next, 
 /// `next` as load_tile() left them.
 template <class T>
 __device__ inline void wait_for_readers(const Ring<T>& ring, RingPlace& at, int next) {
-  for (; next < ring.stages; next += ring.loaders(), at.advance(ring.stages, ring.loaders()))
+  for (; next < ring.stages; next += Loader::pairs, at.advance(ring.stages, Loader::pairs))
     isa::mbarrier_wait(&ring.empty[at.stage], at.parity ^ 1);
 }
 

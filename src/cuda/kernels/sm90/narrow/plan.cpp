@@ -44,13 +44,15 @@ double clusters_of(const GemmDescription& d, TileShape tile, ClusterShape cluste
 
 /// Cycles a multiprocessor takes for a block of K of that many CTAs.
 double block_cycles(double tile_m, double tile_n, double residents, bool has_short_sums) {
-  const double products = residents * 2 * tile_n * tile_m / 64;
-  // The tensor cores read A and B for each 64 rows, behind TMA, which writes them once; A for each fragment.
-  const double fragments = has_short_sums ? tile_n / short_fragment(static_cast<int>(tile_n)) : 1;
-  const double shared_bytes = row_bytes * ((64 * fragments + tile_n) * tile_m / 64 + tile_m + tile_n);
   constexpr double shared_bytes_per_cycle = 120, loaded_bytes_per_cycle = 69;
+  // The tensor cores read B for each 64 rows, behind TMA, which writes A and B once.
+  double shared_bytes = row_bytes * (tile_n * tile_m / 64 + tile_m + tile_n);
+  if (has_short_sums) {  // they read A for each fragment; as measured
+    shared_bytes += row_bytes * tile_m * tile_n / short_fragment(static_cast<int>(tile_n));
+    return shared_bytes / shared_bytes_per_cycle + 190;
+  }
+  const double products = residents * 2 * tile_n * tile_m / 64 + 33;
   const double loaded = residents * row_bytes * (tile_m + tile_n) / loaded_bytes_per_cycle;
-  if (has_short_sums) return shared_bytes / shared_bytes_per_cycle + 190;  // as measured
   const double chain = (tile_m == 64 ? 200 : 310) + 1.2 * tile_n;  // instructions that add to the same registers
   return std::max({products, residents * shared_bytes / shared_bytes_per_cycle, loaded, chain});
 }
@@ -68,8 +70,9 @@ double tile_seconds(const Layout& layout, const Device& device) {
                              (d.c.row_stride == 1 && d.c.column_stride % 8 == 0 && d.m % 8 == 0);
   const double last_stored = 300 + (is_contiguous ? 4.0 : 100.0) * layout.tile.n;
   const double stored = is_contiguous ? 1400 + 10.0 * layout.tile.n : last_stored;
-  // Sums go from CTA to CTA, and no CTA begins its next tile while its last is computed.
-  const double joined = depth == 1 ? 0 : (2500 + 8.0 * layout.tile.n * (depth - 1)) * layout.tile.m / 128;
+  // Sums go from CTA to CTA, at some 13 bytes a cycle.
+  const double received = 4.0 * layout.tile.m * layout.tile.n * (depth - 1) / depth;
+  const double joined = depth == 1 ? 0 : 400 + received / 13;
   const double waves = std::ceil(clusters / at_a_time);
   const double products =
       blocks * block_cycles(layout.tile.m, layout.tile.n, layout.residents, has_short_sums(layout.multiplied)) + joined;
@@ -96,11 +99,19 @@ Layout estimated(Layout layout, const Device& device) {
   // They overlap, but not wholly. Clusters save energy, and with it clock, those that share B the most; but CTAs of a
   // cluster are neighbours, and few of them then share ways to memory that single ones would have for themselves.
   const bool is_sparse = 2 * ctas <= device.multiprocessors;
-  const double energy = layout.cluster.layer() == 1 ? (is_sparse ? 0.98 : 1.02) : layout.cluster.rows == 2 ? 1 : 1.01;
-  layout.seconds = 2e-6 + energy * (std::max(arithmetic, memory) + 0.1 * std::min(arithmetic, memory));
+  double energy = layout.cluster.layer() == 1 ? (is_sparse ? 0.98 : 1.02) : layout.cluster.rows == 2 ? 1 : 1.01;
+  if (layout.tile.n < 256) energy *= 1.05;  // more bytes through shared memory for a product
+  // Large clusters lie evenly over a device that they do not fill, as seen where K is in parts.
+  const bool is_spread = layout.cluster.depth > 1 && !is_sparse && 4 * ctas <= 3 * device.multiprocessors;
+  if (is_spread && layout.cluster.size() >= 4) energy *= layout.cluster.size() >= 8 ? 0.88 : 0.94;
+  // They begin together, and each waits for what its peers load.
+  const double meeting = layout.cluster.layer() == 1 ? 0 : 0.4e-6;
+  // The next kernel of that kind finds room before this one has ended.
+  const double launched = is_sparse ? 1.75e-6 : 2e-6;
+  layout.seconds = launched + meeting + energy * (std::max(arithmetic, memory) + 0.1 * std::min(arithmetic, memory));
   // TMA takes as long for rows beyond C as for others: 16x6144x4096 took 27 us by such tiles, 21 by few_rows.
-  const bool is_mostly_beyond = 2 * d.m <= layout.tile.m || 2 * d.n <= layout.tile.n;
-  if (layout.tile.m == 64 && is_mostly_beyond) layout.seconds *= 1.5;
+  const bool is_mostly_beyond = 2 * d.m <= layout.tile.m || (layout.tile.m == 64 && 2 * d.n <= layout.tile.n);
+  if (is_mostly_beyond) layout.seconds *= 1.5;
   layout.seconds += copy_seconds(d.a, d.m, true, layout, device);
   layout.seconds += copy_seconds(plan::transposed(d.b), d.n, false, layout, device);
   if (layout.chunks > 1)
@@ -165,13 +176,14 @@ Reach reach_of(const OperandLayout& layout, ElementType element, bool is_convert
 
 std::vector<Layout> layouts(const GemmDescription& description, ElementType multiplied, TileShape tile, Depth depth,
                             const Device& device) {
-  const ClusterShape shapes[] = {{2, 1, depth}, {1, 2, depth}, {1, 1, depth}};
+  const ClusterShape shapes[] = {{2, 1, depth}, {1, 2, depth}, {1, 1, depth}, {4, 1, depth}};
   const std::int64_t chunks = chunks_of(description, multiplied, depth);
   std::vector<Layout> all;
   for (const bool is_transposed : {false, true}) {
     const GemmDescription d = reachable(is_transposed ? plan::transposed(description) : description);
     for (const ClusterShape cluster : shapes) {
-      if (tile.n / cluster.rows % 8 != 0) continue;  // boxes of B would not be whole swizzles
+      if (cluster.rows == 4 && depth != 2) continue;  // without gain where K is whole, and eight CTAs are the most
+      if (tile.n / cluster.rows % 8 != 0) continue;   // boxes of B would not be whole swizzles
       for (int residents = 1; residents <= most_residents(tile, has_short_sums(multiplied)); ++residents) {
         // The device fills a multiprocessor before the next: with fewer tiles some would have none.
         if (residents > 1 &&

@@ -28,6 +28,15 @@ struct TileShape {
   friend constexpr bool operator==(const TileShape&, const TileShape&) = default;
 };
 
+/// Whether there are kernels of that tile with K in so many parts, which only 16-bit types have.
+[[nodiscard]] constexpr bool has_parts(TileShape tile, Depth depth) {
+  if (tile == TileShape{64, 96}) return depth == 2;
+  return depth == 1 || (depth == 2 && tile.m == 128 && tile.n >= 128) || (depth == 4 && tile == TileShape{128, 128});
+}
+
+/// Columns of a tile that each of so many parts of K adds up and stores.
+[[nodiscard]] constexpr int stored_columns(int tile_n, Depth depth) { return tile_n / depth; }
+
 /// CTAs of a kernel on a multiprocessor at a time, at most.
 [[nodiscard]] constexpr int most_residents(TileShape tile, bool has_short_sums) {
   return tile.n >= 96 || has_short_sums ? 1 : tile == TileShape{64, 40} ? 3 : 2;
@@ -63,6 +72,7 @@ struct Layout {
   double seconds;  ///< estimated
 
   [[nodiscard]] bool is_converted() const { return multiplied != d.types.input; }
+  [[nodiscard]] int stored_columns() const { return narrow::stored_columns(tile.n, cluster.depth); }
 };
 
 /// Clusters that the device holds at a time.

@@ -59,8 +59,9 @@ struct Source {
   if (!arguments.beta.is_zero() || d.bias != Bias::none || d.activation != Activation::none) return StoreBy::elements;
   if (has_aligned_columns(d, arguments) && d.c.column_stride != 1) return StoreBy::columns;
   if (d.c.column_stride != 1) return StoreBy::elements;
-  return has_aligned_rows(d, arguments) && stores_boxes(layout.tile.n, size_in_bytes(d.types.output)) ? StoreBy::boxes
-                                                                                                      : StoreBy::rows;
+  return has_aligned_rows(d, arguments) && stores_boxes(layout.stored_columns(), size_in_bytes(d.types.output))
+             ? StoreBy::boxes
+             : StoreBy::rows;
 }
 
 template <class In>
@@ -213,7 +214,7 @@ class Product final : public DeviceProduct {
                                  .row_bytes = pitch * size,
                                  .batch_bytes = (p.order.batches == 1 ? pitch * lines : c.batch_stride) * size,
                                  .box_columns = static_cast<int>(128 / size),
-                                 .box_rows = by_columns ? columns_of_box(layout_.tile.n) : warp_rows});
+                                 .box_rows = by_columns ? columns_of_box(layout_.stored_columns()) : warp_rows});
   }
 
   [[nodiscard]] Output<Sum> output(const GemmArguments& arguments) const {

@@ -97,6 +97,7 @@ inline constexpr ElementType multiplied_type<__nv_fp8_e5m2> = ElementType::f8e5m
 template <class In, int m, int n, Depth depth = 1>
 [[nodiscard]] Kernel make_kernel(std::span<const GemmTypes> types, std::string_view summary) {
   constexpr ElementType multiplied = multiplied_type<In>;
+  static_assert(depth == 1 || (sizeof(In) == 2 && has_parts({m, n}, depth)));
   return {.name = kernel_name<In, m, n, depth>,
           .role = "engine",
           .summary = summary,

@@ -18,18 +18,32 @@ namespace exactile::cuda::sm90::narrow {
 using isa::Major;
 
 inline constexpr int warpgroup_threads = 128;
-/// Threads of a CTA that load, each every so-manieth block: one's instructions take longer than a small tile's
-/// products.
-inline constexpr int most_loaders = 4;
+/// A thread that loads, one of four: each TMA instruction of a thread waits for the one before it, so that A and B of a
+/// block come from two, and the next block from the other two.
+struct Loader {
+  static constexpr int pairs = 2;
+  int index;
+
+  [[nodiscard]] __device__ int first() const { return index / 2; }  ///< of a tile's blocks; then every `pairs`-th
+  [[nodiscard]] __device__ bool loads_a() const { return index % 2 == 0; }
+};
 inline constexpr int row_bytes = 128;  // of a tile in shared memory; the swizzle's span
 
 /// Whether the tensor cores keep fewer bits of such a sum than f32 has.
 template <class In>
 inline constexpr bool is_short_summed = sizeof(In) == 1 && !std::is_integral_v<In>;
 
+/// What is stored of a tile's sums: so many columns.
+template <class In, int n>
+struct StoredTile {
+  using Element = In;
+  using Sum = DeviceSum<In>;
+  static constexpr int tile_n = n;
+};
+
 /// A kernel's constants. In: element type; m, n: rows and columns of C a CTA computes; the directions of A's and B's
-/// tiles.
-template <class In, int m, int n, Major a, Major b>
+/// tiles; parts: of K, each a CTA's.
+template <class In, int m, int n, Major a, Major b, Depth parts = 1>
 struct Tile {
   using Element = In;
   using Sum = DeviceSum<In>;
@@ -43,6 +57,8 @@ struct Tile {
   static constexpr int cta_threads = (consumers + 1) * warpgroup_threads;
   static constexpr int residents = most_residents({m, n}, has_short_sums);
   static constexpr bool takes_registers = n == 256 || (has_short_sums && n >= 128);  ///< from the loading warpgroup
+  static constexpr Depth depth = parts;
+  using Stored = StoredTile<In, stored_columns(n, parts)>;
   static constexpr Major a_major = a;
   static constexpr Major b_major = b;
   static constexpr int block_k = row_bytes / static_cast<int>(sizeof(In));
@@ -67,9 +83,10 @@ struct Peers {
 
   __device__ explicit Peers(ClusterShape shape)
       : cluster(shape), size(shape.size()), rank(static_cast<int>(isa::cluster_rank())) {
-    part = rank / shape.layer();
-    row = rank % shape.layer() / shape.columns;
-    column = rank % shape.columns;
+    part = shape.depth == 1 ? 0 : rank / shape.layer();
+    const int in_layer = rank - part * shape.layer();
+    row = shape.columns == 1 ? in_layer : in_layer / shape.columns;
+    column = in_layer - row * shape.columns;
   }
   /// The CTAs that need the same rows of A, as a mask.
   [[nodiscard]] __device__ std::uint16_t beside() const {
@@ -99,12 +116,10 @@ struct Ring {
   std::uint64_t* empty;
   int stages;
 
-  /// With more than stages, one could be two rounds ahead of another, where a barrier's parity tells it nothing.
-  [[nodiscard]] __device__ int loaders() const { return min(stages, most_loaders); }
-
-  /// By a thread for either kind of barrier, before all meet.
+  /// By a thread for either kind of barrier, before all meet: of all stages there may be, without a loop.
   __device__ void initialise(std::uint64_t* barriers, int arrivals) const {
-    for (int i = 0; i < stages; ++i) isa::mbarrier_init(&barriers[i], arrivals);
+#pragma unroll
+    for (int i = 0; i < most_stages; ++i) isa::mbarrier_init(&barriers[i], arrivals);
     isa::mbarrier_init_fence();
   }
 };
