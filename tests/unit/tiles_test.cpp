@@ -103,7 +103,7 @@ class Tile {
 
 template <class T>
 bool have_same_bits(const std::vector<T>& a, const std::vector<T>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
 /// Calls `check` for tiles of so many vectors: rows, terms, elements of the last vector, beta.
