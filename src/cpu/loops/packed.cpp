@@ -290,7 +290,7 @@ double packed_cost(const plan::Problem& problem, const MicroKernels<T>& kernels)
   const double packing = b_bytes * (o.b.column_stride == 1 ? on_the_way : pack_seconds) +
                          static_cast<double>(sizeof(T)) * m * k * seconds_of_a(a_source_of<T>(o, tile));
   // As direct's cost has it, with which these tiles compete for small products.
-  const bool is_near = tile.packs_a && b_bytes <= static_cast<double>(caches().l2) / 2;
+  const bool is_near = wide_tiles_compete(kernels, o.m, o.n, o.k) && b_bytes <= static_cast<double>(caches().l2) / 2;
   const double memory = is_near ? 0 : first_reads(m, n, k, static_cast<std::int64_t>(sizeof(T)));
   const std::int64_t tiles =
       core::ceil_divide(o.m, tile.rows) * core::ceil_divide(o.n, std::int64_t{tile.vectors} * kernels.lanes);

@@ -32,4 +32,11 @@ template <class T>
   return is_wide ? LoopTile{kernels.rows_of(wide), wide, true} : LoopTile{kernels.rows, kernels.vectors, false};
 }
 
+/// Whether the packed loops' wide tiles compete with direct for products whose B is small: not where few columns or
+/// terms leave each element of A or C little use, and memory is the limit.
+template <class T>
+[[nodiscard]] bool wide_tiles_compete(const MicroKernels<T>& kernels, std::int64_t m, std::int64_t n, std::int64_t k) {
+  return choose_loop_tile(kernels, m).packs_a && n >= 128 && k >= 128;
+}
+
 }  // namespace exactile::cpu

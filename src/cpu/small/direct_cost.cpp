@@ -39,7 +39,7 @@ double direct_cost(const plan::Problem& problem, const MicroKernels<T>& kernels)
   // B is read down its columns, a few lines of each row, and nothing asks for them ahead.
   const double memory = b_bytes <= l2_share ? 0 : 2 * first_reads(m, n, k, size) + again / bytes_per_second / 4;
   // The packed loops' wide tiles read less.
-  const double from_l2 = choose_loop_tile(kernels, o.m).packs_a ? 1.10 : 1.06;
+  const double from_l2 = wide_tiles_compete(kernels, o.m, o.n, o.k) ? 1.10 : 1.06;
   double nearness = b_bytes <= static_cast<double>(caches().l1) ? 1.02 : from_l2;
   // One vector of columns leaves few multiply-adds to each element of A, which is then waited for.
   if (o.n <= kernels.lanes && a_streams(o, size)) nearness = 2;
