@@ -8,6 +8,7 @@
 #include "cuda/isa/tma.cuh"
 #include "cuda/isa/warpgroup.cuh"
 #include "cuda/isa/wgmma.cuh"
+#include "cuda/isa/wgmma_uniform.cuh"
 #include "cuda/kernels/sm90/slices.cuh"
 #include "cuda/kernels/sm90/tile_order.cuh"
 
@@ -84,10 +85,15 @@ __device__ inline void load_tile(Ring<Slices>& ring, RingPlace<Slices>& at, cons
   }
 }
 
+/// Where a chunk's tiles begin, of this warpgroup's rows of A and of all columns of B.
+struct ChunkDescriptors {
+  std::uint64_t a;
+  std::uint64_t b;
+};
+
 /// fragment = the products of one chunk: all small products first, then the large ones, so that they are not lost.
 template <class Slices>
-__device__ inline void multiply_chunk(float (&fragment)[fragment_n / 2], const Ring<Slices>& ring, int first_stage,
-                                      int warpgroup, int f) {
+__device__ inline void multiply_chunk(float (&fragment)[fragment_n / 2], const ChunkDescriptors& chunk, int f) {
   bool accumulate = false;
   isa::pin(fragment);
   isa::wgmma_fence();
@@ -96,14 +102,13 @@ __device__ inline void multiply_chunk(float (&fragment)[fragment_n / 2], const R
     const SlicePair pair = Slices::product(product);
 #pragma unroll
     for (int s = 0; s < Slices::chunk_stages; ++s) {
-      const Stage<Slices>& stage = ring.stage[first_stage + s];
-      const std::uint64_t a = isa::wgmma_descriptor<Slices::row_bytes>(stage.a + warpgroup * 64 * Slices::row_bytes);
-      const std::uint64_t b = isa::wgmma_descriptor<Slices::row_bytes>(stage.b + f * fragment_n * Slices::row_bytes);
+      constexpr int stage_bytes = sizeof(Stage<Slices>);
+      const int a = s * stage_bytes + Slices::slice_offset(pair.a, tile_m);
+      const int b = s * stage_bytes + Slices::slice_offset(pair.b, tile_n) + f * fragment_n * Slices::row_bytes;
 #pragma unroll
       for (int k = 0; k < block_k; k += 16) {
-        isa::wgmma_m64n128k16<typename Slices::Element>(
-            fragment, a + ((Slices::slice_offset(pair.a, tile_m) + 2 * k) >> 4),
-            b + ((Slices::slice_offset(pair.b, tile_n) + 2 * k) >> 4), accumulate);
+        isa::wgmma_m64n128k16<typename Slices::Element>(fragment, isa::wgmma_further(chunk.a, a + 2 * k),
+                                                        isa::wgmma_further(chunk.b, b + 2 * k), accumulate);
         accumulate = true;
       }
     }
@@ -119,12 +124,16 @@ __device__ inline void multiply_tile(Sums& sums, Ring<Slices>& ring, RingPlace<S
   const int lane = static_cast<int>(threadIdx.x) % 32;
   for (int block = 0; block < blocks; block += Slices::chunk_stages) {
     const int first_stage = at.stage;
+    const Stage<Slices>& first = ring.stage[first_stage];
+    const ChunkDescriptors chunk{
+        isa::wgmma_uniform(isa::wgmma_descriptor<Slices::row_bytes>(first.a + warpgroup * 64 * Slices::row_bytes)),
+        isa::wgmma_uniform(isa::wgmma_descriptor<Slices::row_bytes>(first.b))};
 #pragma unroll
     for (int s = 0; s < Slices::chunk_stages; ++s, at.advance()) isa::mbarrier_wait(&ring.full[at.stage], at.parity);
 #pragma unroll
     for (int f = 0; f < fragments; ++f) {
       float fragment[fragment_n / 2];
-      multiply_chunk(fragment, ring, first_stage, warpgroup, f);
+      multiply_chunk<Slices>(fragment, chunk, f);
       // This warp has read what it will: both CTAs may load over it.
       if (f == fragments - 1 && lane < cluster)
 #pragma unroll
