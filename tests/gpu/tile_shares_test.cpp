@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cuda/kernels/sm90/tile_shares.hpp"
+#include "cuda/tile/tile_shares.hpp"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <vector>
 
-namespace exactile::cuda::sm90 {
+namespace exactile::cuda {
 namespace {
 
 struct Taken {
@@ -57,12 +57,13 @@ TEST(TileShares, AreEven) {
   }
 }
 
-TEST(TileShares, AreWholeWhereLittleIsIdle) {
-  EXPECT_FALSE(TileShares(256, 66, 64, true).shares_out());
-  EXPECT_TRUE(TileShares(272, 66, 65, true).shares_out());
+TEST(TileShares, AreWholeWhereNothingIsIdle) {
+  EXPECT_FALSE(TileShares(264, 66, 64, true).shares_out());
+  EXPECT_FALSE(TileShares(60, 66, 64, true).shares_out());
+  EXPECT_EQ(TileShares(272, 66, 65, true).whole_tiles(), 198);
 }
 
-TEST(TileShares, AreWholeUnlessTheyMayBeCut) {
+TEST(TileShares, AreWholeUnlessCutsAreWanted) {
   const TileShares shares(272, 66, 65, false);
   EXPECT_FALSE(shares.shares_out());
   EXPECT_EQ(shares.count(0), 5);
@@ -71,4 +72,4 @@ TEST(TileShares, AreWholeUnlessTheyMayBeCut) {
 }
 
 }  // namespace
-}  // namespace exactile::cuda::sm90
+}  // namespace exactile::cuda

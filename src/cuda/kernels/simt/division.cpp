@@ -40,7 +40,37 @@ double compute_seconds(double units, double terms, const Device& device, const T
   return cycles * terms / device.clock_hertz + (rounds + (rest > 0 ? 1 : 0)) * block_seconds;
 }
 
+/// The same where the last units are shared out: every multiprocessor has as much to do.
+double shared_seconds(double units, double terms, const Device& device, const TileCost& cost) {
+  constexpr double handing_over = 8e-6;  // a launch more, zeroing, sums to memory and back
+  constexpr double price = 1.03;         // of a compiled loop that meets more conflicts of registers
+  const double slots = real(device.multiprocessors) * cost.blocks_per_sm;
+  const double whole = std::max(0.0, std::floor(units / slots) - 1);
+  const double rounds = whole + price * (units / slots - whole);
+  const double cycles = rounds * std::max(cost.cycles_alone, cost.blocks_per_sm * cost.cycles_together);
+  return cycles * terms / device.clock_hertz + (std::floor(rounds) + 2) * block_seconds + handing_over;
+}
+
+/// The same tiles, of which `slots` blocks share the last.
+Division shared_out(Division division, int slots, std::int64_t k) {
+  const int tiles = static_cast<int>(division.row_tiles * division.column_tiles);
+  const int pieces = static_cast<int>(core::ceil_divide(k, share_terms));
+  const int whole = TileShares(tiles, slots, pieces, true).whole_tiles();
+  division.splits = 1;
+  division.chunks_per_split = division.chunks;
+  division.sharing = static_cast<std::uint32_t>(slots);
+  division.whole = static_cast<std::uint32_t>(whole);
+  division.shares = TileShares(tiles - whole, slots, pieces, true);
+  return division;
+}
+
 }  // namespace
+
+bool pays_packing(const GemmDescription& d, const TileCost& cost) {
+  constexpr std::int64_t enough = 1536;
+  return packs_elements(size_in_bytes(d.types.input), cost.bm) && std::min({d.m, d.n, d.k}) >= enough &&
+         d.batch_count == 1 && !d.a.pointer_array && !d.b.pointer_array;
+}
 
 Estimate divide(const GemmDescription& d, const Device& device, const TileCost& cost) {
   Division division;
@@ -69,6 +99,10 @@ Estimate divide(const GemmDescription& d, const Device& device, const TileCost& 
     if (tiles * real(splits) > 8 * slots) break;
   }
   if (best.division.splits == 1) best.division.chunks_per_split = best.division.chunks;
+  if (!pays_packing(d, cost) || tiles <= slots || std::fmod(tiles, slots) == 0) return best;
+  const double shared =
+      launch_seconds + std::max(shared_seconds(tiles, real(d.k), device, cost), memory_seconds(d, device, 0));
+  if (shared < best.seconds) best = {shared_out(division, static_cast<int>(slots), d.k), shared};
   return best;
 }
 

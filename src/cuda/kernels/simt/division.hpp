@@ -4,16 +4,28 @@
 #pragma once
 
 #include "cuda/kernel.hpp"
+#include "cuda/tile/tile_shares.hpp"
 
 namespace exactile::cuda::simt {
 
-/// A unit of work is a tile of C and some neighbouring chunks of K; a thread block does one.
+/// Terms by which tiles are shared out. Panels of all kernels end there.
+inline constexpr int share_terms = 32;
+
+/// A unit of work is a tile of C and some neighbouring chunks of K; a thread block does one. Where that would leave
+/// many blocks of the last wave without one, as many blocks as a device runs at a time share the last tiles.
 struct Division {
   std::uint32_t row_tiles = 1;
   std::uint32_t column_tiles = 1;
   std::uint32_t splits = 1;           ///< units of a tile; where there are several, a second kernel adds the chunks up
   std::int64_t chunks = 1;            ///< of K
   std::int64_t chunks_per_split = 1;  ///< the last split may have fewer
+  std::uint32_t sharing = 0;          ///< blocks that share tiles; 0: none does
+  std::uint32_t whole = 0;            ///< the tiles before those that are shared
+  TileShares shares = {};             ///< of the others
+
+  [[nodiscard]] std::int64_t units(std::int64_t batch_count) const {
+    return batch_count * splits * row_tiles * static_cast<std::int64_t>(column_tiles);
+  }
 };
 
 /// What the estimate knows of a kernel.
@@ -32,6 +44,13 @@ struct Estimate {
 /// fewer rows than columns.
 [[nodiscard]] bool is_transposed(const GemmDescription& description, const TileCost& cost);
 [[nodiscard]] GemmDescription oriented(const GemmDescription& description, bool transposed);
+
+/// Whether operands of such elements are ever packed for tiles of so many rows.
+[[nodiscard]] constexpr bool packs_elements(std::int64_t bytes, int tile_rows) { return bytes == 4 && tile_rows >= 64; }
+
+/// Packing an operand reads and writes it once; it saves about a sixteenth of the arithmetic's time, which is as many
+/// times as long as there are rows or columns that use the operand.
+[[nodiscard]] bool pays_packing(const GemmDescription& description, const TileCost& cost);
 
 /// The division with the least estimated time. The description is oriented().
 [[nodiscard]] Estimate divide(const GemmDescription& description, const Device& device, const TileCost& cost);

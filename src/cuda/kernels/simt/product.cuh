@@ -11,7 +11,7 @@
 #include "core/checked.hpp"
 #include "cuda/kernel.hpp"
 #include "cuda/kernels/simt/pack.cuh"
-#include "cuda/kernels/simt/tile_kernel.cuh"
+#include "cuda/kernels/simt/share_kernel.cuh"
 #include "cuda/runtime/shared_memory.hpp"
 
 namespace exactile::cuda::simt {
@@ -73,8 +73,8 @@ class Product final : public DeviceProduct {
         is_transposed_(is_transposed(problem.description, cost)),
         d_(oriented(problem.description, is_transposed_)),
         division_(divide(d_, device, cost).division) {
-    packs_a_ = pays_packing(d_.n) && walk_a(d_, nullptr) != Walk::vectors;
-    packs_b_ = pays_packing(d_.m) && walk_b(d_, nullptr) != Walk::vectors;
+    packs_a_ = pays_packing(d_, cost) && walk_a(d_, nullptr) != Walk::vectors;
+    packs_b_ = pays_packing(d_, cost) && walk_b(d_, nullptr) != Walk::vectors;
   }
 
   [[nodiscard]] Status launch(const Launch& launch) const override {
@@ -94,21 +94,26 @@ class Product final : public DeviceProduct {
       d.b = {.row_stride = pitch_of(d.n), .column_stride = 1};
       pack(from, arguments.b, launch.stream);
     }
+    std::byte* const carried = workspace + sums_bytes() + packed_bytes(packs_a_, d_.m) + packed_bytes(packs_b_, d_.n);
     const Work<In, Out> work{d,
                              division_,
                              static_cast<const In*>(arguments.a),
                              static_cast<const In*>(arguments.b),
                              static_cast<Out*>(arguments.c),
                              static_cast<Sum*>(launch.workspace),
-                             Epilogue<In, Out>(d, arguments)};
-    const std::int64_t blocks =
-        d_.batch_count * division_.splits * division_.row_tiles * static_cast<std::int64_t>(division_.column_tiles);
-    const auto [kernel, shared_bytes] = instance_for<S>(packs_a_ ? Walk::vectors : walk_a(d, arguments.a),
-                                                        packs_b_ ? Walk::vectors : walk_b(d, arguments.b));
-    if (constexpr int always_allowed = 48 << 10; shared_bytes > always_allowed)
-      if (Status status = allow_shared_memory(kernel, shared_bytes, name_); !status.ok()) return status;
-    kernel<<<static_cast<unsigned>(blocks), S::threads, shared_bytes, launch.stream>>>(work);
-    if (const Status status = check_launch(name_); !status.ok() || division_.splits == 1) return status;
+                             Epilogue<In, Out>(d, arguments),
+                             reinterpret_cast<SumWord<Sum>*>(carried),
+                             reinterpret_cast<unsigned*>(carried + carried_bytes())};
+    const Walk a = packs_a_ ? Walk::vectors : walk_a(d, arguments.a);
+    const Walk b = packs_b_ ? Walk::vectors : walk_b(d, arguments.b);
+    const bool shares = division_.sharing > 0 && a == Walk::vectors && b == Walk::vectors;
+    if (const std::int64_t blocks = shares ? division_.whole : division_.units(d_.batch_count); blocks > 0) {
+      const auto [kernel, shared_bytes] = instance_for<S>(a, b);
+      if (Status s = enqueue(kernel, shared_bytes, blocks, work, launch.stream); !s.ok()) return s;
+    }
+    if constexpr (may_share)
+      if (shares) return enqueue_shares(work, launch.stream);
+    if (division_.splits == 1) return {};
     add_chunks(work, launch.stream);
     return check_launch(name_);
   }
@@ -116,12 +121,15 @@ class Product final : public DeviceProduct {
   [[nodiscard]] std::string blocking() const override {
     return "BM=" + std::to_string(S::bm) + " BN=" + std::to_string(S::bn) + " BK=" + std::to_string(S::bk) +
            " TM=" + std::to_string(S::tm) + " TN=" + std::to_string(S::tn) + " stages=" + std::to_string(S::stages) +
-           " split-K=" + std::to_string(division_.splits) + (packs_a_ || packs_b_ ? " packs " : "") +
-           (packs_a_ ? (is_transposed_ ? "B" : "A") : "") + (packs_b_ ? (is_transposed_ ? "A" : "B") : "");
+           " split-K=" + std::to_string(division_.splits) +
+           (division_.sharing > 0 ? " shared-tiles=" + std::to_string(shared_tiles()) : "") +
+           (packs_a_ || packs_b_ ? " packs " : "") + (packs_a_ ? (is_transposed_ ? "B" : "A") : "") +
+           (packs_b_ ? (is_transposed_ ? "A" : "B") : "");
   }
 
   [[nodiscard]] std::int64_t workspace_bytes() const override {
-    return sums_bytes() + packed_bytes(packs_a_, d_.m) + packed_bytes(packs_b_, d_.n);
+    return sums_bytes() + packed_bytes(packs_a_, d_.m) + packed_bytes(packs_b_, d_.n) + carried_bytes() +
+           static_cast<std::int64_t>(ready_bytes());
   }
 
   /// Each row of tiles reads B once and each column of tiles A; every chunk reads and writes its totals.
@@ -134,6 +142,8 @@ class Product final : public DeviceProduct {
 
  private:
   static constexpr int vector = 16 / sizeof(Sum);
+  /// Tiles are shared where packing pays.
+  static constexpr bool may_share = packs_elements(sizeof(In), S::bm);
 
   [[nodiscard]] static Walk walk_a(const GemmDescription& d, const void* data) {
     return walk_for(data, d.a, d.m, d.k, d.a.row_stride, d.a.column_stride, vector);
@@ -142,13 +152,6 @@ class Product final : public DeviceProduct {
     return walk_for(data, d.b, d.n, d.k, d.b.column_stride, d.b.row_stride, vector);
   }
 
-  /// Packing an operand reads and writes it once; it saves about a sixteenth of the arithmetic's time, which is
-  /// `others` times as long as there are rows or columns that use the operand.
-  [[nodiscard]] bool pays_packing(std::int64_t others) const {
-    constexpr std::int64_t enough = 1536;
-    return sizeof(In) == 4 && S::bm >= 64 && others >= enough && std::min(d_.m, d_.n) >= enough && d_.k >= enough &&
-           d_.batch_count == 1 && !d_.a.pointer_array && !d_.b.pointer_array;
-  }
   [[nodiscard]] static std::int64_t pitch_of(std::int64_t rows) { return core::round_up(rows, 64); }
   [[nodiscard]] std::int64_t packed_bytes(bool packs, std::int64_t rows) const {
     return packs ? core::round_up(pitch_of(rows) * d_.k * static_cast<std::int64_t>(sizeof(In)), 256) : 0;
@@ -157,6 +160,25 @@ class Product final : public DeviceProduct {
     if (division_.splits == 1 && std::is_same_v<Out, Sum>) return 0;
     const std::int64_t copies = division_.splits == 1 ? 1 : division_.chunks;
     return core::round_up(copies * d_.m * d_.n * d_.batch_count * static_cast<std::int64_t>(sizeof(Sum)), 256);
+  }
+  [[nodiscard]] std::int64_t carried_bytes() const {
+    return division_.sharing * carried_words<S> * static_cast<std::int64_t>(sizeof(SumWord<Sum>));
+  }
+  [[nodiscard]] std::size_t ready_bytes() const { return division_.sharing * sizeof(unsigned); }
+  [[nodiscard]] std::int64_t shared_tiles() const { return division_.units(d_.batch_count) - division_.whole; }
+  [[nodiscard]] Status enqueue(TileKernel<In, Out> kernel, int shared_bytes, std::int64_t blocks,
+                               const Work<In, Out>& work, cudaStream_t stream) const {
+    if (constexpr int always_allowed = 48 << 10; shared_bytes > always_allowed)
+      if (Status status = allow_shared_memory(kernel, shared_bytes, name_); !status.ok()) return status;
+    kernel<<<static_cast<unsigned>(blocks), S::threads, shared_bytes, stream>>>(work);
+    return check_launch(name_);
+  }
+  [[nodiscard]] Status enqueue_shares(const Work<In, Out>& work, cudaStream_t stream) const {
+    constexpr auto kernel = share_kernel<S, Walk::vectors, Walk::vectors>;
+    constexpr int shared_bytes = Mainloop<S, Walk::vectors, Walk::vectors>::shared_bytes;
+    if (Status s = check(cudaMemsetAsync(work.ready, 0, ready_bytes(), stream), "cudaMemsetAsync", name_); !s.ok())
+      return s;
+    return enqueue(kernel, shared_bytes, division_.sharing, work, stream);
   }
   void pack(const Panels<In>& from, const void* to, cudaStream_t stream) const {
     const std::int64_t pitch = pitch_of(from.rows);

@@ -57,6 +57,16 @@ struct Strip {
   }
 };
 
+/// A thread's first row in the tile, and column.
+template <class S>
+[[nodiscard]] __device__ int first_row(int warp, int lane) {
+  return Strip<typename S::Sum, S::tm, S::lm>::first(warp / S::warps_n, S::row_lane(lane));
+}
+template <class S>
+[[nodiscard]] __device__ int first_column(int warp, int lane) {
+  return Strip<typename S::Sum, S::tn, S::ln>::first(warp % S::warps_n, S::column_lane(lane));
+}
+
 template <class S, Walk walk_a, Walk walk_b>
 struct Mainloop {
   using Sum = typename S::Sum;
@@ -81,8 +91,8 @@ struct Mainloop {
   __device__ Mainloop(const Panels<typename S::In>& from_a, const Panels<typename S::In>& from_b, Sum* shared)
       : a(from_a, threadIdx.x), b(from_b, threadIdx.x), ring(shared), terms_to_fetch(static_cast<int>(from_a.terms)) {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    row = StripA::first(warp / S::warps_n, S::row_lane(lane));
-    column = StripB::first(warp % S::warps_n, S::column_lane(lane));
+    row = first_row<S>(warp, lane);
+    column = first_column<S>(warp, lane);
 #pragma unroll
     for (int stage = 0; stage < S::stages - 1; ++stage) {
       fetch(stage);
@@ -237,70 +247,94 @@ __device__ inline std::int64_t whole(std::int64_t rows) {
   return (rows + vector - 1) / vector * vector;
 }
 
+/// Where a thread's elements begin in C.
+struct ThreadPlace {
+  std::int64_t row;
+  std::int64_t column;
+};
+
+/// Adds the sums of a chunk to the totals.
+template <class S>
+__device__ inline void add_chunk(const typename S::Sum (&sums)[S::tm][S::tn],
+                                 const Work<typename S::In, typename S::Out>& work, std::int64_t product,
+                                 std::int64_t chunk, const ThreadPlace& at) {
+  using Out = typename S::Out;
+  using Sum = typename S::Sum;
+  const GemmDescription& d = work.d;
+  const Corner<S> totals(totals_of(work, product, chunk), at.row, at.column, d);
+  if (work.division.splits > 1) {
+    totals.update(false, [&](int i, int j, Sum) { return sums[i][j]; });
+  } else if (chunk > 0) {
+    totals.update(true, [&](int i, int j, Sum total) { return multiply_add(work.epilogue.alpha, sums[i][j], total); });
+  } else if (std::is_same_v<Out, Sum> || !work.epilogue.reads_c) {
+    totals.update(work.epilogue.reads_c,
+                  [&](int i, int j, Sum before) { return first_total(work.epilogue, sums[i][j], before); });
+  } else {
+    // C is narrower than its sums: its old elements are not among the totals.
+    const Out* const c = product_base(work.c, d.c, product);
+    totals.update(false, [&](int i, int j, Sum) {
+      const std::int64_t row = at.row + Corner<S>::StripA::place(i);
+      const std::int64_t column = at.column + Corner<S>::StripB::place(j);
+      const bool inside = row < d.m && column < d.n;
+      const Sum before = inside ? work.epilogue.load_c(c + row * d.c.row_stride + column * d.c.column_stride) : Sum{};
+      return first_total(work.epilogue, sums[i][j], before);
+    });
+  }
+}
+
+/// Bias, activation and rounding, where there is something to do: each thread reads the totals it has just written.
+template <class S>
+__device__ inline void finish(const Work<typename S::In, typename S::Out>& work, std::int64_t product,
+                              const ThreadPlace& at) {
+  using Out = typename S::Out;
+  using Sum = typename S::Sum;
+  if (work.division.splits > 1 || (std::is_same_v<Out, Sum> && work.epilogue.ends_with_sum())) return;
+  const GemmDescription& d = work.d;
+  const SumMatrix<Sum> totals = totals_of(work, product, 0);
+  Out* const c = product_base(work.c, d.c, product);
+#pragma unroll 1
+  for (int e = 0; e < S::tm * S::tn; ++e) {
+    const std::int64_t i = at.row + Corner<S>::StripA::place(e / S::tn);
+    const std::int64_t j = at.column + Corner<S>::StripB::place(e % S::tn);
+    if (i >= d.m || j >= d.n) continue;
+    const Sum total = totals.data[i * totals.row_stride + j * totals.column_stride];
+    c[i * d.c.row_stride + j * d.c.column_stride] = narrow<Out>(work.epilogue.finish(total, i, j));
+  }
+}
+
+template <class S, Walk walk_a, Walk walk_b>
+[[nodiscard]] __device__ inline Mainloop<S, walk_a, walk_b> begin_terms(
+    const Work<typename S::In, typename S::Out>& work, std::int64_t product, std::int64_t row, std::int64_t column,
+    std::int64_t begin, std::int64_t end, typename S::Sum* shared) {
+  using In = typename S::In;
+  using Sum = typename S::Sum;
+  const GemmDescription& d = work.d;
+  const Panels<In> from_a{product_base(work.a, d.a, product) + row * d.a.row_stride + begin * d.a.column_stride,
+                          d.a.row_stride, d.a.column_stride, whole<walk_a, Sum>(d.m - row), end - begin};
+  const Panels<In> from_b{product_base(work.b, d.b, product) + column * d.b.column_stride + begin * d.b.row_stride,
+                          d.b.column_stride, d.b.row_stride, whole<walk_b, Sum>(d.n - column), end - begin};
+  return {from_a, from_b, shared};
+}
+
+/// A block for each unit.
 template <class S, Walk walk_a, Walk walk_b>
 __global__ void __launch_bounds__(S::threads, S::blocks_per_sm)
     tile_kernel(const __grid_constant__ Work<typename S::In, typename S::Out> work) {
-  using In = typename S::In;
-  using Out = typename S::Out;
   using Sum = typename S::Sum;
-  using Loop = Mainloop<S, walk_a, walk_b>;
   extern __shared__ __align__(16) unsigned char shared[];
-
   const GemmDescription& d = work.d;
   const Unit unit = unit_of(work.division, blockIdx.x, S::bm, S::bn);
-  const std::int64_t term = unit.chunk_begin * chunk_terms;
-  const std::int64_t terms = min(unit.chunk_end * chunk_terms, d.k) - term;
-  const Panels<In> from_a{
-      product_base(work.a, d.a, unit.product) + unit.row * d.a.row_stride + term * d.a.column_stride, d.a.row_stride,
-      d.a.column_stride, whole<walk_a, Sum>(d.m - unit.row), terms};
-  const Panels<In> from_b{
-      product_base(work.b, d.b, unit.product) + unit.column * d.b.column_stride + term * d.b.row_stride,
-      d.b.column_stride, d.b.row_stride, whole<walk_b, Sum>(d.n - unit.column), terms};
-  Loop loop(from_a, from_b, reinterpret_cast<Sum*>(shared));
-  const std::int64_t row = unit.row + loop.row;
-  const std::int64_t column = unit.column + loop.column;
-
+  auto loop = begin_terms<S, walk_a, walk_b>(work, unit.product, unit.row, unit.column, unit.chunk_begin * chunk_terms,
+                                             min(unit.chunk_end * chunk_terms, d.k), reinterpret_cast<Sum*>(shared));
+  const ThreadPlace at{unit.row + loop.row, unit.column + loop.column};
   for (std::int64_t chunk = unit.chunk_begin; chunk < unit.chunk_end; ++chunk) {
     Sum sums[S::tm][S::tn] = {};
     const std::int64_t left = d.k - chunk * chunk_terms;
     loop.begin_chunk();
     loop.accumulate(sums, left < chunk_terms ? (static_cast<int>(left) + S::bk - 1) / S::bk : chunk_terms / S::bk);
-
-    const Corner<S> totals(totals_of(work, unit.product, chunk), row, column, d);
-    if (work.division.splits > 1) {
-      totals.update(false, [&](int i, int j, Sum) { return sums[i][j]; });
-    } else if (chunk > 0) {
-      totals.update(true,
-                    [&](int i, int j, Sum total) { return multiply_add(work.epilogue.alpha, sums[i][j], total); });
-    } else if (std::is_same_v<Out, Sum> || !work.epilogue.reads_c) {
-      totals.update(work.epilogue.reads_c,
-                    [&](int i, int j, Sum before) { return first_total(work.epilogue, sums[i][j], before); });
-    } else {
-      // C is narrower than its sums: its old elements are not among the totals.
-      const Out* const c = product_base(work.c, d.c, unit.product);
-      totals.update(false, [&](int i, int j, Sum) {
-        const std::int64_t at_row = row + Corner<S>::StripA::place(i);
-        const std::int64_t at_column = column + Corner<S>::StripB::place(j);
-        const bool inside = at_row < d.m && at_column < d.n;
-        const Sum before =
-            inside ? work.epilogue.load_c(c + at_row * d.c.row_stride + at_column * d.c.column_stride) : Sum{};
-        return first_total(work.epilogue, sums[i][j], before);
-      });
-    }
+    add_chunk<S>(sums, work, unit.product, chunk, at);
   }
-
-  // Bias, activation and rounding, where there is something to do: each thread reads the totals it has just written.
-  if (work.division.splits > 1 || (std::is_same_v<Out, Sum> && work.epilogue.ends_with_sum())) return;
-  const SumMatrix<Sum> totals = totals_of(work, unit.product, 0);
-  Out* const c = product_base(work.c, d.c, unit.product);
-#pragma unroll 1
-  for (int e = 0; e < S::tm * S::tn; ++e) {
-    const std::int64_t i = row + Corner<S>::StripA::place(e / S::tn);
-    const std::int64_t j = column + Corner<S>::StripB::place(e % S::tn);
-    if (i >= d.m || j >= d.n) continue;
-    const Sum total = totals.data[i * totals.row_stride + j * totals.column_stride];
-    c[i * d.c.row_stride + j * d.c.column_stride] = narrow<Out>(work.epilogue.finish(total, i, j));
-  }
+  finish<S>(work, unit.product, at);
 }
 
 }  // namespace exactile::cuda::simt

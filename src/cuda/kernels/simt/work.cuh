@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cuda/kernels/simt/division.hpp"
+#include "cuda/tile/carried_sums.cuh"
 #include "cuda/tile/epilogue.cuh"
 #include "cuda/tile/summation_order.hpp"
 
@@ -21,6 +22,10 @@ struct Work {
   /// splits > 1: the sums of the chunks, [product][chunk][m][n].
   DeviceSum<In>* sums;
   Epilogue<In, Out> epilogue;
+  /// Of each block that shares tiles with the next: the sum of a chunk as far as it got, and whether that and the
+  /// totals before are there; zero at first.
+  SumWord<DeviceSum<In>>* carried = nullptr;
+  unsigned* ready = nullptr;
 };
 
 struct Unit {

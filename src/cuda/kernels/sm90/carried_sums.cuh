@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Sums that one cluster leaves in memory for the next, where the two share a tile; see tile_shares.hpp.
+/// Sums that one cluster leaves in memory for the next.
 #pragma once
-
-#include <cuda/atomic>
 
 #include "cuda/isa/warpgroup.cuh"
 #include "cuda/kernels/sm90/mainloop.cuh"
+#include "cuda/tile/carried_sums.cuh"
 
 namespace exactile::cuda::sm90 {
 
 /// In the workspace, for each cluster, CTA and multiplying warpgroup.
 struct CarriedSums {
   unsigned* ready;  ///< zero at first
-  float4* sums;
+  SumWord<float>* sums;
 
   static constexpr std::int64_t places = std::int64_t{cluster} * consumers;  ///< of a cluster
   static constexpr std::int64_t place_bytes = sizeof(Sums) * warpgroup_threads;
+
+  /// The first of a thread's.
+  [[nodiscard]] __device__ SumWord<float>* at(int place) const {
+    constexpr std::int64_t words = place_bytes / sizeof(SumWord<float>);
+    return sums + place * words + threadIdx.x % warpgroup_threads;
+  }
 };
 
 [[nodiscard]] __device__ inline int carried_place(int of_cluster, int rank, int warpgroup) {
@@ -30,41 +35,17 @@ __device__ inline void clear_sums(Sums& sums) {
     for (int i = 0; i < fragment_n / 2; ++i) sums[f][i] = 0;
 }
 
-/// The first of a thread's sums in a place; the others follow a warpgroup's threads apart.
-[[nodiscard]] __device__ inline float4* carried_begin(const CarriedSums& carried, int place) {
-  constexpr std::int64_t threads_sums = sizeof(Sums) / sizeof(float4);
-  return carried.sums + place * threads_sums * warpgroup_threads + threadIdx.x % warpgroup_threads;
-}
-
 /// By a warpgroup, with a named barrier of its own.
 __device__ inline void leave_sums(const Sums& sums, const CarriedSums& carried, int place, int barrier) {
-  float4* to = carried_begin(carried, place);
-#pragma unroll
-  for (int f = 0; f < fragments; ++f)
-#pragma unroll
-    for (int i = 0; i < fragment_n / 2; i += 4, to += warpgroup_threads)
-      *to = make_float4(sums[f][i], sums[f][i + 1], sums[f][i + 2], sums[f][i + 3]);
+  write_sums(sums, carried.at(place), warpgroup_threads);
   isa::named_barrier(barrier, warpgroup_threads);
-  if (threadIdx.x % warpgroup_threads == 0)
-    ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_device>(carried.ready[place])
-        .store(1, ::cuda::memory_order_release);
+  if (threadIdx.x % warpgroup_threads == 0) announce(carried.ready[place]);
 }
 
 /// By a warpgroup, once the sums are there.
 __device__ inline void take_sums(Sums& sums, const CarriedSums& carried, int place) {
-  const ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_device> ready(carried.ready[place]);
-  while (ready.load(::cuda::memory_order_acquire) == 0) __nanosleep(100);
-  const float4* from = carried_begin(carried, place);
-#pragma unroll
-  for (int f = 0; f < fragments; ++f)
-#pragma unroll
-    for (int i = 0; i < fragment_n / 2; i += 4, from += warpgroup_threads) {
-      const float4 four = __ldcg(from);
-      sums[f][i] = four.x;
-      sums[f][i + 1] = four.y;
-      sums[f][i + 2] = four.z;
-      sums[f][i + 3] = four.w;
-    }
+  await(carried.ready[place]);
+  read_sums(sums, carried.at(place), warpgroup_threads);
 }
 
 }  // namespace exactile::cuda::sm90

@@ -64,7 +64,7 @@ SlicedLayout::SlicedLayout(const GemmDescription& d, int bytes_per_block, bool m
 }
 
 bool SlicedLayout::carries(int clusters) const {
-  return parts == 1 && TileShares(order.count(), clusters, 1, true).shares_out();
+  return parts == 1 && TileShares(order.count(), clusters, 1, pays_sharing(order.count(), clusters)).shares_out();
 }
 
 SplitOperand split_operand(const GemmDescription& d, const SlicedLayout& layout, Operand operand) {
@@ -99,7 +99,7 @@ GemmParameters sliced_parameters(const GemmDescription& d, const GemmArguments& 
           .order = layout.order,
           .shares = {},
           .carried = {.ready = reinterpret_cast<unsigned*>(base + layout.carried_ready),
-                      .sums = reinterpret_cast<float4*>(base + layout.carried_sums)},
+                      .sums = reinterpret_cast<SumWord<float>*>(base + layout.carried_sums)},
           .parts = 1,
           .blocks = 0,
           .operands = {.a = operand(Operand::a, arguments.a, layout.a_slices, 0),

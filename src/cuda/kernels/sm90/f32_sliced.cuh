@@ -22,6 +22,11 @@ namespace exactile::cuda::sm90 {
 /// The same product with C's columns contiguous, if C has columns or rows contiguous: (A B)^T = B^T A^T.
 [[nodiscard]] GemmDescription with_contiguous_rows(const GemmDescription& description);
 
+/// Whether whole tiles would leave more than a thirteenth of the clusters' time idle.
+[[nodiscard]] constexpr bool pays_sharing(int tiles, int clusters) {
+  return 12 * std::int64_t{(clusters - tiles % clusters) % clusters} > tiles;
+}
+
 /// Places in the workspace, in bytes from its start.
 struct SlicedLayout {
   std::int64_t a_batches;
@@ -142,7 +147,8 @@ template <class Slices, Turn turn>
   p.hopeless_tiny = static_cast<unsigned>(p.operands.a.k / 8 * 13);
   const int tiles = p.order.count() * p.parts;
   const int clusters = std::min(tiles, clusters_of(device));
-  p.shares = {tiles, clusters, p.blocks / Slices::chunk_stages, turn == Turn::first || turn == Turn::all};
+  const bool may_be_cut = turn == Turn::first || turn == Turn::all;
+  p.shares = {tiles, clusters, p.blocks / Slices::chunk_stages, may_be_cut && pays_sharing(tiles, clusters)};
   return check(launch_early(true, multiply<Slices, turn>, clusters * cluster, cta_threads, shared_bytes, stream, p),
                "launch", kernel);
 }

@@ -7,7 +7,7 @@
 #include "cuda/kernels/sm90/carried_sums.cuh"
 #include "cuda/kernels/sm90/epilogue.cuh"
 #include "cuda/kernels/sm90/mainloop.cuh"
-#include "cuda/kernels/sm90/tile_shares.hpp"
+#include "cuda/tile/tile_shares.hpp"
 
 namespace exactile::cuda::sm90 {
 

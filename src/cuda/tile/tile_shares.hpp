@@ -9,13 +9,12 @@
 /// be resident together; they must be started in order.
 ///
 /// It has a price beside the sums' way through memory: clusters that are at different places of K do not load the same
-/// lines at the same time, so fewer of them come from the L2 cache. So tiles are shared out only where whole ones would
-/// leave more than a thirteenth of the clusters' time idle.
+/// lines at the same time, so fewer of them come from the L2 cache. "Cluster" may be a single thread block here.
 #pragma once
 
 #include <cstdint>
 
-namespace exactile::cuda::sm90 {
+namespace exactile::cuda {
 
 /// A tile, and chunks of its K.
 struct TileShare {
@@ -31,16 +30,18 @@ class TileShares {
  public:
   TileShares() = default;
 
-  /// `chunks` of K for each tile, which `may_be_cut`.
-  constexpr TileShares(int tiles, int clusters, int chunks, bool may_be_cut)
+  /// `chunks` of K for each tile. Tiles are shared out where `is_wanted`, there are enough, and some would be left
+  /// over.
+  constexpr TileShares(int tiles, int clusters, int chunks, bool is_wanted)
       : tiles_(tiles), clusters_(clusters), chunks_(chunks) {
-    const int idle = (clusters - tiles % clusters) % clusters;
-    const bool is_shared_out = may_be_cut && tiles > clusters && std::int64_t{12} * idle > tiles;
+    const bool is_shared_out = is_wanted && tiles > clusters && tiles % clusters != 0;
     // The shared part is between one and two tiles a cluster: with less, a tile would pass through many hands.
     whole_ = is_shared_out ? tiles / clusters * clusters - clusters : tiles;
   }
 
   [[nodiscard]] constexpr bool shares_out() const { return whole_ < tiles_; }
+  /// Tiles that are not shared out: the first ones.
+  [[nodiscard]] constexpr int whole_tiles() const { return whole_; }
 
   /// How many shares a cluster has.
   [[nodiscard]] constexpr int count(int cluster) const {
@@ -84,7 +85,7 @@ class TileShares {
   int tiles_ = 0;
   int clusters_ = 1;
   int chunks_ = 1;
-  int whole_ = 0;  ///< tiles that are not shared out: the first ones
+  int whole_ = 0;
 };
 
-}  // namespace exactile::cuda::sm90
+}  // namespace exactile::cuda

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/kernels/simt/division.hpp"
+
+#include <gtest/gtest.h>
+
+namespace exactile::cuda::simt {
+namespace {
+
+constexpr Device h200{.compute_capability = 90,
+                      .multiprocessors = 132,
+                      .shared_bytes_per_block = 227 << 10,
+                      .l2_bytes = 60 << 20,
+                      .memory_bytes = std::int64_t{139} << 30,
+                      .clock_hertz = 1.98e9,
+                      .memory_bytes_per_second = 4.8e12};
+constexpr TileCost tile{128, 128, 2, 200, 159};
+constexpr int slots = 264;
+
+Division division(std::int64_t m, std::int64_t n, std::int64_t k, ElementType type = ElementType::f32) {
+  GemmDescription d;
+  d.types = {type, type};
+  d.m = m;
+  d.n = n;
+  d.k = k;
+  d.a = {k, 1};
+  d.b = d.c = {n, 1};
+  return divide(d, h200, tile).division;
+}
+
+TEST(SimtDivision, SharesTilesOfALastWaveThatIsHalfEmpty) {
+  const Division d = division(3000, 3000, 3000);
+  EXPECT_EQ(d.splits, 1u);
+  EXPECT_EQ(d.sharing, slots);
+  EXPECT_EQ(d.whole % slots, 0u);
+  std::int64_t terms = 0;
+  for (int block = 0; block < slots; ++block)
+    for (int index = 0; index < d.shares.count(block); ++index)
+      terms += std::int64_t{d.shares.at(block, index).chunks} * share_terms;
+  EXPECT_EQ(terms, (d.units(1) - d.whole) * 3008) << "all that the whole tiles leave, in steps of share_terms";
+}
+
+TEST(SimtDivision, LeavesTilesWholeWhereWavesAreFull) {
+  EXPECT_EQ(division(128 * 12, 128 * 22, 4096).sharing, 0u) << "264 tiles";
+  EXPECT_EQ(division(2048, 2048, 2048).sharing, 0u) << "256 tiles";
+}
+
+TEST(SimtDivision, SharesOnlyWhatItPacks) {
+  EXPECT_EQ(division(3000, 3000, 1500).sharing, 0u);
+  EXPECT_EQ(division(3000, 3000, 3000, ElementType::i64).sharing, 0u);
+}
+
+}  // namespace
+}  // namespace exactile::cuda::simt

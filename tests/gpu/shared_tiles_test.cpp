@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where blocks share the last tiles of a product, its bits are those of parts of it whose tiles are not shared.
+#include <algorithm>
+
+#include "gpu/device_product.hpp"
+
+namespace exactile::test {
+namespace {
+
+// More tiles than an H200 computes at a time, whatever their size; ragged in every direction, and not a multiple of the
+// chunks that sums are formed in.
+constexpr std::int64_t rows = 2301, columns = 2206, terms = 1559;
+
+[[nodiscard]] bool shares_tiles(const Plan& plan) {
+  return plan.summary().blocking.find("shared-tiles=") != std::string::npos;
+}
+
+/// `count` rows of C from row `first` on, by a plan for them alone.
+void run_rows(const DeviceProduct& product, const KernelOfType& kernel, std::int64_t first, std::int64_t count,
+              const Context& context) {
+  const GemmDescription d = contiguous_case(kernel.types, count, columns, terms).description;
+  const Result<Plan> plan = Plan::make(
+      d, {.backend = "cuda", .kernel = kernel.kernel, .accuracy = kernel.accuracy, .memory = Memory::device});
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  ASSERT_FALSE(shares_tiles(plan.value())) << "nothing to compare with";
+  GemmArguments arguments = product.arguments();
+  arguments.a = static_cast<const std::byte*>(arguments.a) + first * terms * size_in_bytes(kernel.types.input);
+  arguments.c = static_cast<std::byte*>(arguments.c) + first * columns * size_in_bytes(kernel.types.output);
+  const Status status = plan.value().run(arguments, context.execution());
+  ASSERT_TRUE(status.ok()) << status.message();
+}
+
+/// Whether the kernel shares tiles there.
+bool expect_same_bits(const KernelOfType& kernel, const Context& context) {
+  DeviceProduct product(context, kernel, rows, columns, terms);
+  if (!product.plan() || !shares_tiles(*product.plan())) return false;
+  SCOPED_TRACE(kernel.kernel + ", " + product.plan()->summary().blocking);
+  product.poison();
+  const Status status = product.plan()->run(product.arguments(), context.execution());
+  EXPECT_TRUE(status.ok()) << status.message();
+  const std::vector<std::byte> shared = product.result();
+  product.poison();
+  constexpr std::int64_t half = 1152;
+  run_rows(product, kernel, 0, half, context);
+  run_rows(product, kernel, half, rows - half, context);
+  EXPECT_TRUE(shared == product.result());
+  return true;
+}
+
+TEST(SharedTilesOnDevice, HaveTheBitsOfWholeOnes) {
+  SKIP_WITHOUT_GPU();
+  const Result<Context> context = Context::make("cuda");
+  ASSERT_TRUE(context.ok()) << context.status().message();
+  int sharing = 0;
+  for (const KernelOfType& kernel : cuda_kernels()) sharing += expect_same_bits(kernel, context.value()) ? 1 : 0;
+  EXPECT_GT(sharing, 0);
+}
+
+}  // namespace
+}  // namespace exactile::test
