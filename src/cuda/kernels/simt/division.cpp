@@ -42,8 +42,8 @@ double compute_seconds(double units, double terms, const Device& device, const T
 
 /// The same where the last units are shared out: every multiprocessor has as much to do.
 double shared_seconds(double units, double terms, const Device& device, const TileCost& cost) {
-  constexpr double handing_over = 8e-6;  // a launch more, zeroing, sums to memory and back
-  constexpr double price = 1.03;         // of a compiled loop that meets more conflicts of registers
+  constexpr double handing_over = 15e-6;  // a launch more, zeroing, sums to memory and back
+  constexpr double price = 1.08;          // blocks are at different places of K, and shares begin anew
   const double slots = real(device.multiprocessors) * cost.blocks_per_sm;
   const double whole = std::max(0.0, std::floor(units / slots) - 1);
   const double rounds = whole + price * (units / slots - whole);

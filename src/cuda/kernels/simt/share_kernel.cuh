@@ -22,8 +22,7 @@ struct Share {
 [[nodiscard]] __device__ inline Share share_of(const Division& division, int index, int tile_rows, int tile_columns,
                                                std::int64_t k) {
   const TileShare share = division.shares.at(static_cast<int>(blockIdx.x), index);
-  const Unit unit =
-      unit_of(division, division.whole + static_cast<std::uint32_t>(share.tile), tile_rows, tile_columns);
+  const Unit unit = unit_of(division, division.whole + static_cast<std::uint32_t>(share.tile), tile_rows, tile_columns);
   const std::int64_t begin = std::int64_t{share.first_chunk} * share_terms;
   return {unit.product, unit.row, unit.column, begin, min(begin + std::int64_t{share.chunks} * share_terms, k)};
 }
@@ -34,8 +33,8 @@ inline constexpr std::int64_t carried_words = std::int64_t{S::bm} * S::bn / SumW
 
 /// Where a block leaves this thread's sums.
 template <class S>
-[[nodiscard]] __device__ inline SumWord<typename S::Sum>* carried_by(
-    const Work<typename S::In, typename S::Out>& work, std::int64_t block) {
+[[nodiscard]] __device__ inline SumWord<typename S::Sum>* carried_by(const Work<typename S::In, typename S::Out>& work,
+                                                                     std::int64_t block) {
   return work.carried + block * carried_words<S> + isa::thread_here();
 }
 
@@ -75,8 +74,8 @@ __device__ __noinline__ void take_over(const Work<typename S::In, typename S::Ou
 template <class S, Walk walk_a, Walk walk_b>
 __device__ inline void sum_share(const Work<typename S::In, typename S::Out>& work, const Share& share,
                                  typename S::Sum* shared) {
-  auto loop = begin_terms<S, walk_a, walk_b>(work, share.product, share.row, share.column, share.begin, share.end,
-                                             shared);
+  auto loop =
+      begin_terms<S, walk_a, walk_b>(work, share.product, share.row, share.column, share.begin, share.end, shared);
 #pragma unroll 1
   for (std::int64_t term = share.begin; term < share.end;) {
     Held<S> sums = {};
