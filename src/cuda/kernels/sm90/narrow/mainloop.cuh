@@ -6,6 +6,7 @@
 #pragma once
 
 #include "cuda/isa/tma.cuh"
+#include "cuda/isa/wgmma_uniform.cuh"
 #include "cuda/kernels/sm90/narrow/tile.cuh"
 
 namespace exactile::cuda::sm90::narrow {
@@ -22,9 +23,13 @@ struct LoadPlace {
 
 /// Which part of an operand's tile this CTA loads, and for which CTAs.
 struct Share {
-  int index;
-  int count;
+  int first;  ///< of the tile's lines or, along M or N, of the block's k
+  bool is_all;
   std::uint16_t mask;
+
+  /// The index-th of so many shares of `all`.
+  __device__ Share(int all, int index, int count, std::uint16_t mask)
+      : first(all / count * index), is_all(count == 1), mask(mask) {}
 };
 
 /// `lines` rows of A or columns of B from `line` on, in block `block` of K.
@@ -32,21 +37,20 @@ template <class T, Major major, int lines>
 __device__ inline void load_lines(std::byte* shared, const CUtensorMap* map, int line, int block, int batch,
                                   const Share& share, std::uint64_t* full) {
   const auto load = [&](std::byte* to, int x, int y) {
-    if (share.count == 1) {
+    if (share.is_all) {
       isa::tma_load(to, map, x, y, batch, full);
     } else {
       isa::tma_load_multicast(to, map, x, y, batch, full, share.mask);
     }
   };
-  const int first = (major == Major::k ? lines : T::block_k) / share.count * share.index;
-  shared += first * row_bytes;
+  shared += share.first * row_bytes;
   if constexpr (major == Major::k) {
-    load(shared, block * T::block_k, line + first);
+    load(shared, block * T::block_k, line + share.first);
   } else {
     static_assert(lines % 64 == 0, "boxes along M or N hold 64 lines");
 #pragma unroll
     for (int group = 0; group < lines / 64; ++group)
-      load(shared + group * T::group_bytes, line + group * 64, block * T::block_k + first);
+      load(shared + group * T::group_bytes, line + group * 64, block * T::block_k + share.first);
   }
 }
 
@@ -55,8 +59,9 @@ template <class T>
 __device__ inline void load_tile(const Ring<T>& ring, const Loader& loader, RingPlace& at, int& next,
                                  const CUtensorMap* a, const CUtensorMap* b, const Peers& peers,
                                  const LoadPlace& place) {
-  const Share a_share{peers.column, peers.cluster.columns, peers.beside()};
-  const Share b_share{peers.row, peers.cluster.rows, peers.above()};
+  const Share a_share(T::a_major == Major::k ? T::tile_m : T::block_k, peers.column, peers.cluster.columns,
+                      peers.beside());
+  const Share b_share(T::b_major == Major::k ? T::tile_n : T::block_k, peers.row, peers.cluster.rows, peers.above());
   for (; next < place.blocks; next += Loader::pairs, at.advance(ring.stages, Loader::pairs)) {
     const int block = place.first_block + next;
     isa::mbarrier_wait(&ring.empty[at.stage], at.parity ^ 1);
@@ -80,18 +85,30 @@ __device__ inline void wait_for_readers(const Ring<T>& ring, RingPlace& at, int 
     isa::mbarrier_wait(&ring.empty[at.stage], at.parity ^ 1);
 }
 
+/// Where a block's tiles begin, of this warpgroup's rows of A and of all columns of B; by whole warps.
+template <class T>
+struct BlockDescriptors {
+  std::uint64_t a = 0;
+  std::uint64_t b = 0;
+
+  BlockDescriptors() = default;
+  __device__ BlockDescriptors(const Stage<T>& stage, int warpgroup)
+      : a(isa::wgmma_uniform(
+            isa::wgmma_tile_descriptor<T::a_major>(stage.a + warpgroup * 64 * row_bytes, T::group_bytes))),
+        b(isa::wgmma_uniform(isa::wgmma_tile_descriptor<T::b_major>(stage.b, T::group_bytes))) {}
+};
+
 /// The products of one block, enqueued.
 template <class T>
-__device__ inline void multiply_block(typename T::Sum (&sums)[T::tile_n / 2], const Stage<T>& stage, int warpgroup,
+__device__ inline void multiply_block(typename T::Sum (&sums)[T::tile_n / 2], const BlockDescriptors<T>& block,
                                       bool accumulate) {
   constexpr int a_step = T::a_major == Major::k ? 32 : 16 * row_bytes;
   constexpr int b_step = T::b_major == Major::k ? 32 : 16 * row_bytes;
-  const std::uint64_t a = isa::wgmma_tile_descriptor<T::a_major>(stage.a + warpgroup * 64 * row_bytes, T::group_bytes);
-  const std::uint64_t b = isa::wgmma_tile_descriptor<T::b_major>(stage.b, T::group_bytes);
 #pragma unroll
   for (int step = 0; step < T::steps; ++step)
     isa::wgmma_tile<typename T::Element, T::tile_n, T::a_major, T::b_major>(
-        sums, a + (step * a_step >> 4), b + (step * b_step >> 4), accumulate || step > 0);
+        sums, isa::wgmma_further(block.a, step * a_step), isa::wgmma_further(block.b, step * b_step),
+        accumulate || step > 0);
 }
 
 /// The products of so many blocks, where the tensor cores keep few bits of a sum: what they sum of a block is added in
@@ -103,22 +120,22 @@ __device__ inline void add_blocks(typename T::Sum (&sums)[T::tile_n / 2], const 
   constexpr int held = T::fragment_n / 2;
   float fragment[2][held];
   int stages[blocks];
+  BlockDescriptors<T> tiles;  // of the block enqueued last
   const auto enqueue = [&](int item) {
     float(&to)[held] = fragment[item % 2];
-    int& in_ring = stages[item / parts];
     if (item % parts == 0) {
+      tiles = BlockDescriptors<T>(ring.stage[at.stage], warpgroup);
       isa::mbarrier_wait(&ring.full[at.stage], at.parity);
-      in_ring = at.stage;
+      stages[item / parts] = at.stage;
       at.advance(ring.stages);
     }
-    const Stage<T>& stage = ring.stage[in_ring];
-    const std::uint64_t a = isa::wgmma_tile_descriptor<Major::k>(stage.a + warpgroup * 64 * row_bytes, 0);
-    const std::uint64_t b = isa::wgmma_tile_descriptor<Major::k>(stage.b + item % parts * T::fragment_n * row_bytes, 0);
     isa::pin_sums(to);
     isa::wgmma_fence();
 #pragma unroll
     for (int step = 0; step < T::steps; ++step)
-      isa::wgmma_tile<typename T::Element, T::fragment_n, Major::k, Major::k>(to, a + 2 * step, b + 2 * step, step > 0);
+      isa::wgmma_tile<typename T::Element, T::fragment_n, Major::k, Major::k>(
+          to, isa::wgmma_further(tiles.a, 32 * step),
+          isa::wgmma_further(tiles.b, item % parts * T::fragment_n * row_bytes + 32 * step), step > 0);
     isa::wgmma_commit();
   };
   enqueue(0);
@@ -162,10 +179,11 @@ __device__ inline void multiply_tile(typename T::Sum (&sums)[T::tile_n / 2], con
   };
   int before = -1;
   for (int block = 0; block < blocks; ++block) {
+    const BlockDescriptors<T> tiles(ring.stage[at.stage], warpgroup);
     isa::mbarrier_wait(&ring.full[at.stage], at.parity);
     isa::pin_sums(sums);
     isa::wgmma_fence();
-    multiply_block<T>(sums, ring.stage[at.stage], warpgroup, block > 0);
+    multiply_block<T>(sums, tiles, block > 0);
     isa::wgmma_commit();
     isa::wgmma_wait<1>();
     if (before >= 0) release(before);
