@@ -34,7 +34,9 @@ class DeviceProduct {
   [[nodiscard]] const std::optional<Plan>& plan() const { return plan_; }
   [[nodiscard]] GemmArguments arguments() const { return {.a = a_->at(), .b = b_->at(), .c = c_->at()}; }
   /// NaN in C, or -1.
-  void poison() { ASSERT_TRUE(c_->fill_bytes(0xff).ok()); }
+  void poison() { fill(0xff); }
+  /// That byte all over C.
+  void fill(int byte) { ASSERT_TRUE(c_->fill_bytes(byte).ok()); }
   /// The bytes of C, after all work of the context.
   [[nodiscard]] std::vector<std::byte> result() const;
 

@@ -105,7 +105,8 @@ class AllLayouts {
                                          {64, 128},
                                          {64, 96},
                                          {64, 64},
-                                         {64, 40}})
+                                         {64, 40},
+                                         {64, 16}})
       for (const int depth : {1, 2, 4}) {
         const bool exists = (tile.m == 128 || sizeof(In) == 2) && (tile.n != 192 || is_short) &&
                             narrow::has_parts(tile, depth) && (depth == 1 || sizeof(In) == 2);

@@ -39,6 +39,7 @@ for kernel in "${kernels[@]}"; do
     # For those that want few rows or columns, or a long K.
     check "$tool" "$kernel" 9 130 700
     check "$tool" "$kernel" 300 17 61
+    check "$tool" "$kernel" 3 130 5001
   done
   echo "$kernel: done"
 done

@@ -15,15 +15,25 @@ constexpr std::int64_t rows = 2301, columns = 2206, terms = 1559;
   return plan.summary().blocking.find("shared-tiles=") != std::string::npos;
 }
 
+/// What is done with the sums.
+enum class Ending { alone, everything };
+
 /// `count` rows of C from row `first` on, by a plan for them alone.
-void run_rows(const DeviceProduct& product, const KernelOfType& kernel, std::int64_t first, std::int64_t count,
-              const Context& context) {
-  const GemmDescription d = contiguous_case(kernel.types, count, columns, terms).description;
+void run_rows(const DeviceProduct& product, const KernelOfType& kernel, Ending ending, std::int64_t first,
+              std::int64_t count, bool shared, const Context& context) {
+  GemmDescription d = contiguous_case(kernel.types, count, columns, terms).description;
+  GemmArguments arguments = product.arguments();
+  if (ending == Ending::everything) {
+    d.bias = Bias::per_column;
+    d.activation = Activation::relu;
+    arguments.alpha = 2;
+    arguments.beta = -3;
+    arguments.bias = arguments.b;  // numbers as good as any
+  }
   const Result<Plan> plan = Plan::make(
       d, {.backend = "cuda", .kernel = kernel.kernel, .accuracy = kernel.accuracy, .memory = Memory::device});
   ASSERT_TRUE(plan.ok()) << plan.status().message();
-  ASSERT_FALSE(shares_tiles(plan.value())) << "nothing to compare with";
-  GemmArguments arguments = product.arguments();
+  ASSERT_EQ(shares_tiles(plan.value()), shared);
   arguments.a = static_cast<const std::byte*>(arguments.a) + first * terms * size_in_bytes(kernel.types.input);
   arguments.c = static_cast<std::byte*>(arguments.c) + first * columns * size_in_bytes(kernel.types.output);
   const Status status = plan.value().run(arguments, context.execution());
@@ -35,15 +45,16 @@ bool expect_same_bits(const KernelOfType& kernel, const Context& context) {
   DeviceProduct product(context, kernel, rows, columns, terms);
   if (!product.plan() || !shares_tiles(*product.plan())) return false;
   SCOPED_TRACE(kernel.kernel + ", " + product.plan()->summary().blocking);
-  product.poison();
-  const Status status = product.plan()->run(product.arguments(), context.execution());
-  EXPECT_TRUE(status.ok()) << status.message();
-  const std::vector<std::byte> shared = product.result();
-  product.poison();
-  constexpr std::int64_t half = 1152;
-  run_rows(product, kernel, 0, half, context);
-  run_rows(product, kernel, half, rows - half, context);
-  EXPECT_TRUE(shared == product.result());
+  for (const Ending ending : {Ending::alone, Ending::everything}) {
+    product.fill(0x3f);
+    run_rows(product, kernel, ending, 0, rows, true, context);
+    const std::vector<std::byte> shared = product.result();
+    product.fill(0x3f);
+    constexpr std::int64_t half = 1152;
+    run_rows(product, kernel, ending, 0, half, false, context);
+    run_rows(product, kernel, ending, half, rows - half, false, context);
+    EXPECT_TRUE(shared == product.result()) << (ending == Ending::alone ? "alone" : "with beta, bias and ReLU");
+  }
   return true;
 }
 

@@ -99,7 +99,8 @@ Estimate divide(const GemmDescription& d, const Device& device, const TileCost& 
     if (tiles * real(splits) > 8 * slots) break;
   }
   if (best.division.splits == 1) best.division.chunks_per_split = best.division.chunks;
-  if (!pays_packing(d, cost) || tiles <= slots || std::fmod(tiles, slots) == 0) return best;
+  constexpr std::int64_t most_shared_terms = 1 << 30;
+  if (!pays_packing(d, cost) || d.k > most_shared_terms || tiles <= slots || std::fmod(tiles, slots) == 0) return best;
   const double shared =
       launch_seconds + std::max(shared_seconds(tiles, real(d.k), device, cost), memory_seconds(d, device, 0));
   if (shared < best.seconds) best = {shared_out(division, static_cast<int>(slots), d.k), shared};

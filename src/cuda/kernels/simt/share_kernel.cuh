@@ -74,6 +74,7 @@ __device__ __noinline__ void take_over(const Work<typename S::In, typename S::Ou
 template <class S, Walk walk_a, Walk walk_b>
 __device__ inline void sum_share(const Work<typename S::In, typename S::Out>& work, const Share& share,
                                  typename S::Sum* shared) {
+  static_assert(share_terms % S::bk == 0 && chunk_terms % share_terms == 0);
   auto loop =
       begin_terms<S, walk_a, walk_b>(work, share.product, share.row, share.column, share.begin, share.end, shared);
 #pragma unroll 1

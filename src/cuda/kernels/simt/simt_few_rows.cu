@@ -2,8 +2,8 @@
 // `simt_f32_few_rows`, `simt_f64_few_rows`: at most four rows or columns, as fast as memory delivers the other operand.
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -79,13 +79,13 @@ FewRowsDivision divide_few_rows(const GemmDescription& d, const Device& device) 
   Division& division = few.division;
   division.chunks = core::ceil_divide(d.k, chunk_terms);
   const std::int64_t tiles = core::ceil_divide(d.n, tile_columns) * d.batch_count;
-  double least = std::numeric_limits<double>::infinity();
+  std::optional<double> least;  // whatever the estimates are, one division is taken
   for (std::int64_t chunks = std::min(division.chunks, most_chunks);
        chunks >= std::min(division.chunks, least_warps) && chunks > 0; --chunks) {
     const std::int64_t splits = core::ceil_divide(division.chunks, chunks);
     if (core::ceil_divide(division.chunks, splits) != chunks) continue;  // with as many splits fewer chunks will do
     const double seconds = streaming_seconds(tiles * splits, chunks, splits, d, device);
-    if (seconds >= least) continue;
+    if (least && seconds >= *least) continue;
     least = seconds;
     division.splits = static_cast<std::uint32_t>(splits);
     division.chunks_per_split = chunks;

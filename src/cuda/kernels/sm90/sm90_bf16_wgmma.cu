@@ -23,6 +23,7 @@ const Kernel sm90_bf16_wgmma_128x256 = sm90::narrow::make_kernel<__nv_bfloat16, 
 const Kernel sm90_bf16_wgmma_128x128 = sm90::narrow::make_kernel<__nv_bfloat16, 128, 128>(types, summary);
 const Kernel sm90_bf16_wgmma_128x64 = sm90::narrow::make_kernel<__nv_bfloat16, 128, 64>(types, summary);
 const Kernel sm90_bf16_wgmma_64x40 = sm90::narrow::make_kernel<__nv_bfloat16, 64, 40>(types, summary);
+const Kernel sm90_bf16_wgmma_64x16 = sm90::narrow::make_kernel<__nv_bfloat16, 64, 16>(types, summary);
 const Kernel sm90_bf16_wgmma_128x16 = sm90::narrow::make_kernel<__nv_bfloat16, 128, 16>(types, summary);
 const Kernel sm90_bf16_wgmma_128x256_k2 = sm90::narrow::make_kernel<__nv_bfloat16, 128, 256, 2>(types, summary);
 const Kernel sm90_bf16_wgmma_128x128_k2 = sm90::narrow::make_kernel<__nv_bfloat16, 128, 128, 2>(types, summary);

@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(T::cta_threads, T::residents)
   if (warpgroup == T::consumers) {
     if constexpr (T::takes_registers) isa::registers_give<40>();
     const Loader loader{static_cast<int>(threadIdx.x) / 32 - T::consumer_warps};
-    if (threadIdx.x % 32 == 0) {
+    if (threadIdx.x % 32 == 0 && loader.first() < T::loader_pairs) {
       int next = loader.first();
       RingPlace at;
       at.advance(p.stages, next);
@@ -186,6 +186,7 @@ Status enqueue_tiles(const Parameters<DeviceSum<In>>& p, TileShape tile, Major a
     if (tile.n == 128 && p.cluster.depth == 4) return enqueue.template operator()<128, 128, 4>();
     if (tile == TileShape{64, 64}) return enqueue.template operator()<64, 64>();
     if (tile == TileShape{64, 40}) return enqueue.template operator()<64, 40>();
+    if (tile == TileShape{64, 16}) return enqueue.template operator()<64, 16>();
   }
   if constexpr (is_short_summed<In>)
     if (tile.n == 192) return enqueue.template operator()<128, 192>();

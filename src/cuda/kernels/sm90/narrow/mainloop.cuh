@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// A thread of each warp of a warpgroup loads (TMA): two every other block of K, one of them A and one B. One or two
+/// A thread of each warp of a warpgroup loads (TMA): two every other block of K, one of them A and one B; or, where A
+/// streams past few columns of B, two of them every block, B in turns of the cluster's CTAs. One or two
 /// warpgroups multiply (wgmma). In a cluster each CTA loads its share of the rows of A for those beside it and of the
 /// columns of B for those above and below it.
 #pragma once
 
-#include "cuda/isa/tma.cuh"
+#include "cuda/isa/read_once.cuh"
 #include "cuda/isa/wgmma_uniform.cuh"
 #include "cuda/kernels/sm90/narrow/tile.cuh"
 
@@ -54,6 +55,18 @@ __device__ inline void load_lines(std::byte* shared, const CUtensorMap* map, int
   }
 }
 
+/// Rows of A that are read once.
+template <class T>
+__device__ inline void load_streamed(std::byte* shared, const CUtensorMap* a, int row, int block, int batch,
+                                     std::uint64_t* full) {
+  const int k = block * T::block_k;
+  if constexpr (T::a_major == Major::k) {
+    isa::tma_load(shared, a, k, row, batch, full, isa::evict_first());
+  } else {
+    isa::tma_load(shared, a, row, k, batch, full, isa::evict_first());
+  }
+}
+
 /// A loading thread's part of one tile. `at`: of the first of its blocks, `next`: which block of the tile that is.
 template <class T>
 __device__ inline void load_tile(const Ring<T>& ring, const Loader& loader, RingPlace& at, int& next,
@@ -62,14 +75,21 @@ __device__ inline void load_tile(const Ring<T>& ring, const Loader& loader, Ring
   const Share a_share(T::a_major == Major::k ? T::tile_m : T::block_k, peers.column, peers.cluster.columns,
                       peers.beside());
   const Share b_share(T::b_major == Major::k ? T::tile_n : T::block_k, peers.row, peers.cluster.rows, peers.above());
-  for (; next < place.blocks; next += Loader::pairs, at.advance(ring.stages, Loader::pairs)) {
+  for (; next < place.blocks; next += T::loader_pairs, at.advance(ring.stages, T::loader_pairs)) {
     const int block = place.first_block + next;
     isa::mbarrier_wait(&ring.empty[at.stage], at.parity ^ 1);
     std::uint64_t* const full = &ring.full[at.stage];
     Stage<T>& stage = ring.stage[at.stage];
     if (loader.loads_a()) {
       isa::mbarrier_arrive_expect(full, T::a_bytes + T::b_bytes);
-      load_lines<T, T::a_major, T::tile_m>(stage.a, a, place.row, block, place.a_batch, a_share, full);
+      if constexpr (T::streams_a) {
+        load_streamed<T>(stage.a, a, place.row, block, place.a_batch, full);
+      } else {
+        load_lines<T, T::a_major, T::tile_m>(stage.a, a, place.row, block, place.a_batch, a_share, full);
+      }
+    } else if constexpr (T::streams_a) {
+      if (block % streaming_rows == peers.row)
+        isa::tma_load_multicast(stage.b, b, block * T::block_k, place.column, place.b_batch, full, b_share.mask);
     } else {
       load_lines<T, T::b_major, T::tile_n>(stage.b, b, place.column, block, place.b_batch, b_share, full);
     }
@@ -81,7 +101,7 @@ __device__ inline void load_tile(const Ring<T>& ring, const Loader& loader, Ring
 /// `next` as load_tile() left them.
 template <class T>
 __device__ inline void wait_for_readers(const Ring<T>& ring, RingPlace& at, int next) {
-  for (; next < ring.stages; next += Loader::pairs, at.advance(ring.stages, Loader::pairs))
+  for (; next < ring.stages; next += T::loader_pairs, at.advance(ring.stages, T::loader_pairs))
     isa::mbarrier_wait(&ring.empty[at.stage], at.parity ^ 1);
 }
 

@@ -42,8 +42,19 @@ double clusters_of(const GemmDescription& d, TileShape tile, ClusterShape cluste
          static_cast<double>(d.batch_count * chunks);
 }
 
-/// Cycles a multiprocessor takes for a block of K of that many CTAs.
-double block_cycles(double tile_m, double tile_n, double residents, bool has_short_sums) {
+/// How much longer TMA takes for rows that do not begin at whole lines of 128 bytes: each row of a box then lies in
+/// two.
+double straddling(const OperandLayout& operand, bool is_a, const Layout& layout) {
+  const std::int64_t size = size_in_bytes(layout.multiplied);
+  const Reach reach = reach_of(operand, layout.d.types.input, layout.is_converted());
+  if (reach == Reach::none || (reach == Reach::along_lines && !takes_along_lines(is_a, layout.tile))) return 1;
+  const std::int64_t pitch = size * (reach == Reach::along_k ? operand.row_stride : operand.column_stride);
+  constexpr double measured = 1.75;  // 3000^3 in tiles of 128x128 and 128x256
+  return pitch % 128 == 0 || pitch < 128 ? 1 : measured;
+}
+
+/// Cycles a multiprocessor takes for a block of K of that many CTAs. `lines`: of A and B that it loads for each.
+double block_cycles(double tile_m, double tile_n, double residents, double lines, bool has_short_sums) {
   constexpr double shared_bytes_per_cycle = 120, loaded_bytes_per_cycle = 69;
   // The tensor cores read B for each 64 rows, behind TMA, which writes A and B once.
   double shared_bytes = row_bytes * (tile_n * tile_m / 64 + tile_m + tile_n);
@@ -52,7 +63,7 @@ double block_cycles(double tile_m, double tile_n, double residents, bool has_sho
     return shared_bytes / shared_bytes_per_cycle + 190;
   }
   const double products = residents * 2 * tile_n * tile_m / 64 + 33;
-  const double loaded = residents * row_bytes * (tile_m + tile_n) / loaded_bytes_per_cycle;
+  const double loaded = residents * row_bytes * lines / loaded_bytes_per_cycle;
   const double chain = (tile_m == 64 ? 200 : 310) + 1.2 * tile_n;  // instructions that add to the same registers
   return std::max({products, residents * shared_bytes / shared_bytes_per_cycle, loaded, chain});
 }
@@ -74,14 +85,33 @@ double tile_seconds(const Layout& layout, const Device& device) {
   const double received = 4.0 * layout.tile.m * layout.tile.n * (depth - 1) / depth;
   const double joined = depth == 1 ? 0 : 400 + received / 13;
   const double waves = std::ceil(clusters / at_a_time);
+  const double lines =
+      layout.tile.m * straddling(d.a, true, layout) + layout.tile.n * straddling(plan::transposed(d.b), false, layout);
   const double products =
-      blocks * block_cycles(layout.tile.m, layout.tile.n, layout.residents, has_short_sums(layout.multiplied)) + joined;
+      blocks * block_cycles(layout.tile.m, layout.tile.n, layout.residents, lines, has_short_sums(layout.multiplied)) +
+      joined;
   const double cycles = waves * products + (waves - 1) * stored + last_stored + 1500;
   constexpr double sustained = 0.87;  // of the clock, under load
   return cycles / (sustained * device.clock_hertz);
 }
 
-Layout estimated(Layout layout, const Device& device) {
+/// Seconds of tiles that wait for A from memory: with one loading thread each, or as fast as memory is for all.
+double streamed_seconds(const Layout& layout, const Device& device) {
+  const GemmDescription& d = layout.d;
+  constexpr double start = 2.15e-6, tile_itself = 0.35e-6, bytes_of_thread = 41.8e9;
+  const double tile_bytes = bytes_of(layout.multiplied) * static_cast<double>(d.k / layout.chunks) * layout.tile.m;
+  const double clusters = clusters_of(d, layout.tile, layout.cluster, layout.chunks);
+  const double waves = std::ceil(clusters / resident_clusters(layout, device));
+  const double all_bytes = clusters * layout.cluster.rows * tile_bytes;
+  // Of more lines than a tile has, each tile reads A again, which nobody has kept.
+  constexpr double not_for_that = 4;
+  const double again = d.n > layout.tile.n ? not_for_that : 1;
+  return again * (start + std::max(waves * (tile_bytes / bytes_of_thread + tile_itself),
+                                   all_bytes / (0.9 * device.memory_bytes_per_second)));
+}
+
+/// Seconds of tiles that the tensor cores, shared memory or all of memory's bandwidth limit.
+double computed_seconds(const Layout& layout, const Device& device) {
   const GemmDescription& d = layout.d;
   const double arithmetic = tile_seconds(layout, device);
   const double read = bytes_of(layout.multiplied) * static_cast<double>(d.k) *
@@ -108,10 +138,16 @@ Layout estimated(Layout layout, const Device& device) {
   const double meeting = layout.cluster.layer() == 1 ? 0 : 0.4e-6;
   // The next kernel of that kind finds room before this one has ended.
   const double launched = is_sparse ? 1.75e-6 : 2e-6;
-  layout.seconds = launched + meeting + energy * (std::max(arithmetic, memory) + 0.1 * std::min(arithmetic, memory));
+  const double seconds =
+      launched + meeting + energy * (std::max(arithmetic, memory) + 0.1 * std::min(arithmetic, memory));
   // TMA takes as long for rows beyond C as for others: 16x6144x4096 took 27 us by such tiles, 21 by few_rows.
   const bool is_mostly_beyond = 2 * d.m <= layout.tile.m || (layout.tile.m == 64 && 2 * d.n <= layout.tile.n);
-  if (is_mostly_beyond) layout.seconds *= 1.5;
+  return is_mostly_beyond ? 1.5 * seconds : seconds;
+}
+
+Layout estimated(Layout layout, const Device& device) {
+  const GemmDescription& d = layout.d;
+  layout.seconds = streams_a(layout.tile) ? streamed_seconds(layout, device) : computed_seconds(layout, device);
   layout.seconds += copy_seconds(d.a, d.m, true, layout, device);
   layout.seconds += copy_seconds(plan::transposed(d.b), d.n, false, layout, device);
   if (layout.chunks > 1)
@@ -151,6 +187,8 @@ int stages_for(TileShape tile, int residents) {
   constexpr int bytes = 228 * 1024, reserved = 1024, alignment = 1024;
   const int staging = tile.m / 64 * 16 * 1024 + 1024;
   const int stage = static_cast<int>(row_bytes) * (tile.m + tile.n);
+  constexpr int streamed = 14;  // more lose 1 %: memory then has more places to deliver from at a time
+  if (streams_a(tile)) return streamed;
   return std::min(most_stages, (bytes / residents - reserved - alignment - staging) / stage);
 }
 
@@ -176,14 +214,17 @@ Reach reach_of(const OperandLayout& layout, ElementType element, bool is_convert
 
 std::vector<Layout> layouts(const GemmDescription& description, ElementType multiplied, TileShape tile, Depth depth,
                             const Device& device) {
-  const ClusterShape shapes[] = {{2, 1, depth}, {1, 2, depth}, {1, 1, depth}, {4, 1, depth}};
+  const std::vector<ClusterShape> shapes =
+      streams_a(tile) ? std::vector<ClusterShape>{{streaming_rows, 1, depth}}
+                      : std::vector<ClusterShape>{{2, 1, depth}, {1, 2, depth}, {1, 1, depth}, {4, 1, depth}};
   const std::int64_t chunks = chunks_of(description, multiplied, depth);
   std::vector<Layout> all;
   for (const bool is_transposed : {false, true}) {
     const GemmDescription d = reachable(is_transposed ? plan::transposed(description) : description);
     for (const ClusterShape cluster : shapes) {
-      if (cluster.rows == 4 && depth != 2) continue;  // without gain where K is whole, and eight CTAs are the most
-      if (tile.n / cluster.rows % 8 != 0) continue;   // boxes of B would not be whole swizzles
+      if (!streams_a(tile) && cluster.rows == 4 && depth != 2)
+        continue;  // without gain where K is whole, and eight CTAs are the most
+      if (!streams_a(tile) && tile.n / cluster.rows % 8 != 0) continue;  // boxes of B would not be whole swizzles
       for (int residents = 1; residents <= most_residents(tile, has_short_sums(multiplied)); ++residents) {
         // The device fills a multiprocessor before the next: with fewer tiles some would have none.
         if (residents > 1 &&

@@ -37,9 +37,14 @@ struct TileShape {
 /// Columns of a tile that each of so many parts of K adds up and stores.
 [[nodiscard]] constexpr int stored_columns(int tile_n, Depth depth) { return tile_n / depth; }
 
+/// Tiles of few lines, which wait for A from memory. A is not kept in L2, and the CTAs of a cluster, so many one above
+/// the other, load B's blocks in turns: too few lines to divide, since the swizzle repeats after eight.
+inline constexpr int streaming_rows = 4;
+[[nodiscard]] constexpr bool streams_a(TileShape tile) { return tile == TileShape{64, 16}; }
+
 /// CTAs of a kernel on a multiprocessor at a time, at most.
 [[nodiscard]] constexpr int most_residents(TileShape tile, bool has_short_sums) {
-  return tile.n >= 96 || has_short_sums ? 1 : tile == TileShape{64, 40} ? 3 : 2;
+  return tile.n >= 96 || has_short_sums || streams_a(tile) ? 1 : tile == TileShape{64, 40} ? 3 : 2;
 }
 
 /// Columns that the tensor cores sum at a time where f32 takes over from them.

@@ -61,6 +61,7 @@ inline constexpr std::string_view kernel_name{};
   EXACTILE_NAME(In, text, 64, 128, 1, "")     \
   EXACTILE_NAME(In, text, 64, 64, 1, "")      \
   EXACTILE_NAME(In, text, 64, 40, 1, "")      \
+  EXACTILE_NAME(In, text, 64, 16, 1, "")      \
   EXACTILE_NAME(In, text, 128, 256, 2, "_k2") \
   EXACTILE_NAME(In, text, 128, 128, 2, "_k2") \
   EXACTILE_NAME(In, text, 128, 128, 4, "_k4") \

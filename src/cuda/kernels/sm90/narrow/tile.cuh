@@ -19,12 +19,11 @@ using isa::Major;
 
 inline constexpr int warpgroup_threads = 128;
 /// A thread that loads, one of four: each TMA instruction of a thread waits for the one before it, so that A and B of a
-/// block come from two, and the next block from the other two.
+/// block come from two, and the next block from the other two, if there are two pairs.
 struct Loader {
-  static constexpr int pairs = 2;
   int index;
 
-  [[nodiscard]] __device__ int first() const { return index / 2; }  ///< of a tile's blocks; then every `pairs`-th
+  [[nodiscard]] __device__ int first() const { return index / 2; }  ///< of a tile's blocks; then every so-manieth
   [[nodiscard]] __device__ bool loads_a() const { return index % 2 == 0; }
 };
 inline constexpr int row_bytes = 128;  // of a tile in shared memory; the swizzle's span
@@ -56,6 +55,10 @@ struct Tile {
   static constexpr int consumer_warps = consumers * warpgroup_threads / 32;
   static constexpr int cta_threads = (consumers + 1) * warpgroup_threads;
   static constexpr int residents = most_residents({m, n}, has_short_sums);
+  static constexpr bool streams_a = narrow::streams_a({m, n});
+  /// Of loading threads. Memory is fastest where all CTAs ask for it in the order of K: with two pairs they drift
+  /// apart.
+  static constexpr int loader_pairs = streams_a ? 1 : 2;
   static constexpr bool takes_registers = n == 256 || (has_short_sums && n >= 128);  ///< from the loading warpgroup
   static constexpr Depth depth = parts;
   using Stored = StoredTile<In, stored_columns(n, parts)>;
