@@ -197,9 +197,11 @@ class Product final : public DeviceProduct {
                                  .batch_bytes = (batches == 1 ? matrix : source.batch_pitch) * size,
                                  .box_columns = 128 / static_cast<int>(size),
                                  .box_rows = (along_k ? tile_lines : 64) / shares,
-                                 // Of 256 bytes other CTAs take a half, which costs 8 % of the bandwidth.
-                                 .promotion = streams_a(layout_.tile) ? CU_TENSOR_MAP_L2_PROMOTION_L2_128B
-                                                                      : CU_TENSOR_MAP_L2_PROMOTION_L2_256B});
+                                 // Of 256 bytes other CTAs take a half, which costs 8 % of the bandwidth; so do rows
+                                 // that straddle lines.
+                                 .promotion = streams_a(layout_.tile) || source.pitch * size % 128 != 0
+                                                  ? CU_TENSOR_MAP_L2_PROMOTION_L2_128B
+                                                  : CU_TENSOR_MAP_L2_PROMOTION_L2_256B});
   }
 
   [[nodiscard]] Status map_output(Parameters<Sum>& p) const {
