@@ -43,6 +43,8 @@ double direct_cost(const plan::Problem& problem, const MicroKernels<T>& kernels)
   double nearness = b_bytes <= static_cast<double>(caches().l1) ? 1.02 : from_l2;
   // One vector of columns leaves few multiply-adds to each element of A, which is then waited for.
   if (o.n <= kernels.lanes && a_streams(o, size)) nearness = 2;
+  // Each term of a tile is on a page of its own, of which little is used before it is gone.
+  if (o.n >= 3 * kernels.lanes && a_streams(o, size) && !a_by_rows(o)) nearness = 2.5;
   const auto products = static_cast<double>(problem.description.batch_count);
   const std::int64_t parts = std::max(problem.description.batch_count, core::ceil_divide(o.m, kernels.rows));
   const int threads = useful_threads(m * n * k * products, parts, problem.threads);
