@@ -11,19 +11,10 @@
 #include "cuda/kernels/simt/simt_kernels.hpp"
 #include "cuda/kernels/sm80/sm80_kernels.hpp"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
+#include "gpu/h200.hpp"
 
 namespace exactile::cuda {
 namespace {
-
-/// As the runtime describes one.
-constexpr Device h200{.index = 0,
-                      .compute_capability = 90,
-                      .multiprocessors = 132,
-                      .shared_bytes_per_block = 227 << 10,
-                      .l2_bytes = 60 << 20,
-                      .memory_bytes = std::int64_t{139} << 30,
-                      .clock_hertz = 1.98e9,
-                      .memory_bytes_per_second = 4.8e12};
 
 constexpr GemmTypes f32{ElementType::f32, ElementType::f32};
 constexpr GemmTypes bf16{ElementType::bf16, ElementType::bf16};

@@ -3,16 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include "gpu/h200.hpp"
+
 namespace exactile::cuda::simt {
 namespace {
 
-constexpr Device h200{.compute_capability = 90,
-                      .multiprocessors = 132,
-                      .shared_bytes_per_block = 227 << 10,
-                      .l2_bytes = 60 << 20,
-                      .memory_bytes = std::int64_t{139} << 30,
-                      .clock_hertz = 1.98e9,
-                      .memory_bytes_per_second = 4.8e12};
 constexpr TileCost tile{128, 128, 2, 200, 159};
 constexpr int slots = 264;
 

@@ -46,10 +46,11 @@ bool expect_same_bits(const KernelOfType& kernel, const Context& context) {
   if (!product.plan() || !shares_tiles(*product.plan())) return false;
   SCOPED_TRACE(kernel.kernel + ", " + product.plan()->summary().blocking);
   for (const Ending ending : {Ending::alone, Ending::everything}) {
-    product.fill(0x3f);
+    const int before = ending == Ending::alone ? 0xff : 0x3f;  // NaN, or numbers for beta
+    product.fill(before);
     run_rows(product, kernel, ending, 0, rows, true, context);
     const std::vector<std::byte> shared = product.result();
-    product.fill(0x3f);
+    product.fill(before);
     constexpr std::int64_t half = 1152;
     run_rows(product, kernel, ending, 0, half, false, context);
     run_rows(product, kernel, ending, half, rows - half, false, context);

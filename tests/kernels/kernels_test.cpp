@@ -38,7 +38,8 @@ void register_groups(const KernelOfType& kernel) {
   for (const Group& group : groups) add(group.suite, group.check);
   const bool tuned = kernel.types == GemmTypes{ElementType::f32, ElementType::f32} ||
                      kernel.types == GemmTypes{ElementType::f64, ElementType::f64};
-  if (tuned) add("Tiny", check_tiny);
+  // Not tallied: thousands of products that kernels for large ones refuse, and those for small ones take.
+  if (tuned) register_test("Tiny", test_name(kernel), [kernel] { static_cast<void>(check_tiny(kernel)); });
 }
 
 /// A kernel that refuses nearly everything passes every other test.
@@ -46,8 +47,8 @@ void check_that_kernels_take_their_share() {
   for (const auto& [kernel, tally] : tallies()) {
     const int cases = tally.passed + tally.unsupported;
     if (cases < 100) continue;  // a filtered run
-    // Most products here are small; kernels for K of 64 and more refuse nine of ten.
-    EXPECT_GE(tally.passed, cases / 20) << "kernel '" << kernel << "' refused " << tally.unsupported << " of " << cases
+    // outer_product, for K = 1, takes 9.9 % of them.
+    EXPECT_GE(tally.passed, cases / 11) << "kernel '" << kernel << "' refused " << tally.unsupported << " of " << cases
                                         << " products";
   }
 }

@@ -78,7 +78,6 @@ class Packed final : public Product<T> {
   /// Two where members may pack the next block while others read this one.
   [[nodiscard]] int a_buffers() const { return threads_ == 1 ? 1 : 2; }
 
-  LoopTile tile_;
   Blocking blocking_sizes_;
   AReader<T> a_;
   std::int64_t a_elements_;     ///< of one buffer of A
@@ -103,9 +102,8 @@ BlockingModel blocking_of(const Orientation& o, const MicroKernels<T>& kernels) 
 template <class T>
 Packed<T>::Packed(const plan::Problem& problem, const MicroKernels<T>& kernels, std::string_view name)
     : Base(problem, kernels, preferred_orientation(problem.description)),
-      tile_(choose_loop_tile(kernels, o_.m)),
       blocking_sizes_(tuned_blocking(name, problem, blocking_of(o_, kernels))),
-      a_(o_, kernels, tile_, blocking_sizes_.mr),
+      a_(o_, kernels, choose_loop_tile(kernels, o_.m), blocking_sizes_.mr),
       a_elements_(core::round_up(a_.elements(blocking_sizes_), 1024)),
       b_elements_(core::round_up(blocking_sizes_.nc * blocking_sizes_.kc, 1024)),
       tile_elements_(core::round_up(a_.tile_elements(), 1024)),
