@@ -18,7 +18,6 @@ enum class Exit : int {
   bad_usage = 2,     ///< an argument, or where the output is to go
   bad_input = 3,     ///< an input file
   trouble = 4,       ///< device, memory, or a full disk
-  interrupted = 130,
 };
 
 class Failure : public std::exception {

@@ -27,10 +27,13 @@ void remove_temporary() {
   if (temporary_exists.load(std::memory_order_acquire)) unlink(temporary_path.data());
 }
 
+/// Ends by the signal itself, not with an exit code of its number: that is how a shell learns that the loop in which
+/// the program runs should end too.
 void on_interruption(int signal) {
   remove_temporary();
   say("\nexactile: interrupted; nothing was left behind\n");
-  _exit(128 + signal);
+  std::signal(signal, SIG_DFL);
+  raise(signal);  // delivered when this handler, which blocks it, returns
 }
 
 void on_bus_error(int) {
@@ -46,12 +49,20 @@ void handle(int signal, void (*handler)(int)) {
   sigaction(signal, &action, nullptr);
 }
 
-constexpr std::array<int, 3> interruptions = {SIGINT, SIGTERM, SIGHUP};
+/// What a person, a terminal or a batch system ends a program with.
+constexpr std::array interruptions = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU, SIGALRM, SIGUSR1, SIGUSR2};
+
+/// By whoever started the program: nohup(1) does that, and shells do it to jobs in the background.
+bool is_ignored(int signal) {
+  struct sigaction action = {};
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
 
 }  // namespace
 
 void install_signal_handlers() {
-  for (const int signal : interruptions) handle(signal, on_interruption);
+  for (const int signal : interruptions)
+    if (!is_ignored(signal)) handle(signal, on_interruption);
   handle(SIGBUS, on_bus_error);
   handle(SIGXFSZ, SIG_IGN);
 }

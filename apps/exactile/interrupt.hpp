@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// \file What happens on Ctrl-C: an unfinished output disappears, and the exit code says so.
+/// \file What happens on Ctrl-C: an unfinished output disappears.
 #pragma once
 
 #include <csignal>
@@ -7,9 +7,9 @@
 
 namespace exactile::program {
 
-/// SIGINT, SIGTERM and SIGHUP remove the temporary file and exit with 128 + the signal's number. A mapped file that
-/// shrinks while it is read (SIGBUS) ends the program with Exit::bad_input instead of a crash; a file size limit is
-/// answered by the write that meets it.
+/// SIGINT, SIGTERM and others that end a program remove the temporary file first; those that were ignored when it was
+/// started stay ignored. A mapped file that shrinks while it is read (SIGBUS) ends the program with Exit::bad_input
+/// instead of a crash; a file size limit is answered by the write that meets it.
 void install_signal_handlers();
 
 /// The one file that a signal removes; "" for none. The path is copied.

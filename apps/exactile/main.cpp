@@ -3,10 +3,12 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <new>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "commands.hpp"
+#include "environment.hpp"
 #include "exactile/devices.hpp"
 #include "interrupt.hpp"
 #include "terminal.hpp"
@@ -60,7 +62,12 @@ int say_failure(const std::string& message, Exit exit_code) {
 
 /// Help and version are results; everything else that ends the parsing is bad usage.
 int end_of_parsing(const CLI::App& app, const CLI::ParseError& error) {
-  if (error.get_exit_code() == 0) return app.exit(error);
+  if (error.get_exit_code() == 0) {
+    std::ostringstream text;
+    const int exit_code = app.exit(error, text, text);
+    write_result(text.str());
+    return exit_code;
+  }
   std::string command = "exactile";
   for (const CLI::App* sub : app.get_subcommands()) command += " " + sub->get_name();
   return say_failure(fmt::format("{}\nSee `{} --help`.", error.what(), command), Exit::bad_usage);
@@ -83,6 +90,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return end_of_parsing(app, error);
   }
+  note_ignored_settings();
   for (const Command& command : commands)
     if (command.app->parsed()) return static_cast<int>(command.action());
   const std::vector<std::string> rest = app.remaining();
@@ -97,6 +105,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace exactile::program;
+  occupy_standard_streams();
   try {
     install_signal_handlers();
     return run(argc, argv);

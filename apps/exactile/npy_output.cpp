@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -23,11 +24,14 @@ namespace {
 constexpr std::size_t longest_name = 255;
 constexpr std::size_t longest_stem = 200;
 
-/// Where the file will really lie: replacing a symbolic link would leave the file it means as it was.
-std::filesystem::path follow_links(const std::string& path) {
+/// Where the file will really lie: replacing a symbolic link would leave the file it means, which need not be there
+/// yet, as it was.
+std::filesystem::path follow_links(std::filesystem::path path) {
+  constexpr int most_links = 40;  // as the system's
   std::error_code error;
-  std::filesystem::path real = std::filesystem::canonical(path, error);
-  return error ? std::filesystem::path(path) : real;
+  for (int i = 0; i < most_links && std::filesystem::is_symlink(path, error); ++i)
+    path = path.parent_path() / std::filesystem::read_symlink(path, error);
+  return path;
 }
 
 void refuse_bad_target(const std::string& path, std::span<const NpyInput* const> inputs) {
@@ -38,6 +42,8 @@ void refuse_bad_target(const std::string& path, std::span<const NpyInput* const>
   if (!S_ISREG(status.st_mode))
     fail(Exit::bad_usage, "--output {}: exists and is not a regular file; expected a name that is free or a file",
          path);
+  if (access(path.c_str(), W_OK) != 0)
+    fail(Exit::bad_usage, "--output {}: exists and cannot be replaced: {}", path, std::strerror(errno));
   for (const NpyInput* input : inputs)
     if (input->is_file(status.st_dev, status.st_ino))
       fail(Exit::bad_usage, "--output {}: is the same file as the input {}; expected another one", path, input->path());
@@ -47,10 +53,13 @@ std::filesystem::path folder_of(const std::filesystem::path& file) {
   return file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
 }
 
-void give_usual_mode(int descriptor) {
+/// Those of the file that is replaced, or what the umask leaves to a new one.
+mode_t permissions(const std::filesystem::path& target) {
+  struct stat status = {};
+  if (stat(target.c_str(), &status) == 0) return status.st_mode & 0777U;
   const mode_t mask = umask(0);
   umask(mask);
-  fchmod(descriptor, 0666U & ~mask);
+  return 0666U & ~mask;
 }
 
 [[noreturn]] void fail_for_space(const std::string& path, std::int64_t bytes, const std::string& reason) {
@@ -78,7 +87,7 @@ NpyOutput::NpyOutput(const std::string& path, std::span<const NpyInput* const> i
   }
   temporary_ = name;
   set_temporary_file(temporary_);
-  give_usual_mode(file_.get());
+  fchmod(file_.get(), permissions(target_));
 }
 
 NpyOutput::~NpyOutput() {

@@ -10,6 +10,10 @@
 
 namespace exactile::program {
 
+/// Where a standard stream was closed by whoever started the program, its number would go to the next file that is
+/// opened, and results would be written into that. To be called before any file is.
+void occupy_standard_streams();
+
 /// Whether stdout may be coloured: a terminal, and NO_COLOR is not set.
 [[nodiscard]] bool colour_allowed();
 [[nodiscard]] std::string bold(std::string_view text);

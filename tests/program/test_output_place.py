@@ -40,6 +40,28 @@ def test_places_that_cannot_be_written(program, operands):
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
 
 
+def test_a_link_to_nothing_yet(program, operands):
+    (program.folder / "folder").mkdir()
+    os.symlink("folder/later.npy", program.folder / "c.npy")
+    program(*operands, "c.npy")
+    assert (program.folder / "c.npy").is_symlink() and not (program.folder / "folder/later.npy").is_symlink()
+    assert np.load(program.folder / "folder/later.npy").shape == (300, 300)
+
+
+def test_a_replaced_file_keeps_its_permissions(program, operands):
+    for mode in (0o600, 0o640):
+        (program.folder / "c.npy").touch()
+        (program.folder / "c.npy").chmod(mode)
+        program(*operands, "c.npy")
+        assert stat.S_IMODE((program.folder / "c.npy").stat().st_mode) == mode
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="permissions do not bind root")
+def test_a_file_without_permission(program, operands):
+    (program.folder / "c.npy").touch(mode=0o444)
+    program.refuses(*operands, "c.npy", code=2, says=["--output c.npy", "cannot be replaced", "Permission denied"])
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="permissions do not bind root; see the other test")
 def test_a_folder_without_permission(program, operands):
     (program.folder / "locked").mkdir(mode=0o555)

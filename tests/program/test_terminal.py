@@ -4,6 +4,8 @@ import os
 import pty
 import subprocess
 
+import numpy as np
+import pytest
 from conftest import PROGRAM
 
 LADDER = ["ladder", "64", "64", "64"]
@@ -50,8 +52,18 @@ def test_json_is_all_there_is_on_stdout(program):
 
 def test_a_full_stdout_is_trouble(program):
     with open("/dev/full", "w", encoding="ascii") as full:
-        done = subprocess.run([PROGRAM, "kernels"], stdout=full, stderr=subprocess.PIPE, text=True)
-    assert done.returncode == 4 and "standard output" in done.stderr
+        for arguments in (["kernels"], ["--help"], ["--version"], ["bench", "--help"]):
+            done = subprocess.run([PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
+            assert done.returncode == 4 and "standard output" in done.stderr
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_results_stay_out_of_files_where_a_stream_is_closed(program, closed):
+    """A file that is opened gets the lowest free number, and that is the closed stream's."""
+    np.save(program.folder / "a.npy", np.eye(20, dtype="f4"))
+    done = subprocess.run(f"'{PROGRAM}' multiply a.npy a.npy -o c.npy {closed}", shell=True, cwd=program.folder)
+    assert done.returncode == (4 if ">&- " in closed + " " and not closed.startswith("2") else 0)
+    assert (np.load(program.folder / "c.npy") == np.eye(20)).all()
 
 
 def test_long_work_says_what_it_will_cost(program):
