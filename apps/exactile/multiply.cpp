@@ -195,14 +195,15 @@ class Multiplication {
   }
 
   void print_report() {
-    report_.a = {a_.path(), a_.shape(), a_.type(), a_.fortran_order()};
-    report_.b = {b_.path(), b_.shape(), b_.type(), b_.fortran_order()};
-    report_.c = {options_.output, product_.shape().result, types_.output, false};
+    report_.a = {a_.path(), a_.shape(), a_.type(), a_.fortran_order(), options_.transpose_a};
+    report_.b = {b_.path(), b_.shape(), b_.type(), b_.fortran_order(), options_.transpose_b};
+    report_.c = {options_.output, product_.shape().result, types_.output};
     report_.description = product_.description();
     report_.description.batch_count = product_.shape().batch_count;
     report_.accuracy = gemm_options_.accuracy;
     report_.alpha = options_.alpha.text;
     report_.beta = options_.beta.text;
+    report_.start = options_.c;
     report_.row_scales = options_.row_scales;
     report_.column_scales = options_.column_scales;
     options_.json ? print_multiply_json(report_) : print_multiply_text(report_);

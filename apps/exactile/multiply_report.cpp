@@ -17,8 +17,16 @@ double gflops(const MultiplyReport& report) {
 }
 
 std::string array_text(const ArrayReport& array) {
-  return fmt::format("{} {} {}{}", array.path, shape_text(array.shape), to_string(array.type),
-                     array.fortran_order ? " (Fortran order)" : "");
+  return fmt::format("{} {} {}{}{}", array.path, shape_text(array.shape), to_string(array.type),
+                     array.fortran_order ? " (Fortran order)" : "", array.transposed ? " (transposed)" : "");
+}
+
+/// "c.npy (3, 4) f32 = 2 * a.npy (3, 5) f32 * b.npy (5, 4) f32 + -1 * c0.npy": what was computed.
+std::string formula(const MultiplyReport& report) {
+  const std::string alpha = report.alpha == "1" ? "" : report.alpha + " * ";
+  const std::string start = report.start.empty() ? "" : fmt::format(" + {} * {}", report.beta, report.start);
+  return fmt::format("{} = {}{} * {}{}", array_text(report.c), alpha, array_text(report.a), array_text(report.b),
+                     start);
 }
 
 Json array_json(const ArrayReport& array) {
@@ -34,8 +42,8 @@ void print_multiply_text(const MultiplyReport& report) {
   const auto scales = [](const std::string& path, const char* of) {
     return path.empty() ? std::string() : fmt::format(", {} scaled by {}", of, path);
   };
-  print_result("{} = {} * {}{}{}\n", array_text(report.c), array_text(report.a), array_text(report.b),
-               scales(report.row_scales, "rows of A"), scales(report.column_scales, "columns of B"));
+  print_result("{}{}{}\n", formula(report), scales(report.row_scales, "rows of A"),
+               scales(report.column_scales, "columns of B"));
   // An empty product needs no kernel.
   print_result("{} on {} thread{}: product {} ({} GFLOP/s), read {}, write {}\n",
                report.summary.kernel.empty() ? "no kernel" : report.summary.kernel, report.summary.threads,
@@ -58,8 +66,11 @@ void print_multiply_json(const MultiplyReport& report) {
   json["n"] = d.n;
   json["k"] = d.k;
   json["batch"] = d.batch_count;
+  json["transpose_a"] = report.a.transposed;
+  json["transpose_b"] = report.b.transposed;
   json["alpha"] = report.alpha;
   json["beta"] = report.beta;
+  if (!report.start.empty()) json["c0"] = report.start;
   if (!report.row_scales.empty()) json["row_scales"] = report.row_scales;
   if (!report.column_scales.empty()) json["column_scales"] = report.column_scales;
   json["kernel"] = report.summary.kernel;

@@ -17,6 +17,7 @@ struct ArrayReport {
   std::vector<std::int64_t> shape;
   ElementType type = ElementType::f32;
   bool fortran_order = false;
+  bool transposed = false;
 };
 
 struct MultiplyReport {
@@ -28,6 +29,7 @@ struct MultiplyReport {
   Accuracy accuracy = Accuracy::standard;
   std::string alpha;
   std::string beta;
+  std::string start;       ///< the file of C0, or ""
   std::string row_scales;  ///< the file, or ""
   std::string column_scales;
   double read_seconds = 0;

@@ -2,6 +2,8 @@
 #include "scalar_option.hpp"
 
 #include <charconv>
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -44,20 +46,33 @@ std::optional<std::complex<double>> complex_number(std::string_view text) {
   return std::complex<double>(*real, *imaginary);
 }
 
+/// Neither too large for a float nor so small that it would be zero.
+bool fits_float(double value) {
+  const double size = std::abs(value);
+  return std::isinf(size) ||
+         !(size > std::numeric_limits<float>::max() || (size > 0 && size < std::numeric_limits<float>::denorm_min()));
+}
+
 }  // namespace
 
 Scalar ScalarOption::value(GemmTypes types) const {
+  const ElementType type = accumulator_type(types.input);
+  const bool in_float = type == ElementType::f32 || type == ElementType::cf32;
+  const auto require_number = [&](bool is_one) {
+    if (!is_one)
+      fail(Exit::bad_usage, "{} {}: is not a number that {} holds; expected one such as 2, -0.5, 1e-3 or 1+2j", name,
+           text, in_float ? "f32" : "f64");
+  };
   if (const auto integer = whole_number<std::int64_t>(text)) return {*integer};
   if (const auto real = whole_number<double>(text)) {
     const Scalar scalar(*real);
+    require_number(!in_float || fits_float(*real));
     if (!is_floating(types.input) && !scalar.is_integral())
       fail(Exit::bad_usage, "{} {}: a product of {} takes a whole number below 2^63", name, text, to_string(types));
     return scalar;
   }
   const auto complex = complex_number(text);
-  if (!complex)
-    fail(Exit::bad_usage, "{} {}: is not a number that f64 holds; expected one such as 2, -0.5, 1e-3 or 1+2j", name,
-         text);
+  require_number(complex && (!in_float || (fits_float(complex->real()) && fits_float(complex->imag()))));
   if (!is_complex(types.input))
     fail(Exit::bad_usage, "{} {}: is complex; a product of {} takes a real number", name, text, to_string(types));
   return {*complex};

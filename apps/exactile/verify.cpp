@@ -120,6 +120,13 @@ void add_cases(const Options& options, const std::string& kernel, GemmTypes type
   }
 }
 
+/// Of the backend that was asked for.
+[[noreturn]] void fail_for_want_of_kernels(const std::string& backend, const std::string& type) {
+  for (const KernelInfo& kernel : kernels())
+    if (kernel.backend == backend && !kernel.available) fail(Exit::trouble, "--backend {}: {}", backend, kernel.reason);
+  fail(Exit::bad_usage, "--backend {}: has no kernel for {}; see `exactile kernels`", backend, type);
+}
+
 /// A kernel that was named runs whatever it says; of all the others those that are there.
 std::vector<verification::Case> cases_for(const Options& options) {
   std::vector<verification::Case> cases;
@@ -136,7 +143,7 @@ std::vector<verification::Case> cases_for(const Options& options) {
     for (const GemmTypes types : kernel.types)
       if (!only || types == *only) add_cases(options, kernel.name, types, cases);
   }
-  if (cases.empty()) fail(Exit::bad_usage, "no kernel that is available here matches; see `exactile kernels`");
+  if (cases.empty()) fail_for_want_of_kernels(options.choice.backend, options.type);
   return cases;
 }
 
@@ -181,6 +188,7 @@ Exit verify(const Options& options) {
   std::vector<Outcome> outcomes;
   std::size_t failures = 0;
   std::size_t refused = 0;
+  Status refusal;
   double worst = 0;
   Progress progress;
   for (const verification::Case& test : cases) {
@@ -188,6 +196,7 @@ Exit verify(const Options& options) {
     const Result<verification::ErrorReport> result = verification::run_case(test);
     if (!result.ok() && result.status().code() == StatusCode::unsupported && cases.size() > 1) {
       ++refused;  // a kernel may say that a shape is not for it; the planner then takes another
+      refusal = result.status();
       continue;
     }
     if (!result.ok()) require(result.status());
@@ -199,7 +208,7 @@ Exit verify(const Options& options) {
     if (!options.json) print_result("FAILED: {}\n  {}\n", verification::reproducer(test), result.value().failure);
   }
   progress.clear();
-  if (outcomes.empty()) fail(Exit::bad_usage, "no kernel that is available here takes this product");
+  if (outcomes.empty()) require(refusal);
   if (options.json)
     print_report_json(outcomes, failures, refused);
   else

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "plan/measured.hpp"
 #include "plan/select.hpp"
 
@@ -46,6 +48,45 @@ Candidate judge(const KernelEntry& entry, const Problem& problem, const GemmOpti
   return candidate;
 }
 
+using Candidates = std::span<const Candidate>;
+
+/// "a, b, c", broken into lines that start with `indent` spaces.
+std::string paragraph(Candidates candidates, std::size_t indent) {
+  constexpr std::size_t width = 100;
+  std::string text;
+  std::size_t column = width;
+  for (const Candidate& candidate : candidates) {
+    if (column + candidate.kernel.size() + 2 > width) {
+      text += fmt::format("{}\n{:{}}", text.empty() ? "" : ",", "", indent);
+      column = indent;
+    } else {
+      text += ", ";
+    }
+    text += candidate.kernel;
+    column += candidate.kernel.size() + 2;
+  }
+  return text;
+}
+
+/// One line a kernel, but one paragraph for several of a backend that are refused one after another for one reason.
+std::string candidate_lines(Candidates candidates) {
+  std::string text;
+  while (!candidates.empty()) {
+    const Candidate& first = candidates.front();
+    const auto other = std::ranges::find_if(candidates.subspan(1), [&](const Candidate& c) {
+      return first.supported || c.supported || c.backend != first.backend || c.reason != first.reason;
+    });
+    const Candidates alike = candidates.first(static_cast<std::size_t>(other - candidates.begin()));
+    if (alike.size() > 2)
+      text += fmt::format("\n    x {} of {}: {}{}", alike.size(), first.backend, first.reason, paragraph(alike, 8));
+    else
+      for (const Candidate& c : alike)
+        text += fmt::format("\n    {} {:<28} {}", c.chosen ? '*' : (c.supported ? '-' : 'x'), c.kernel, c.reason);
+    candidates = candidates.subspan(alike.size());
+  }
+  return text;
+}
+
 std::string_view scaled_lines(const GemmDescription& d) {
   if (d.row_scales && d.column_scales) return ", rows of A and columns of B scaled";
   if (d.row_scales) return ", rows of A scaled";
@@ -79,8 +120,8 @@ std::string to_text(const GemmDescription& d, const PlanSummary& summary, Accura
       fmt::format("C[{} x {}] <- A[{} x {}] * B[{} x {}], {}", d.m, d.n, d.m, d.k, d.k, d.n, to_string(d.types));
   if (d.batch_count != 1) text += fmt::format(", {} products", d.batch_count);
   text += scaled_lines(d);
-  text += fmt::format("\n  kernel       {} ({})", summary.kernel.empty() ? "none: nothing to do" : summary.kernel,
-                      summary.backend);
+  text += summary.kernel.empty() ? "\n  kernel       none: nothing to multiply"
+                                 : fmt::format("\n  kernel       {} ({})", summary.kernel, summary.backend);
   if (!summary.blocking.empty()) text += fmt::format("\n  blocking     {}", summary.blocking);
   text += fmt::format("\n  accumulator  {}\n  accuracy     {}\n  threads      {}\n  scratch      {} bytes",
                       summary.accumulator, to_string(accuracy), summary.threads, summary.workspace_bytes);
@@ -89,10 +130,7 @@ std::string to_text(const GemmDescription& d, const PlanSummary& summary, Accura
   for (const Path& path : summary.paths)
     text += fmt::format("\n  {:<12} {} ({}): {}", &path == summary.paths.data() ? "paths" : "", path.name, path.counts,
                         path.when);
-  text += "\n  candidates";
-  for (const Candidate& candidate : summary.candidates)
-    text += fmt::format("\n    {} {:<28} {}", candidate.chosen ? "*" : (candidate.supported ? "-" : "x"),
-                        candidate.kernel, candidate.reason);
+  if (!summary.candidates.empty()) text += "\n  candidates" + candidate_lines(summary.candidates);
   return text + "\n";
 }
 

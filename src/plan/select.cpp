@@ -54,14 +54,19 @@ Status nobody_can(std::span<const BackendEntry* const> backends, const Problem& 
   if (problem.memory == Memory::device && options.backend.empty() && options.kernel.empty())
     return {StatusCode::invalid_argument, "memory = device: expected the backend whose device it is to be named"};
   std::set<std::string_view> reasons;
+  bool is_missing = false;  // what could do it, were it there
   bool is_available = false;
   for (const BackendEntry* backend : backends) {
     if (!options.backend.empty() && backend->name != options.backend) continue;
     for (const KernelEntry& entry : backend->kernels()) {
       if (!options.kernel.empty() && entry.name != options.kernel) continue;
       if (entry.on_device && options.backend.empty() && options.kernel.empty()) continue;
-      is_available = is_available || !entry.on_device || entry.unavailable(problem.device).empty();
-      if (const auto reason = why_not(entry, problem, options); !reason.empty()) reasons.insert(reason);
+      const std::string_view unavailable = entry.unavailable(problem.device);
+      is_available = is_available || !entry.on_device || unavailable.empty();
+      if (const auto reason = why_not(entry, problem, options); !reason.empty()) {
+        is_missing = is_missing || reason == unavailable;
+        reasons.insert(reason);
+      }
     }
   }
   // What every product of other types would hear too is left out where there is more to say.
@@ -73,7 +78,7 @@ Status nobody_can(std::span<const BackendEntry* const> backends, const Problem& 
           ? fmt::format("backend '{}' cannot do this product", options.backend)
           : fmt::format("no kernel on this machine multiplies {}{}", to_string(problem.description.types),
                         options.parameters.empty() ? "" : fmt::format(" with parameters '{}'", options.parameters));
-  return {is_available ? StatusCode::unsupported : StatusCode::device_unavailable,
+  return {is_available || !is_missing ? StatusCode::unsupported : StatusCode::device_unavailable,
           reasons.empty() ? who : fmt::format("{}: {}", who, fmt::join(reasons, "; "))};
 }
 

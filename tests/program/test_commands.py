@@ -101,8 +101,10 @@ def test_kernels_of_a_missing_device_are_refused(program):
     if not missing:
         pytest.skip("every device is there")
     reasons = {kernel["name"]: kernel["reason"] for kernel in program.json("kernels")["kernels"]}
-    for command in ("bench", "verify"):
+    backend = {kernel["name"]: kernel["backend"] for kernel in program.json("kernels")["kernels"]}[missing[0]]
+    for command in ("bench", "verify", "explain"):
         program.refuses(command, *SIZES, "--kernel", missing[0], code=4, says=[missing[0], reasons[missing[0]]])
+        program.refuses(command, *SIZES, "--backend", backend, code=4, says=[backend, reasons[missing[0]]])
 
 
 def test_ladder_on_a_device(program):

@@ -158,15 +158,30 @@ def test_report(program, random):
     assert [report[key] for key in ("m", "n", "k", "batch", "kernel", "type")] == [30, 20, 40, 2, "cpu_naive", "f32"]
     assert report["verified"] and 0 <= report["error_over_bound"] <= 1
     assert set(report["seconds"]) == {"read", "product", "write"}
+    assert (report["transpose_a"], report["transpose_b"]) == (False, False)
     text = program("multiply", "a.npy", "b.npy", "-o", "c.npy", "--verify").stdout
     assert "(2, 30, 20)" in text and "of the bound" in text
 
 
+def test_report_says_what_was_computed(program, random):
+    np.save(program.folder / "a.npy", sample(random, (40, 30), "f4"))
+    np.save(program.folder / "c0.npy", sample(random, (30, 30), "f4"))
+    options = ["multiply", "a.npy", "a.npy", "-o", "c.npy", "--transpose-a", "--alpha", "-2", "--beta", "0.5", "--c",
+               "c0.npy"]
+    assert program(*options).stdout.splitlines()[0] == (
+        "c.npy (30, 30) f32 = -2 * a.npy (40, 30) f32 (transposed) * a.npy (40, 30) f32 + 0.5 * c0.npy")
+    report = program.json(*options)
+    assert report["transpose_a"] and not report["transpose_b"]
+    assert [report[key] for key in ("alpha", "beta", "c0")] == ["-2", "0.5", "c0.npy"]
+
+
 @pytest.mark.skipif(SANITIZED, reason="sanitizers take memory of their own")
-def test_memory_is_operands_and_little_more(program, random):
+@pytest.mark.parametrize("choice", [[], ["--backend", "cpu"], ["--kernel", "portable_blocked"], ["--threads", "16"]])
+def test_memory_is_operands_and_little_more(program, random, choice):
+    """No driver of another device is loaded for a product on the processor."""
     np.save(program.folder / "a.npy", sample(random, (2048, 2048), "f4"))
-    process = subprocess.Popen([PROGRAM, "multiply", "a.npy", "a.npy", "-o", "c.npy"], cwd=program.folder,
-                               stdout=subprocess.DEVNULL)
+    process = subprocess.Popen([PROGRAM, "multiply", "a.npy", "a.npy", "-o", "c.npy", *choice],
+                               cwd=program.folder, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     assert status == 0
     assert usage.ru_maxrss * 1024 <= (2 * 16 + 16 + 64) << 20

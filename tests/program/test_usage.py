@@ -61,12 +61,37 @@ def test_version(program):
     (["explain", *SIZES, "--device", "1", "--kernel", "cpu_naive"], "--device 1: cpu_naive computes on the processor"),
     (["explain", *SIZES, "--parameters", "="], "parameters = =: expected the form"),
     (["explain", *SIZES, "--parameters", "XX=1"], "f32 with parameters 'XX=1': has no parameters that could be set"),
-    (["verify", *SIZES, "--type", "f32", "--alpha", "1e400"], "--alpha 1e400: is not a number that f64 holds"),
+    (["verify", *SIZES, "--type", "f32", "--alpha", "1e400"], "--alpha 1e400: is not a number that f32 holds"),
+    (["verify", *SIZES, "--type", "f64", "--alpha", "1e400"], "--alpha 1e400: is not a number that f64 holds"),
+    (["verify", *SIZES, "--type", "bf16", "--alpha", "1e39"], "--alpha 1e39: is not a number that f32 holds"),
+    (["verify", *SIZES, "--type", "f32", "--beta", "1e-46"], "--beta 1e-46: is not a number that f32 holds"),
+    (["verify", *SIZES, "--type", "cf32", "--alpha", "1-1e39j"], "--alpha 1-1e39j: is not a number that f32 holds"),
+    (["verify", *SIZES, "--type", "f64", "--kernel", "sm80_bf16_mma"], "does not multiply these types"),
+    (["verify", *SIZES, "--type", "f64", "--kernel", "avx2_f32_fma_direct"], "does not multiply these types"),
+    (["explain", *SIZES, "--type", "f64", "--kernel", "sm80_bf16_mma"], "does not multiply these types"),
     (["tune", "--backend", "none"], "--backend none: is not known; there are cpu"),
     (["kernels", "--backend", "none"], "--backend none"), (["kernels", "extra"], "extra"),
 ], ids=" ".join)
 def test_bad_usage(program, arguments, says):
     program.refuses(*arguments, code=2, says=says)
+
+
+@pytest.mark.parametrize("setting,value,expected", [
+    ("EXACTILE_MAX_ISA", "AVX2", "portable, avx2 or avx512"), ("EXACTILE_NUM_THREADS", "0", "1 or more"),
+    ("EXACTILE_NUM_THREADS", "four", "1 or more")])
+def test_settings_that_are_ignored_are_said(program, monkeypatch, setting, value, expected):
+    monkeypatch.setenv(setting, value)
+    done = program("explain", *SIZES)
+    assert all(words in done.stderr for words in (setting, value, "ignored", expected))
+    monkeypatch.setenv(setting, {"EXACTILE_MAX_ISA": "avx2", "EXACTILE_NUM_THREADS": "3,2"}[setting])
+    assert program("explain", *SIZES).stderr == ""
+
+
+def test_explain_names_every_kernel_in_few_lines(program):
+    text = program("explain", *SIZES).stdout
+    kernels = program.json("kernels")["kernels"]
+    assert all(kernel["name"] in text for kernel in kernels)
+    assert len(text.splitlines()) < len(kernels) / 2 and max(map(len, text.splitlines())) <= 120
 
 
 def test_more_memory_than_there_is(program):
