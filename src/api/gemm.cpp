@@ -66,6 +66,9 @@ Status run(const PlanState& state, const GemmArguments& arguments, const Executi
 
 Status check_shapes(std::int64_t a_rows, std::int64_t a_columns, std::int64_t b_rows, std::int64_t b_columns,
                     std::int64_t c_rows, std::int64_t c_columns) {
+  if (a_rows < 0 || a_columns < 0 || b_columns < 0)
+    return {StatusCode::invalid_argument, fmt::format("a is {} x {} and b is {} x {}: expected sizes of 0 or more",
+                                                      a_rows, a_columns, b_rows, b_columns)};
   if (a_columns != b_rows)
     return {StatusCode::invalid_argument, fmt::format("a is {} x {} and b is {} x {}: expected a's columns = b's rows",
                                                       a_rows, a_columns, b_rows, b_columns)};

@@ -16,7 +16,8 @@ namespace {
 Status invalid(std::string message) { return {StatusCode::invalid_argument, std::move(message)}; }
 
 Status overlap(std::string_view with) {
-  return invalid(fmt::format("c shares memory with {}: expected a C that overlaps neither A, B nor the scales", with));
+  return invalid(
+      fmt::format("c shares memory with {}: expected a C that overlaps neither A, B, the bias nor the scales", with));
 }
 
 const plan::BackendEntry& backend_of(const plan::KernelEntry& kernel) {
@@ -30,9 +31,8 @@ plan::Footprint print_of(const OperandLayout& layout, std::int64_t rows, std::in
   return plan::footprint(layout, rows, columns, layout.pointer_array ? 1 : count, type);
 }
 
-/// Of a vector of what sums products of `input`.
-plan::Footprint print_of_scales(std::int64_t length, ElementType input) {
-  return plan::footprint({.row_stride = length}, 1, length, 1, accumulator_type(input));
+plan::Footprint print_of_vector(std::int64_t length, ElementType type) {
+  return plan::footprint({.row_stride = length}, 1, length, 1, type);
 }
 
 }  // namespace
@@ -48,8 +48,9 @@ PlanState::PlanState(const GemmDescription& d, const GemmOptions& options)
       a_print_(print_of(d.a, d.m, d.k, d.batch_count, d.types.input)),
       b_print_(print_of(d.b, d.k, d.n, d.batch_count, d.types.input)),
       c_print_(print_of(d.c, d.m, d.n, d.batch_count, d.types.output)),
-      row_scales_print_(print_of_scales(d.m, d.types.input)),
-      column_scales_print_(print_of_scales(d.n, d.types.input)),
+      bias_print_(print_of_vector(d.bias == Bias::per_row ? d.m : d.n, d.types.output)),
+      row_scales_print_(print_of_vector(d.m, accumulator_type(d.types.input))),
+      column_scales_print_(print_of_vector(d.n, accumulator_type(d.types.input))),
       pointer_arrays_(d.a.pointer_array || d.b.pointer_array || d.c.pointer_array),
       needs_scalar_check_(!is_complex(d.types.input)),
       is_empty_(d.m == 0 || d.n == 0 || d.batch_count == 0) {}
@@ -116,12 +117,13 @@ Status PlanState::check_overlap(const GemmArguments& arguments) const {
   if (pointer_arrays_) return check_pointer_array_overlap(arguments);
   if (plan::may_share(arguments.c, c_print_, arguments.a, a_print_)) return overlap("a");
   if (plan::may_share(arguments.c, c_print_, arguments.b, b_print_)) return overlap("b");
-  return check_scales_overlap(arguments, arguments.c, c_print_);
+  return check_vectors_overlap(arguments, arguments.c, c_print_);
 }
 
-Status PlanState::check_scales_overlap(const GemmArguments& arguments, const void* c,
-                                       const plan::Footprint& c_print) const {
+Status PlanState::check_vectors_overlap(const GemmArguments& arguments, const void* c,
+                                        const plan::Footprint& c_print) const {
   const GemmDescription& d = problem_.description;
+  if (d.bias != Bias::none && plan::may_share(c, c_print, arguments.bias, bias_print_)) return overlap("bias");
   if (d.row_scales && plan::may_share(c, c_print, arguments.row_scales, row_scales_print_))
     return overlap("row_scales");
   if (d.column_scales && plan::may_share(c, c_print, arguments.column_scales, column_scales_print_))
@@ -149,7 +151,7 @@ Status PlanState::check_pointer_array_overlap(const GemmArguments& arguments) co
                                  p));
     if (plan::may_share(c, c_print, a, a_print)) return overlap(fmt::format("a (product {})", p));
     if (plan::may_share(c, c_print, b, b_print)) return overlap(fmt::format("b (product {})", p));
-    if (Status s = check_scales_overlap(arguments, c, c_print); !s.ok()) return s;
+    if (Status s = check_vectors_overlap(arguments, c, c_print); !s.ok()) return s;
   }
   return {};
 }

@@ -51,8 +51,8 @@ class PlanState {
   [[nodiscard]] Status check_scalars(const GemmArguments& arguments) const;
   [[nodiscard]] Status check_c_entries(const GemmArguments& arguments) const;
   [[nodiscard]] Status check_overlap(const GemmArguments& arguments) const;
-  [[nodiscard]] Status check_scales_overlap(const GemmArguments& arguments, const void* c,
-                                            const plan::Footprint& c_print) const;
+  [[nodiscard]] Status check_vectors_overlap(const GemmArguments& arguments, const void* c,
+                                             const plan::Footprint& c_print) const;
   [[nodiscard]] Status use_prepared(Operand operand, const PreparedOperand* prepared, const void*& elements,
                                     const plan::PreparedForm*& form) const;
   [[nodiscard]] Status run_prepared(const GemmArguments& arguments, const Execution& execution) const;
@@ -66,6 +66,7 @@ class PlanState {
   plan::Footprint a_print_;
   plan::Footprint b_print_;
   plan::Footprint c_print_;
+  plan::Footprint bias_print_;
   plan::Footprint row_scales_print_;
   plan::Footprint column_scales_print_;
   bool pointer_arrays_ = false;

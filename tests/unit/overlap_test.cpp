@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// C must not share an element with A or B; blocks of one storage that do not are fine.
+// C must not share an element with A, B, the bias or the scales; blocks of one storage that do not are fine.
 #include <gtest/gtest.h>
 
 #include <complex>
@@ -58,6 +58,17 @@ TEST_F(Overlap, ScalesInC) {
   const PointerBatchView<float> operand{a, 1, of_a};
   status = gemm(operand, operand, PointerBatchView<float>{c, 1, pointers}, {.row_scales = inside});
   EXPECT_EQ(status.code(), StatusCode::invalid_argument);
+}
+
+TEST_F(Overlap, BiasInC) {
+  const auto c = whole_.submatrix(0, 0, 8, 8);
+  const auto a = apart_.submatrix(0, 0, 8, 8);
+  for (const Bias bias : {Bias::per_row, Bias::per_column}) {
+    const Status status = gemm(a, a, c, {.epilogue = {.bias = bias, .bias_data = &c(7, 7)}});
+    EXPECT_EQ(status.code(), StatusCode::invalid_argument);
+    EXPECT_NE(status.message().find("bias"), std::string_view::npos) << status.message();
+    EXPECT_TRUE(gemm(a, a, c, {.epilogue = {.bias = bias, .bias_data = &whole_(0, 8)}}).ok());
+  }
 }
 
 TEST_F(Overlap, BlocksSideBySide) {

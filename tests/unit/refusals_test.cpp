@@ -238,6 +238,9 @@ TEST(Refusals, ShapesOfTheTypedFace) {
                  StatusCode::invalid_argument, {"4 x 5", "6 x 3", "expected"});
   expect_refusal(gemm(a, MatrixView<const float>(data.data(), 5, 3), MatrixView(out.data(), 4, 4)),
                  StatusCode::invalid_argument, {"c", "4 x 4", "4 x 3"});
+  expect_refusal(gemm(MatrixView<const float>(data.data(), -4, 5), MatrixView<const float>(data.data(), 5, 3),
+                      MatrixView(out.data(), -4, 3)),
+                 StatusCode::invalid_argument, {"a", "-4 x 5", "sizes of 0 or more"});
   using Batch = BatchView<const float>;
   expect_refusal(gemm(Batch{a, 2, 20}, Batch{{data.data(), 5, 3}, 3, 0}, BatchView<float>{{out.data(), 4, 3}, 3, 12}),
                  StatusCode::invalid_argument, {"2, 3, 3", "expected"});
