@@ -2,10 +2,10 @@
 /// \file
 /// Few rows of A against a B that is read once from memory.
 ///
-/// The sums live in a strip of L1 and are loaded and stored once per four terms, which makes four streams of B; the
-/// rows that come next but one are asked for. Where one or two rows of A leave the time to load and store them for each
-/// term, and the sums of all columns fit in L1 beside a row of B, B is read as it lies instead, one long stream. Order
-/// of summation: as TileShape says.
+/// The sums live in a strip of L1 and are loaded and stored once per four terms, which makes four streams of B. Where
+/// one or two rows of A leave the time to load and store them for each term, and the sums of all columns fit in L1
+/// beside a row of B, B is read as it lies instead, one long stream. Either is asked for further ahead than a processor
+/// looks by itself. Order of summation: as TileShape says.
 #pragma once
 
 #include "cpu/micro/highway_tile.hpp"
@@ -22,10 +22,14 @@ template <class T>
   return rows <= 2 && row_bytes >= 2048 && rows * row_bytes <= strip_bytes / 2;
 }
 
-/// Adds `Terms` terms to one vector of sums per row.
+/// Bytes from what is read to what is asked for: along each of four streams, and of one stream at least.
+inline constexpr std::int64_t ahead_in_four = 1024;
+inline constexpr std::int64_t ahead_in_one = 8192;
+
+/// Adds `Terms` terms to one vector of sums per row, and asks for what lies `ahead` elements on.
 template <class T, int Rows, int Terms, bool Masked>
-HWY_INLINE void stream_vector(const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride, T* sums,
-                              std::int64_t strip, hn::Mask<Lanes<T>> mask) {
+HWY_INLINE void stream_vector(const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride, std::int64_t ahead,
+                              T* sums, std::int64_t strip, hn::Mask<Lanes<T>> mask) {
   const Lanes<T> d;
   Vector<T> sum[Rows];
 #pragma GCC unroll 8
@@ -33,8 +37,8 @@ HWY_INLINE void stream_vector(const T* a, std::int64_t a_stride, const T* b, std
 #pragma GCC unroll 8
   for (int p = 0; p < Terms; ++p) {
     const Vector<T> b_row = load<T, 1, Masked>(b + p * b_stride, 0, mask);
-    // The same columns of rows that follow: they lie pages away, where no hardware prefetcher looks.
-    if (Terms == terms_at_once) __builtin_prefetch(b + (p + 2 * Terms) * b_stride);
+    // Into L1; into L2 of one stream, which is asked for from further away.
+    __builtin_prefetch(b + p * b_stride + ahead, 0, Terms == 1 ? 2 : 3);
 #pragma GCC unroll 8
     for (int i = 0; i < Rows; ++i) multiply_add_into(sum[i], hn::Set(d, a[i * a_stride + p]), b_row);
   }
@@ -53,11 +57,32 @@ HWY_INLINE void stream_rows(const TileShape& shape, const T* a_rows, const T* b_
   const T* b = b_rows + p * shape.b_stride;
   const auto all = hn::FirstN(Lanes<T>(), static_cast<std::size_t>(lanes));
   std::int64_t j = 0;
-  for (; j + lanes <= columns; j += lanes)
-    stream_vector<T, Rows, Terms, false>(a, Terms, b + j, shape.b_stride, sums + j, strip, all);
-  if (j < columns)
-    stream_vector<T, Rows, Terms, true>(a, Terms, b + j, shape.b_stride, sums + j, strip,
-                                        hn::FirstN(Lanes<T>(), static_cast<std::size_t>(columns - j)));
+  // The less is done for each line of B, the more lines a processor waits for at once.
+  constexpr int vectors = Terms == 1 ? 4 : 1;
+  const auto add_up_to = [&](std::int64_t end, std::int64_t ahead) __attribute__((always_inline)) {
+    for (; j + vectors * lanes <= end; j += vectors * lanes) {
+#pragma GCC unroll 4
+      for (int v = 0; v < vectors; ++v)
+        stream_vector<T, Rows, Terms, false>(a, Terms, b + j + v * lanes, shape.b_stride, ahead, sums + j + v * lanes,
+                                             strip, all);
+    }
+  };
+  constexpr auto size = static_cast<std::int64_t>(sizeof(T));
+  std::int64_t ahead = 0;
+  if (Terms == 1) {
+    ahead = (ahead_in_one + columns * size - 1) / (columns * size) * shape.b_stride;
+  } else if (columns * size < 2 * ahead_in_four) {
+    // The rows that come next but one: they lie pages away, where no hardware prefetcher looks.
+    ahead = 2 * Terms * shape.b_stride;
+  } else {
+    add_up_to(columns - ahead_in_four / size, ahead_in_four / size);
+    ahead = Terms * shape.b_stride - j;
+  }
+  add_up_to(columns, ahead);
+  for (; j < columns; j += lanes)
+    stream_vector<T, Rows, Terms, true>(
+        a, Terms, b + j, shape.b_stride, ahead, sums + j, strip,
+        hn::FirstN(Lanes<T>(), static_cast<std::size_t>(columns - j < lanes ? columns - j : lanes)));
 }
 
 /// The update of a row of C with sums that lie in memory; the same arithmetic as a tile's update.

@@ -9,6 +9,11 @@
 #include "cpu/small/in_place.hpp"
 
 namespace exactile::cpu {
+namespace {
+
+constexpr double page_seconds = 0.13e-9;  ///< per byte of an A that is read a line or two of each page at a time
+
+}  // namespace
 
 std::string_view direct_refuses(const plan::Problem& problem) {
   const Orientation o = preferred_orientation(problem.description);
@@ -43,12 +48,13 @@ double direct_cost(const plan::Problem& problem, const MicroKernels<T>& kernels)
   double nearness = b_bytes <= static_cast<double>(caches().l1) ? 1.02 : from_l2;
   // One vector of columns leaves few multiply-adds to each element of A, which is then waited for.
   if (o.n <= kernels.lanes && a_streams(o, size)) nearness = 2;
-  // Each term of a tile is on a page of its own, of which little is used before it is gone.
-  if (o.n >= 3 * kernels.lanes && a_streams(o, size) && !a_by_rows(o)) nearness = 2.5;
+  // Each term of a tile is on a page of its own, of which little is used before it is gone, once for every panel.
+  const bool turns_pages = o.n > kernels.lanes && a_streams(o, size) && !a_by_rows(o);
+  const double pages = turns_pages ? static_cast<double>(size) * m * k * a_reads * page_seconds : 0;
   const auto products = static_cast<double>(problem.description.batch_count);
   const std::int64_t parts = std::max(problem.description.batch_count, core::ceil_divide(o.m, kernels.rows));
   const int threads = useful_threads(m * n * k * products, parts, problem.threads);
-  return (arithmetic * nearness + memory + 10e-9) * products / threads;
+  return (arithmetic * nearness + memory + pages + 10e-9) * products / threads;
 }
 
 template double direct_cost(const plan::Problem&, const MicroKernels<float>&);
