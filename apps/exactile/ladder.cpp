@@ -30,17 +30,21 @@ Exit status: 1 a kernel's error is above its bound.)";
 
 std::vector<KernelInfo> kernels_to_run(const LadderOptions& options, GemmTypes types, LadderReport& report) {
   std::vector<KernelInfo> wanted_kernels;
+  bool any_wanted = false;
   for (const KernelInfo& kernel : kernels()) {
     const bool is_base = kernel.name == base_kernel;
     const bool fits = std::find(kernel.types.begin(), kernel.types.end(), types) != kernel.types.end();
     const bool wanted = (options.choice.backend.empty() || kernel.backend == options.choice.backend) &&
                         (options.choice.kernel.empty() || kernel.name == options.choice.kernel);
     if (!fits || !(wanted || is_base)) continue;
-    if (kernel.available)
-      wanted_kernels.push_back(kernel);
-    else
+    if (!kernel.available) {
       report.skipped.push_back({kernel.name, kernel.reason});
+      continue;
+    }
+    any_wanted = any_wanted || wanted;
+    wanted_kernels.push_back(kernel);
   }
+  if (!any_wanted) fail_for_want_of_kernels(options.choice, options.type);
   return wanted_kernels;
 }
 

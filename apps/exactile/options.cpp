@@ -137,6 +137,15 @@ GemmOptions measured_options(const ChoiceOptions& choice) {
   return options;
 }
 
+void fail_for_want_of_kernels(const ChoiceOptions& choice, const std::string& types) {
+  const GemmOptions options{.backend = choice.backend, .kernel = choice.kernel};
+  const std::string who =
+      choice.kernel.empty() ? fmt::format("--backend {}", choice.backend) : fmt::format("--kernel {}", choice.kernel);
+  for (const KernelInfo& kernel : kernels())
+    if (is_named(kernel, options) && !kernel.available) fail(Exit::trouble, "{}: {}", who, kernel.reason);
+  fail(Exit::bad_usage, "{}: does not multiply {}", who, types);
+}
+
 void add_size_options(CLI::App& app, SizeOptions& options, bool required) {
   add_integer(app, "--m", options.m, "Rows of A and C")->required(required);
   add_integer(app, "--n", options.n, "Columns of B and C")->required(required);

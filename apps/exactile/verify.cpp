@@ -120,13 +120,6 @@ void add_cases(const Options& options, const std::string& kernel, GemmTypes type
   }
 }
 
-/// Of the backend that was asked for.
-[[noreturn]] void fail_for_want_of_kernels(const std::string& backend, const std::string& type) {
-  for (const KernelInfo& kernel : kernels())
-    if (kernel.backend == backend && !kernel.available) fail(Exit::trouble, "--backend {}: {}", backend, kernel.reason);
-  fail(Exit::bad_usage, "--backend {}: has no kernel for {}; see `exactile kernels`", backend, type);
-}
-
 /// A kernel that was named runs whatever it says; of all the others those that are there.
 std::vector<verification::Case> cases_for(const Options& options) {
   std::vector<verification::Case> cases;
@@ -143,7 +136,7 @@ std::vector<verification::Case> cases_for(const Options& options) {
     for (const GemmTypes types : kernel.types)
       if (!only || types == *only) add_cases(options, kernel.name, types, cases);
   }
-  if (cases.empty()) fail_for_want_of_kernels(options.choice.backend, options.type);
+  if (cases.empty()) fail_for_want_of_kernels(options.choice, options.type);
   return cases;
 }
 

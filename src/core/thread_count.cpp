@@ -22,33 +22,55 @@ int affinity_count() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-/// cpu.max holds "quota period" or "max period" in cgroup v2; this process's group is named in /proc/self/cgroup.
-double quota_v2() {
-  std::ifstream groups("/proc/self/cgroup");
-  std::string line;
-  std::string group;
-  while (std::getline(groups, line))
-    if (line.starts_with("0::")) group = line.substr(3);
-  double least = std::numeric_limits<double>::infinity();
-  // A quota set on any ancestor holds for this process too.
-  for (std::string path = group; !path.empty();) {
-    std::ifstream file("/sys/fs/cgroup" + path + "/cpu.max");
-    std::string quota;
-    double period = 0;
-    if (file >> quota >> period && quota != "max" && period > 0) least = std::min(least, std::stod(quota) / period);
-    const auto slash = path.find_last_of('/');
-    path = path == "/" || slash == std::string::npos ? "" : (slash == 0 ? "/" : path.substr(0, slash));
+constexpr double no_quota = std::numeric_limits<double>::infinity();
+
+/// Processors that a group may keep busy, as the files in its folder say.
+using QuotaOf = double (*)(const std::string& folder);
+
+/// cpu.max holds "quota period" or "max period".
+double quota_v2(const std::string& folder) {
+  std::ifstream file(folder + "/cpu.max");
+  std::string quota;
+  double period = 0;
+  return file >> quota >> period && quota != "max" && period > 0 ? std::stod(quota) / period : no_quota;
+}
+
+double quota_v1(const std::string& folder) {
+  std::ifstream quota_file(folder + "/cpu.cfs_quota_us");
+  std::ifstream period_file(folder + "/cpu.cfs_period_us");
+  double quota = -1;
+  double period = 0;
+  return quota_file >> quota && period_file >> period && quota > 0 && period > 0 ? quota / period : no_quota;
+}
+
+/// A quota set on any ancestor holds for the group too. Folders that are not there are passed over: a container may see
+/// its own group as the root.
+double least_quota(const std::string& hierarchy, std::string group, QuotaOf quota_of) {
+  double least = quota_of(hierarchy);
+  while (group.size() > 1) {
+    least = std::min(least, quota_of(hierarchy + group));
+    group.resize(group.find_last_of('/'));
   }
   return least;
 }
 
-double quota_v1() {
-  std::ifstream quota_file("/sys/fs/cgroup/cpu/cpu.cfs_quota_us");
-  std::ifstream period_file("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
-  double quota = -1;
-  double period = 0;
-  if (quota_file >> quota && period_file >> period && quota > 0 && period > 0) return quota / period;
-  return std::numeric_limits<double>::infinity();
+/// Lines of /proc/self/cgroup are "number:controllers:group"; version 2 has one hierarchy, number 0, for all
+/// controllers.
+double cgroup_quota() {
+  std::ifstream groups("/proc/self/cgroup");
+  double least = no_quota;
+  for (std::string line; std::getline(groups, line);) {
+    const auto first = line.find(':');
+    const auto second = line.find(':', first + 1);
+    if (second == std::string::npos || line[second + 1] != '/') continue;
+    std::string controllers = line.substr(first, second - first + 1);
+    controllers.front() = controllers.back() = ',';
+    const std::string group = line.substr(second + 1);
+    if (line.starts_with("0::")) least = std::min(least, least_quota("/sys/fs/cgroup", group, quota_v2));
+    if (controllers.find(",cpu,") != std::string::npos)
+      least = std::min(least, least_quota("/sys/fs/cgroup/cpu", group, quota_v1));
+  }
+  return least;
 }
 
 }  // namespace
@@ -56,9 +78,9 @@ double quota_v1() {
 int usable_processors() {
   static const int count = [] {
     const int allowed = affinity_count();
-    double quota = std::numeric_limits<double>::infinity();
+    double quota = no_quota;
     try {
-      quota = std::min(quota_v2(), quota_v1());
+      quota = cgroup_quota();
     } catch (const std::exception&) {  // an unreadable quota is no quota
     }
     if (quota >= allowed) return allowed;

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What each command prints, as text and as JSON."""
+import os
+import pathlib
+
 import pytest
 
 ROW = {"kernel", "backend", "type", "accuracy", "m", "n", "k", "batch", "median_seconds", "min_seconds",
@@ -102,9 +105,42 @@ def test_kernels_of_a_missing_device_are_refused(program):
         pytest.skip("every device is there")
     reasons = {kernel["name"]: kernel["reason"] for kernel in program.json("kernels")["kernels"]}
     backend = {kernel["name"]: kernel["backend"] for kernel in program.json("kernels")["kernels"]}[missing[0]]
-    for command in ("bench", "verify", "explain"):
-        program.refuses(command, *SIZES, "--kernel", missing[0], code=4, says=[missing[0], reasons[missing[0]]])
-        program.refuses(command, *SIZES, "--backend", backend, code=4, says=[backend, reasons[missing[0]]])
+    commands = [[command, *SIZES] for command in ("bench", "verify", "explain")]
+    for command in [*commands, ["ladder", 3, 4, 5]]:
+        program.refuses(*command, "--kernel", missing[0], code=4, says=[missing[0], reasons[missing[0]]])
+    for command in [*commands, ["ladder", 3, 4, 5], ["bench", *SIZES, "--kernel", "all"]]:
+        program.refuses(*command, "--backend", backend, code=4, says=[backend, reasons[missing[0]]])
+
+
+def test_ladder_of_a_kernel_without_the_type(program):
+    program.refuses("ladder", 3, 4, 5, "--type", "i32", "--kernel", "avx2_f32_fma_6x16", code=2,
+                    says="--kernel avx2_f32_fma_6x16: does not multiply i32")
+
+
+@pytest.fixture
+def group():
+    """A control group (version 1 or 2) whose processes may keep one processor busy."""
+    folders = {"/sys/fs/cgroup/cpu": ("cpu.cfs_quota_us", "100000"), "/sys/fs/cgroup": ("cpu.max", "100000 100000")}
+    for parent, (file, quota) in folders.items():
+        folder = pathlib.Path(parent, "exactile-test")
+        try:
+            folder.mkdir()
+        except OSError:
+            continue
+        if (folder / file).exists():
+            (folder / file).write_text(quota)
+            yield folder
+            folder.rmdir()
+            return
+        folder.rmdir()
+    pytest.skip("no control group can be made here")
+
+
+def test_the_quota_of_its_group_bounds_the_threads(program, group):
+    def enter():
+        (group / "cgroup.procs").write_text(str(os.getpid()))
+
+    assert "threads by default 1\n" in program("devices", limits=enter).stdout
 
 
 def test_ladder_on_a_device(program):
