@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plants faults in a copy of the source, one by one, and shows which tests catch each.
 
-    tests/faults/plant.py [--backend cpu|cuda] [--work DIR] [--only NAME ...] [--jobs N]
+    tests/faults/plant.py [--backend cpu|cuda|opencl] [--work DIR] [--only NAME ...] [--jobs N]
+    tests/faults/plant.py --check
 
 Prints a Markdown table (docs/testing.md keeps one). Ends with 1 if a fault survives, if its edit no longer applies, or
 if the tests fail without any fault. A fault is a list of (file, pattern, replacement); every pattern must occur.
@@ -186,39 +187,50 @@ def copy_tree(to):
             shutil.copy(os.path.join(root, name), os.path.join(to, name))
 
 
-def edit(tree, edits):
-    """Applies the edits and answers the files' former texts; None where one does not apply."""
-    before = {}
-    for name, pattern, replacement in edits:
-        path = os.path.join(tree, name)
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-        before.setdefault(path, text)
-        changed, count = re.subn(pattern, replacement if "\\1" in replacement else lambda _: replacement, text,
-                                 flags=re.DOTALL)
-        if count == 0:
-            restore(before)
-            return None
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(changed)
-    return before
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
 
 
-def restore(before):
-    for path, text in before.items():
+def write(texts):
+    for path, text in texts.items():
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
 
 
-def build(tree, runs, jobs):
+def edited(tree, edits):
+    """{path: text} as the edits make it; None where one does not apply."""
+    texts = {}
+    for name, pattern, replacement in edits:
+        path = os.path.join(tree, name)
+        if not os.path.exists(path):
+            return None
+        texts[path], count = re.subn(pattern, replacement if "\\1" in replacement else lambda _: replacement,
+                                     texts.get(path) or read(path), flags=re.DOTALL)
+        if count == 0:
+            return None
+    return texts
+
+
+def check_edits():
+    """1 if the edit of a fault, whatever its backend, no longer applies to the source."""
+    stale = ["the edit of '%s' (%s) no longer applies" % (fault[0], backend) for backend, (faults, _) in SETS.items()
+             for fault in faults if edited(source_root(), fault[3]) is None]
+    print("\n".join(stale) or "the edits of all faults apply")
+    return 1 if stale else 0
+
+
+def build(tree, runs, options):
     out = os.path.join(tree, "build-faults")
     if not os.path.exists(os.path.join(out, "build.ninja")):
-        options = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DEXACTILE_BUILD_PROGRAM=OFF",
-                   "-DEXACTILE_BUILD_EXAMPLES=OFF"]
+        settings = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DEXACTILE_BUILD_PROGRAM=OFF",
+                    "-DEXACTILE_BUILD_EXAMPLES=OFF"]
+        if options.backend != "cuda":
+            settings.append("-DEXACTILE_CUDA=OFF")
         if shutil.which("ccache"):
-            options.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
-        subprocess.run(["cmake", "-S", tree, "-B", out, *options], check=True, stdout=subprocess.DEVNULL)
-    done = subprocess.run(["ninja", "-C", out, "-j", str(jobs), *(os.path.basename(run[1]) for run in runs)],
+            settings.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
+        subprocess.run(["cmake", "-S", tree, "-B", out, *settings], check=True, stdout=subprocess.DEVNULL)
+    done = subprocess.run(["ninja", "-C", out, "-j", str(options.jobs), *(os.path.basename(run[1]) for run in runs)],
                           capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit("does not build:\n" + done.stdout[-3000:])
@@ -265,15 +277,17 @@ def stages(options, faults, runs):
     tree = options.work or tempfile.mkdtemp(prefix="exactile-faults-")
     copy_tree(tree)
     for fault in [None, *faults]:
-        before = edit(tree, fault[3]) if fault else {}
+        after = edited(tree, fault[3]) if fault else {}
         said = None
-        if before is not None:
-            out = build(tree, runs, options.jobs)
+        if after is not None:
+            before = {path: read(path) for path in after}
+            write(after)
+            out = build(tree, runs, options)
             if options.save:
                 save(out, runs, os.path.join(options.save, fault[0] if fault else "without"))
             else:
                 said = run_tests(out, runs)
-            restore(before)
+            write(before)
         elif options.save:
             sys.exit("the edit of '%s' no longer applies" % fault[0])
         yield fault, said
@@ -288,8 +302,11 @@ def main():
     parser.add_argument("--save", help="build only, and leave the tests in this folder")
     parser.add_argument("--saved", help="run what --save left in this folder")
     parser.add_argument("--only", nargs="*", default=[], help="names of faults")
+    parser.add_argument("--check", action="store_true", help="only see whether the edits of all faults still apply")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
+    if options.check:
+        return check_edits()
     faults, runs = SETS[options.backend]
     faults = [fault for fault in faults if not options.only or fault[0] in options.only]
     survivors = 0
