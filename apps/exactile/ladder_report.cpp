@@ -63,6 +63,14 @@ std::string peaks_text(const std::vector<Measurement>& rows) {
   return text;
 }
 
+/// All of a few, the first of many.
+std::string some_of(std::vector<std::string> names) {
+  constexpr std::size_t few = 5;
+  const std::size_t more = names.size() > few ? names.size() - few : 0;
+  names.resize(names.size() - more);
+  return fmt::format("{}{}", fmt::join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
 }  // namespace
 
 double speedup(const Measurement& measurement, const std::vector<Measurement>& rows) {
@@ -88,7 +96,7 @@ void note_skipped(const std::vector<SkippedKernel>& skipped) {
     if (known == reasons.end()) known = reasons.insert(reasons.end(), {s.reason, {}});
     known->second.push_back(s.kernel);
   }
-  for (const auto& [reason, names] : reasons) note("not run ({}): {}", reason, fmt::join(names, ", "));
+  for (const auto& [reason, names] : reasons) note("not run ({}): {}", reason, some_of(names));
 }
 
 void print_ladder_text(const LadderReport& report) {

@@ -97,6 +97,8 @@ def test_ladder_says_why_a_device_is_missing(program):
     missing = device_kernels(program, available=False)
     skipped = {row["kernel"]: row["reason"] for row in program.json("ladder", 20, 30, 40)["skipped"]}
     assert set(missing) <= set(skipped) and all(skipped.values())
+    notes = program("ladder", 20, 30, 40).stderr.splitlines()
+    assert all(len(note) < 250 and note.startswith(("exactile: ", "not run (")) for note in notes), notes
 
 
 def test_kernels_of_a_missing_device_are_refused(program):

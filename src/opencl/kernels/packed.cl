@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tunable kernel: operands in panels (pack.cl), no borders in the loop, and every size a parameter.
-// Defined by the host; src/opencl/packed_parameters.hpp says what is legal:
+// Defined by the host; src/opencl/families/packed_parameters.hpp says what is legal:
 //   MWG NWG KWG    the work-group's tile of C, and the terms that it takes at a time
 //   MDIMC NDIMC    work-items along the tile's rows and columns; each owns MWG/MDIMC x NWG/NDIMC elements
 //   VWM VWN        vector widths along rows and columns; vectors of neighbouring work-items lie side by side
