@@ -59,6 +59,7 @@ std::vector<GemmDescription> shapes_for_threads(GemmTypes types) {
     shapes.push_back(contiguous(types, m, n, k));
   shapes.push_back(contiguous(types, 209, 210, 211, 4));
   shapes.push_back(contiguous(types, 9, 9, 9, 5000));
+  shapes.push_back(contiguous(types, 33, 17, 30, 1000));  // whole products to each of four threads
   shapes.push_back(contiguous(types, 0, 9, 9));
   return shapes;
 }

@@ -88,6 +88,7 @@ class Direct final : public Product<T>, public plan::QuickProduct {
   void visit_tiles(std::int64_t part, std::int64_t parts, const Visit& visit) const;
   void run_tiles(const Operands<T>& data, std::int64_t part, std::int64_t parts) const;
   void run_product(const Operands<T>& data) const;
+  void run_products(const GemmArguments& arguments, Range products) const;
 
   AOrder order_;
   std::int64_t width_;  ///< columns of a full panel
@@ -95,7 +96,7 @@ class Direct final : public Product<T>, public plan::QuickProduct {
   Panel<T> full_;
   Panel<T> last_;
   int threads_;
-  /// A small product's calls, on one thread. The first begins with the operands' first elements.
+  /// A small product's calls, on one thread each. The first begins with the operands' first elements.
   bool has_calls_ = false;
   Call first_{};
   std::vector<Call> others_;
@@ -137,7 +138,8 @@ Direct<T>::Direct(const plan::Problem& problem, const MicroKernels<T>& kernels)
   const std::int64_t parts = std::max(d.batch_count, full_.tiles + last_.tiles);
   threads_ = useful_threads(terms, parts, problem.threads);
   const std::int64_t calls = full_panels_ * full_.tiles + last_.tiles;
-  if (threads_ == 1 && calls <= most_calls && o_.k <= chunk_terms<T>) {
+  const bool whole_products = threads_ == 1 || d.batch_count >= threads_;
+  if (whole_products && calls <= most_calls && o_.k <= chunk_terms<T>) {
     others_.reserve(static_cast<std::size_t>(calls));
     visit_tiles(0, 1, [&](const Call& call) { others_.push_back(call); });
     first_ = others_.front();
@@ -213,6 +215,29 @@ inline void Direct<T>::run_calls(std::span<const Call> calls, const Operands<T>&
     call.kernel(call.shape, data.a + call.a, data.b + call.b, data.c + call.c, data.alpha, data.beta);
 }
 
+/// Some of the batch on the calling thread. Of small products whose operands follow one another, nothing is read or
+/// computed anew for each that is the same for all.
+template <class T>
+void Direct<T>::run_products(const GemmArguments& arguments, Range products) const {
+  if (!has_calls_ || o_.a.pointer_array || o_.b.pointer_array || o_.c.pointer_array) {
+    for (std::int64_t p = products.begin; p < products.end; ++p) run_product(this->operands(arguments, p));
+    return;
+  }
+  Operands<T> data = this->operands(arguments, products.begin);
+  const Call first = first_;
+  const std::span<const Call> others = others_;
+  const std::int64_t a_step = o_.a.batch_stride;
+  const std::int64_t b_step = o_.b.batch_stride;
+  const std::int64_t c_step = o_.c.batch_stride;
+  for (std::int64_t left = products.end - products.begin; left > 0; --left) {
+    first.kernel(first.shape, data.a, data.b, data.c, data.alpha, data.beta);
+    run_calls(others, data);
+    data.a += a_step;
+    data.b += b_step;
+    data.c += c_step;
+  }
+}
+
 template <class T>
 plan::QuickCall Direct<T>::quick_call() const {
   const GemmDescription& d = this->description_;
@@ -241,12 +266,11 @@ template <class T>
 Status Direct<T>::run(const GemmArguments& arguments, const Execution&) const {
   const std::int64_t products = this->description_.batch_count;
   if (threads_ == 1) {
-    for (std::int64_t p = 0; p < products; ++p) run_product(this->operands(arguments, p));
+    run_products(arguments, {0, products});
   } else {
     run_team(threads_, [&](const Member& member) {
       if (products >= member.count) {
-        const Range mine = part_of(products, member.count, member.id);
-        for (std::int64_t p = mine.begin; p < mine.end; ++p) run_tiles(this->operands(arguments, p), 0, 1);
+        run_products(arguments, part_of(products, member.count, member.id));
       } else {
         for (std::int64_t p = 0; p < products; ++p) run_tiles(this->operands(arguments, p), member.id, member.count);
       }
