@@ -15,22 +15,31 @@
 namespace exactile::cpu {
 
 /// Where the micro-kernel finds A: where it lies, along its rows; in a copy of a block, whose rows lie one behind the
-/// other; in panels of MR rows, term after term; or in such a panel that a thread packs when it comes to it, for one
-/// block of columns.
-enum class ASource : std::uint8_t { in_place, copied, packed, packed_by_tile };
+/// other; in panels of MR rows, term after term; or in such panels that are packed one by one on the way: each time,
+/// for one block of columns, or with the first block, for all that follow.
+enum class ASource : std::uint8_t { in_place, copied, packed, packed_by_tile, packed_with_first };
 
 /// From row to row of a copy: rows a multiple of 4 KiB apart would share one set of L1.
 template <class T>
 inline constexpr std::int64_t copy_stride = chunk_terms<T> + 64 / static_cast<std::int64_t>(sizeof(T));
 
+/// Whether packing a tile of A pays as often as it is read: one thread packs it with the first block of columns, and
+/// reads it again for a third of that. Where each of a few blocks has a thread, all packing together first and waiting
+/// for each other costs as much as it saves.
+[[nodiscard]] inline ASource packed_source_of(int threads, std::int64_t column_blocks) {
+  constexpr std::int64_t least_shared = 4;
+  if (threads == 1 && column_blocks > 1) return ASource::packed_with_first;
+  return column_blocks >= least_shared ? ASource::packed : ASource::packed_by_tile;
+}
+
 /// A whose terms are not neighbours is packed. One that is read often from behind L2 is worth a copy: its rows lie on
 /// a page or more each, more pages than a processor finds the addresses of without a walk through their tables.
 template <class T>
-[[nodiscard]] ASource a_source_of(const Orientation& o, const LoopTile& tile) {
+[[nodiscard]] ASource a_source_of(const Orientation& o, const LoopTile& tile, int threads, std::int64_t column_blocks) {
   constexpr double least_copied_bytes = 4 << 20;
   constexpr std::int64_t least_copied_columns = 1024;
   if (o.a.column_stride != 1 && o.k != 1) return ASource::packed;
-  if (tile.packs_a) return ASource::packed_by_tile;
+  if (tile.packs_a) return packed_source_of(threads, column_blocks);
   const double bytes = static_cast<double>(sizeof(T)) * static_cast<double>(o.m) * static_cast<double>(o.k);
   return bytes >= least_copied_bytes && o.n >= least_copied_columns ? ASource::copied : ASource::in_place;
 }
@@ -45,7 +54,9 @@ struct ABlock {
 };
 
 /// Whether a block of A has a copy, in panels or not.
-[[nodiscard]] inline bool has_copy(ASource source) { return source == ASource::copied || source == ASource::packed; }
+[[nodiscard]] inline bool has_copy(ASource source) {
+  return source == ASource::copied || source == ASource::packed || source == ASource::packed_with_first;
+}
 
 /// A row tile's chunk of terms.
 template <class T>
@@ -58,22 +69,19 @@ struct ATile {
 template <class T>
 class AReader {
  public:
-  AReader(const Orientation& o, const MicroKernels<T>& kernels, const LoopTile& tile, std::int64_t mr)
-      : kernels_(kernels),
-        source_(a_source_of<T>(o, tile)),
-        mr_(mr),
-        row_stride_(o.a.row_stride),
-        term_stride_(o.a.column_stride) {}
+  AReader(const Orientation& o, const MicroKernels<T>& kernels, ASource source, std::int64_t mr)
+      : kernels_(kernels), source_(source), mr_(mr), row_stride_(o.a.row_stride), term_stride_(o.a.column_stride) {}
 
   [[nodiscard]] ASource source() const { return source_; }
   [[nodiscard]] AOrder order() const {
-    return source_ == ASource::packed || source_ == ASource::packed_by_tile ? AOrder::columns : AOrder::rows;
+    return source_ == ASource::in_place || source_ == ASource::copied ? AOrder::rows : AOrder::columns;
   }
   /// Of the largest block's copy; none where A is read in place.
   [[nodiscard]] std::int64_t elements(const Blocking& blocking) const {
     const std::int64_t chunks = core::ceil_divide(blocking.kc, chunk_terms<T>);
     switch (source_) {
-      case ASource::packed: return blocking.mc * blocking.kc;
+      case ASource::packed:
+      case ASource::packed_with_first: return blocking.mc * blocking.kc;
       case ASource::copied: return blocking.mc * chunks * copy_stride<T>;
       case ASource::in_place:
       case ASource::packed_by_tile: break;
@@ -92,16 +100,22 @@ class AReader {
   [[nodiscard]] Range row_tile(const ABlock<T>& block, std::int64_t index) const {
     return part_of(block.rows.end - block.rows.begin, tiles(block), index);
   }
-  /// A tile as the micro-kernel reads it; `room` for tile_elements().
-  [[nodiscard]] ATile<T> tile(const ABlock<T>& block, Range rows, Range terms, T* room) const {
-    const ATile<T> there = place(block, rows, terms);
-    if (source_ != ASource::packed_by_tile) return there;
+  /// A tile as the micro-kernel reads it; `room` for tile_elements(), `first` for the first block of columns.
+  [[nodiscard]] ATile<T> tile(const ABlock<T>& block, Range rows, Range terms, T* room, bool first) const {
+    const bool by_tile = source_ == ASource::packed_by_tile;
+    const bool packs = by_tile || (source_ == ASource::packed_with_first && first);
     const std::int64_t height = rows.end - rows.begin;
-    kernels_.pack(there.first, row_stride_, 1, height, height, terms.end - terms.begin, room);
-    return {room, height, 0};
+    const ATile<T> tile = by_tile ? ATile<T>{room, height, 0} : place(block, rows, terms);
+    if (packs)
+      kernels_.pack(source(block, rows, terms), row_stride_, 1, height, height, terms.end - terms.begin,
+                    const_cast<T*>(tile.first));
+    return tile;
   }
-  /// Where that tile comes from, to be asked for ahead.
-  [[nodiscard]] ATile<T> place(const ABlock<T>& block, Range rows, Range terms) const;
+  /// Where the bytes of that tile are when its turn comes, to be asked for ahead.
+  [[nodiscard]] ATile<T> coming(const ABlock<T>& block, Range rows, Range terms, bool first) const {
+    const bool is_unpacked = source_ == ASource::packed_by_tile || (source_ == ASource::packed_with_first && first);
+    return is_unpacked ? ATile<T>{source(block, rows, terms), row_stride_, row_stride_} : place(block, rows, terms);
+  }
 
   /// This member's share of the block's copy.
   void fill(const ABlock<T>& block, const Member& member) const {
@@ -110,6 +124,12 @@ class AReader {
   }
 
  private:
+  /// A tile where it lies in the operand, whose terms are neighbours.
+  [[nodiscard]] const T* source(const ABlock<T>& block, Range rows, Range terms) const {
+    return block.a + (block.rows.begin + rows.begin) * row_stride_ + terms.begin;
+  }
+  /// A tile in the block's copy, or in the operand if there is none.
+  [[nodiscard]] ATile<T> place(const ABlock<T>& block, Range rows, Range terms) const;
   void pack(const ABlock<T>& block, const Member& member) const;
   void copy(const ABlock<T>& block, const Member& member) const;
 
@@ -126,14 +146,15 @@ ATile<T> AReader<T>::place(const ABlock<T>& block, Range rows, Range terms) cons
   const std::int64_t before = terms.begin - block.terms.begin;
   const std::int64_t k = terms.end - terms.begin;
   switch (source_) {
-    case ASource::packed: return {block.copy + before * height + rows.begin * k, rows.end - rows.begin, k};
+    case ASource::packed:
+    case ASource::packed_with_first: return {block.copy + before * height + rows.begin * k, rows.end - rows.begin, k};
     case ASource::copied:
       return {block.copy + (before / chunk_terms<T> * height + rows.begin) * copy_stride<T>, copy_stride<T>,
               copy_stride<T>};
     case ASource::in_place:
     case ASource::packed_by_tile: break;
   }
-  return {block.a + (block.rows.begin + rows.begin) * row_stride_ + terms.begin, row_stride_, row_stride_};
+  return {source(block, rows, terms), row_stride_, row_stride_};
 }
 
 /// Chunk after chunk, each as panels of MR rows. Where A's rows are neighbours, several panels together read whole

@@ -19,6 +19,38 @@
 namespace exactile::cpu {
 namespace {
 
+/// What the sizes of a product settle before its blocks are measured or asked for.
+struct Outline {
+  int threads;
+  std::int64_t column_blocks;  ///< of the model
+  ASource a_source;
+  BlockingModel model;
+};
+
+/// At least a block for each thread where there are so many panels.
+std::int64_t column_blocks_for(std::int64_t panels, const Blocking& blocking, int threads) {
+  return std::max(core::ceil_divide(panels, blocking.nc / blocking.nr), std::min<std::int64_t>(threads, panels));
+}
+
+template <class T>
+Outline outline_of(const plan::Problem& problem, const Orientation& o, const MicroKernels<T>& kernels) {
+  const LoopTile tile = choose_loop_tile(kernels, o.m);
+  const int width = tile.vectors * kernels.lanes;
+  const std::int64_t panels = core::ceil_divide(o.n, std::int64_t{width});
+  const double terms = static_cast<double>(o.m) * static_cast<double>(o.n) * static_cast<double>(o.k);
+  const int threads = useful_threads(terms, core::ceil_divide(o.m, tile.rows) * panels, problem.threads);
+  const auto blocking = [&](bool a_is_packed) {
+    return blocking_for(tile.rows, width, sizeof(T), chunk_terms<T>, o.m, o.n, o.k, a_is_packed);
+  };
+  const std::int64_t column_blocks = column_blocks_for(panels, blocking(false), threads);
+  const ASource source = a_source_of<T>(o, tile, threads, column_blocks);
+  const bool a_is_packed = has_copy(source);
+  return {threads,
+          column_blocks,
+          source,
+          {.blocking = blocking(a_is_packed), .chunk = chunk_terms<T>, .a_is_packed = a_is_packed}};
+}
+
 template <class T>
 class Packed final : public Product<T> {
  public:
@@ -45,12 +77,15 @@ class Packed final : public Product<T> {
   };
   using Counters = std::unique_ptr<std::atomic<std::int64_t>[]>;
 
+  Packed(const plan::Problem& problem, const MicroKernels<T>& kernels, std::string_view name, const Outline& outline);
+
   /// A block of columns of one step, with this thread's room for its part of B and for a tile of A.
   struct Block {
     Range panels;
     Range columns;  ///< up to the end of their last vector
     T* packed_b;
     T* packed_tile;
+    bool is_first;  ///< of this thread's blocks in this step
   };
 
   /// A row tile's chunk of terms, and the tile of A to ask for while it is multiplied.
@@ -90,30 +125,22 @@ class Packed final : public Product<T> {
 };
 
 template <class T>
-BlockingModel blocking_of(const Orientation& o, const MicroKernels<T>& kernels) {
-  const LoopTile tile = choose_loop_tile(kernels, o.m);
-  const bool a_is_packed = has_copy(a_source_of<T>(o, tile));
-  return {.blocking = blocking_for(tile.rows, tile.vectors * kernels.lanes, sizeof(T), chunk_terms<T>, o.m, o.n, o.k,
-                                   a_is_packed),
-          .chunk = chunk_terms<T>,
-          .a_is_packed = a_is_packed};
-}
+Packed<T>::Packed(const plan::Problem& problem, const MicroKernels<T>& kernels, std::string_view name)
+    : Packed(problem, kernels, name, outline_of(problem, preferred_orientation(problem.description), kernels)) {}
 
 template <class T>
-Packed<T>::Packed(const plan::Problem& problem, const MicroKernels<T>& kernels, std::string_view name)
+Packed<T>::Packed(const plan::Problem& problem, const MicroKernels<T>& kernels, std::string_view name,
+                  const Outline& outline)
     : Base(problem, kernels, preferred_orientation(problem.description)),
-      blocking_sizes_(tuned_blocking(name, problem, blocking_of(o_, kernels))),
-      a_(o_, kernels, choose_loop_tile(kernels, o_.m), blocking_sizes_.mr),
+      blocking_sizes_(tuned_blocking(name, problem, outline.model)),
+      a_(o_, kernels, outline.a_source, blocking_sizes_.mr),
       a_elements_(core::round_up(a_.elements(blocking_sizes_), 1024)),
       b_elements_(core::round_up(blocking_sizes_.nc * blocking_sizes_.kc, 1024)),
       tile_elements_(core::round_up(a_.tile_elements(), 1024)),
+      threads_(outline.threads),
       panel_count_(core::ceil_divide(o_.n, blocking_sizes_.nr)),
-      panels_(core::ceil_divide(o_.n, kernels.lanes), panel_count_) {
-  const std::int64_t tiles = core::ceil_divide(o_.m, blocking_sizes_.mr) * panel_count_;
-  const double terms = static_cast<double>(o_.m) * static_cast<double>(o_.n) * static_cast<double>(o_.k);
-  threads_ = useful_threads(terms, tiles, problem.threads);
-  column_blocks_ = std::max(core::ceil_divide(panel_count_, blocking_sizes_.nc / blocking_sizes_.nr),
-                            std::min<std::int64_t>(threads_, panel_count_));
+      panels_(core::ceil_divide(o_.n, kernels.lanes), panel_count_),
+      column_blocks_(column_blocks_for(panel_count_, blocking_sizes_, threads_)) {
   this->blocking_ = blocking_sizes_.text();
   const auto m = static_cast<double>(o_.m);
   const auto n = static_cast<double>(o_.n);
@@ -171,7 +198,7 @@ void Packed<T>::compute(const Step& step, T* room, const Member& member) const {
   for (std::int64_t i = 0; i < column_blocks_; ++i) {
     const std::int64_t index = (member.id + i) % column_blocks_;
     const Range panels = part_of(panel_count_, column_blocks_, index);
-    const Block block{panels, columns_of(panels), room, room + b_elements_};
+    const Block block{panels, columns_of(panels), room, room + b_elements_, i == 0};
     std::atomic<std::int64_t>& next = step.next_tile[index];
     bool packing = true;
     for (std::int64_t tile = next.fetch_add(at_once, std::memory_order_relaxed); tile < tiles;
@@ -197,11 +224,11 @@ void Packed<T>::multiply_row(const Step& step, const Block& block, std::int64_t 
     const RowTile row{.height = static_cast<int>(rows.end - rows.begin),
                       .k = terms.end - terms.begin,
                       .beta = p == step.a.terms.begin ? step.beta : T(1),
-                      .a = a_.tile(step.a, rows, terms, block.packed_tile),
+                      .a = a_.tile(step.a, rows, terms, block.packed_tile, block.is_first),
                       .b = step.data.b + p * o_.b.row_stride,
                       .packed_b = packed_b,
                       .c = c,
-                      .next = a_.place(step.a, next, terms),
+                      .next = a_.coming(step.a, next, terms, block.is_first && index + 1 < a_.tiles(step.a)),
                       .next_rows = next_rows};
     for (std::int64_t panel = block.panels.begin; panel < block.panels.end; ++panel)
       multiply_panel(block, row, panel, step.data.alpha, packing);
@@ -255,9 +282,15 @@ void Packed<T>::multiply_panel(const Block& block, const RowTile& row, std::int6
 }
 
 /// Of bringing A to where the micro-kernel reads it, per byte.
-double seconds_of_a(ASource source) {
-  if (source == ASource::in_place) return 0;
-  return source == ASource::packed_by_tile ? tile_pack_seconds : pack_seconds;
+double seconds_of_a(const Orientation& o, ASource source, std::int64_t column_blocks) {
+  switch (source) {
+    case ASource::in_place: return 0;
+    case ASource::copied: return pack_seconds;
+    case ASource::packed: return o.a.column_stride == 1 ? tile_pack_seconds : pack_seconds;
+    case ASource::packed_by_tile: return tile_pack_seconds * static_cast<double>(column_blocks);
+    case ASource::packed_with_first: break;
+  }
+  return tile_pack_seconds;
 }
 
 }  // namespace
@@ -271,7 +304,7 @@ std::unique_ptr<plan::Executable> make_packed(const plan::Problem& problem, cons
 template <class T>
 std::string_view packed_refuses(const plan::Problem& problem, const MicroKernels<T>& kernels) {
   if (problem.parameters.empty()) return {};
-  return why_illegal_blocking(problem, blocking_of(preferred_orientation(problem.description), kernels));
+  return why_illegal_blocking(problem, outline_of(problem, preferred_orientation(problem.description), kernels).model);
 }
 
 template <class T>
@@ -285,15 +318,15 @@ double packed_cost(const plan::Problem& problem, const MicroKernels<T>& kernels)
   const LoopTile tile = choose_loop_tile(kernels, o.m);
   const double on_the_way = tile.packs_a ? tile_pack_seconds : 0;
   const double b_bytes = static_cast<double>(sizeof(T)) * k * n;
-  const double packing = b_bytes * (o.b.column_stride == 1 ? on_the_way : pack_seconds) +
-                         static_cast<double>(sizeof(T)) * m * k * seconds_of_a(a_source_of<T>(o, tile));
+  const Outline outline = outline_of(problem, o, kernels);
+  const double packing =
+      b_bytes * (o.b.column_stride == 1 ? on_the_way : pack_seconds) +
+      static_cast<double>(sizeof(T)) * m * k * seconds_of_a(o, outline.a_source, outline.column_blocks);
   // As direct's cost has it, with which these tiles compete for small products.
   const bool is_near = wide_tiles_compete(kernels, o.m, o.n, o.k) && b_bytes <= static_cast<double>(caches().l2) / 2;
   const double memory = is_near ? 0 : first_reads(m, n, k, static_cast<std::int64_t>(sizeof(T)));
-  const std::int64_t tiles =
-      core::ceil_divide(o.m, tile.rows) * core::ceil_divide(o.n, std::int64_t{tile.vectors} * kernels.lanes);
-  const int threads = useful_threads(m * n * k, tiles, problem.threads);
-  return ((arithmetic + packing + memory) / threads + 300e-9) * static_cast<double>(problem.description.batch_count);
+  return ((arithmetic + packing + memory) / outline.threads + 300e-9) *
+         static_cast<double>(problem.description.batch_count);
 }
 
 template std::unique_ptr<plan::Executable> make_packed(const plan::Problem&, const MicroKernels<float>&,
