@@ -49,6 +49,23 @@ class Tile {
     kernel(shape_in(order), a_in(order).data(), b_.data(), c.data(), T(0.75), beta, ahead);
     return c;
   }
+  /// The same with A, by columns, and B packed for exactly this tile.
+  [[nodiscard]] std::vector<T> run_packed(typename MicroKernels<T>::AskingKernel kernel, T beta) const {
+    std::vector<T> c = c_;
+    std::vector<T> a;
+    for (std::int64_t p = 0; p < shape_.k; ++p)
+      for (std::int64_t i = 0; i < rows_; ++i) a.push_back(a_[static_cast<std::size_t>(i * shape_.a_stride + p)]);
+    const std::vector<T> b = rows_of_b();
+    const Ahead<T> ahead{.a = a_.data(),
+                         .a_stride = shape_.a_stride,
+                         .a_rows = rows_,
+                         .lines = c.data(),
+                         .line_stride = shape_.c_stride,
+                         .line_rows = rows_};
+    const TileShape shape{rows_, columns_, shape_.c_stride, shape_.k, shape_.last_lanes};
+    kernel(shape, a.data(), b.data(), c.data(), T(0.75), beta, ahead);
+    return c;
+  }
   /// B's rows, one behind the other.
   [[nodiscard]] std::vector<T> rows_of_b() const {
     std::vector<T> rows;
@@ -140,7 +157,7 @@ void expect_wide_tiles_to_agree(const MicroKernels<T>& kernels) {
 template <class T, class Check>
 void visit_whole_tiles(const MicroKernels<T>& kernels, int vectors, const Check& check) {
   for (int rows = 1; rows <= kernels.rows_of(vectors); ++rows)
-    for (const std::int64_t k : {0, 1, 5, 16, 50})
+    for (const std::int64_t k : {0, 1, 5, 15, 16, 50, 71})
       for (const T beta : {T(0), T(1), T(0.5)}) check(rows, k, beta);
 }
 
@@ -164,6 +181,10 @@ void expect_asking_tiles_to_agree(const MicroKernels<T>& kernels, AOrder order, 
     EXPECT_TRUE(have_same_bits(tile.run(kernels.asking_tile(order, rows, vectors), order, beta),
                                tile.run_by_vectors(kernels, rows, vectors, beta)))
         << rows << " rows, " << vectors << " vectors, " << k << " terms, beta " << beta;
+    if (order == AOrder::rows) return;
+    EXPECT_TRUE(have_same_bits(tile.run_packed(kernels.asking_tile(order, rows, vectors), beta),
+                               tile.run_by_vectors(kernels, rows, vectors, beta)))
+        << "packed, " << rows << " rows, " << vectors << " vectors, " << k << " terms, beta " << beta;
   });
 }
 

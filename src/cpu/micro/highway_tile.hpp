@@ -9,6 +9,7 @@
 #include <array>
 #include <utility>
 
+#include "cpu/micro/highway_pipelined.hpp"
 #include "cpu/micro/highway_rows_of_a.hpp"
 
 namespace exactile::cpu::HWY_NAMESPACE {
@@ -129,6 +130,14 @@ void packing_kernel(const TileShape& shape, const T* a, const T* b, T* c, T alph
 
 template <class T, AOrder Order, int Rows, int Vectors>
 void asking_kernel(const TileShape& shape, const T* a, const T* b, T* c, T alpha, T beta, const Ahead<T>& ahead) {
+  constexpr bool has_pipeline =
+      Order == AOrder::columns && Rows == pipelined_rows && Vectors == pipelined_vectors && sizeof(Vector<T>) == 64;
+  if constexpr (has_pipeline) {
+    if (suits_pipeline<T>(shape)) {
+      pipelined_tile(shape, a, b, c, alpha, beta, ahead);
+      return;
+    }
+  }
   multiply_tile<T, Order, Rows, Vectors, false>(shape, a, b, c, alpha, beta, AskingAside<T, Vectors>{{}, ahead});
 }
 
