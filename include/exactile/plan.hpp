@@ -221,8 +221,8 @@ class Plan {
 
   /// Meaning, for every type and kernel: beta = 0 never reads C; alpha = 0 never reads A or B; k = 0 gives beta*C;
   /// m, n or batch_count = 0 does nothing; NaN and Inf come out as the plain loop's. C must not share an element with
-  /// A, B or the scales: that is refused, except between different products of a pointer array, where it is the
-  /// caller's promise.
+  /// A, B, the bias or the scales: that is refused, except between different products of a pointer array, where that is
+  /// the caller's promise.
   ///
   /// With operands in host memory run() returns when C is written. With Memory::device it enqueues the work and
   /// returns; pointers (a pointer array and what it points to, the bias and the scales) are device memory, the caller

@@ -2,7 +2,7 @@
 // `sm90_f64_mma`: f64 on Hopper's FP64 tensor cores (m16n8k8). A warpgroup copies, 4 or 8 warps multiply; a ring of
 // stages in shared memory and two barriers a stage lie between them. Blocks are persistent, so that the copies of the
 // next tile run under the stores of this one. Any strides: what is neither contiguous nor aligned is copied by
-// elements. Traffic model: each tile reads its rows of A and columns of B once. See docs/ladder/sm90_f64_mma.md.
+// elements. Traffic model: each tile reads its rows of A and columns of B once. See docs/ladder/f64_mma.md.
 #include <algorithm>
 #include <array>
 #include <memory>
