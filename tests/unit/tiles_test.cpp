@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tiles of every form leave the same bits: a processor is given only some of them, so here they are called by hand.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
+#include <ostream>
 #include <vector>
 
 #include "cpu/isa.hpp"
@@ -11,6 +17,46 @@
 
 namespace exactile::cpu {
 namespace {
+
+/// alpha and beta.
+template <class T>
+struct Factors {
+  T alpha;
+  T beta;
+};
+
+template <class T>
+std::ostream& operator<<(std::ostream& out, const Factors<T>& factors) {
+  return out << "alpha " << factors.alpha << ", beta " << factors.beta;
+}
+
+/// A copy of elements that ends where memory cannot be read: AddressSanitizer does not see the reads of assembly.
+template <class T>
+class BeforeGuard {
+ public:
+  explicit BeforeGuard(const std::vector<T>& elements) {
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    const std::size_t bytes = elements.size() * sizeof(T);
+    const std::size_t readable = (bytes + page - 1) / page * page;
+    size_ = readable + page;
+    mapping_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapping_ == MAP_FAILED) throw std::bad_alloc();
+    auto* const guard = static_cast<std::byte*>(mapping_) + readable;
+    mprotect(guard, page, PROT_NONE);
+    first_ = reinterpret_cast<T*>(guard - bytes);
+    std::copy(elements.begin(), elements.end(), first_);
+  }
+  BeforeGuard(const BeforeGuard&) = delete;
+  BeforeGuard& operator=(const BeforeGuard&) = delete;
+  ~BeforeGuard() { munmap(mapping_, size_); }
+
+  [[nodiscard]] const T* data() const { return first_; }
+
+ private:
+  void* mapping_;
+  std::size_t size_;
+  T* first_;
+};
 
 /// A tile of C, computed by a kernel from operands with room around them.
 template <class T>
@@ -24,21 +70,22 @@ class Tile {
         b_(numbers((k + 1) * shape_.b_stride)),
         c_(numbers(rows * shape_.c_stride)) {}
 
-  [[nodiscard]] std::vector<T> run(typename MicroKernels<T>::Kernel kernel, T beta) const {
+  [[nodiscard]] std::vector<T> run(typename MicroKernels<T>::Kernel kernel, Factors<T> factors) const {
     std::vector<T> c = c_;
-    kernel(shape_, a_.data(), b_.data(), c.data(), T(0.75), beta);
+    kernel(shape_, a_.data(), b_.data(), c.data(), factors.alpha, factors.beta);
     return c;
   }
   /// By a kernel that packs B on the way, with A by rows or by columns; what it packed goes to `packed`.
-  [[nodiscard]] std::vector<T> run(typename MicroKernels<T>::PackingKernel kernel, AOrder order, T beta,
+  [[nodiscard]] std::vector<T> run(typename MicroKernels<T>::PackingKernel kernel, AOrder order, Factors<T> factors,
                                    std::vector<T>& packed) const {
     std::vector<T> c = c_;
     packed.assign(static_cast<std::size_t>(shape_.k * columns_), T(-7));
-    kernel(shape_in(order), a_in(order).data(), b_.data(), c.data(), T(0.75), beta, packed.data());
+    kernel(shape_in(order), a_in(order).data(), b_.data(), c.data(), factors.alpha, factors.beta, packed.data());
     return c;
   }
   /// By a kernel that asks for what comes next.
-  [[nodiscard]] std::vector<T> run(typename MicroKernels<T>::AskingKernel kernel, AOrder order, T beta) const {
+  [[nodiscard]] std::vector<T> run(typename MicroKernels<T>::AskingKernel kernel, AOrder order,
+                                   Factors<T> factors) const {
     std::vector<T> c = c_;
     const Ahead<T> ahead{.a = a_.data(),
                          .a_stride = shape_.a_stride,
@@ -46,16 +93,18 @@ class Tile {
                          .lines = c.data(),
                          .line_stride = shape_.c_stride,
                          .line_rows = rows_};
-    kernel(shape_in(order), a_in(order).data(), b_.data(), c.data(), T(0.75), beta, ahead);
+    kernel(shape_in(order), a_in(order).data(), b_.data(), c.data(), factors.alpha, factors.beta, ahead);
     return c;
   }
-  /// The same with A, by columns, and B packed for exactly this tile.
-  [[nodiscard]] std::vector<T> run_packed(typename MicroKernels<T>::AskingKernel kernel, T beta) const {
+  /// The same with A, by columns, and B packed for exactly this tile, and nothing behind them.
+  [[nodiscard]] std::vector<T> run_packed(typename MicroKernels<T>::AskingKernel kernel, Factors<T> factors) const {
     std::vector<T> c = c_;
-    std::vector<T> a;
+    std::vector<T> columns_of_a;
     for (std::int64_t p = 0; p < shape_.k; ++p)
-      for (std::int64_t i = 0; i < rows_; ++i) a.push_back(a_[static_cast<std::size_t>(i * shape_.a_stride + p)]);
-    const std::vector<T> b = rows_of_b();
+      for (std::int64_t i = 0; i < rows_; ++i)
+        columns_of_a.push_back(a_[static_cast<std::size_t>(i * shape_.a_stride + p)]);
+    const BeforeGuard<T> a(columns_of_a);
+    const BeforeGuard<T> b(rows_of_b());
     const Ahead<T> ahead{.a = a_.data(),
                          .a_stride = shape_.a_stride,
                          .a_rows = rows_,
@@ -63,7 +112,7 @@ class Tile {
                          .line_stride = shape_.c_stride,
                          .line_rows = rows_};
     const TileShape shape{rows_, columns_, shape_.c_stride, shape_.k, shape_.last_lanes};
-    kernel(shape, a.data(), b.data(), c.data(), T(0.75), beta, ahead);
+    kernel(shape, a.data(), b.data(), c.data(), factors.alpha, factors.beta, ahead);
     return c;
   }
   /// B's rows, one behind the other.
@@ -74,14 +123,15 @@ class Tile {
     return rows;
   }
   /// The same by tiles of one vector, side by side.
-  [[nodiscard]] std::vector<T> run_by_vectors(const MicroKernels<T>& kernels, int rows, int vectors, T beta) const {
+  [[nodiscard]] std::vector<T> run_by_vectors(const MicroKernels<T>& kernels, int rows, int vectors,
+                                              Factors<T> factors) const {
     std::vector<T> c = c_;
     for (int v = 0; v < vectors; ++v) {
       TileShape shape = shape_;
       if (v + 1 < vectors) shape.last_lanes = kernels.lanes;
       const std::int64_t column = std::int64_t{v} * kernels.lanes;
       const auto kernel = kernels.tile(AOrder::rows, rows, 1, shape.last_lanes != kernels.lanes);
-      kernel(shape, a_.data(), b_.data() + column, c.data() + column, T(0.75), beta);
+      kernel(shape, a_.data(), b_.data() + column, c.data() + column, factors.alpha, factors.beta);
     }
     return c;
   }
@@ -123,52 +173,54 @@ bool have_same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
-/// Calls `check` for tiles of so many vectors: rows, terms, elements of the last vector, beta.
+/// Calls `check` for tiles of so many vectors: rows, terms, elements of the last vector, factors.
 template <class T, class Check>
 void visit_tiles(const MicroKernels<T>& kernels, int vectors, const Check& check) {
   for (int rows = 1; rows <= kernels.rows_of(vectors); ++rows)
     for (const std::int64_t k : {0, 1, 3, 4, 5, 8, 18})
       for (const std::int64_t lanes : {kernels.lanes, kernels.lanes - 1, 1})
-        for (const T beta : {T(0), T(0.5)}) check(rows, k, lanes, beta);
+        for (const Factors<T> factors : {Factors<T>{0.75, 0}, {0.75, 0.5}, {1, 0}, {1, -0.0}, {1, 0.5}})
+          check(rows, k, lanes, factors);
 }
 
 template <class T>
 void expect_row_tiles_to_agree(const MicroKernels<T>& kernels) {
-  visit_tiles(kernels, 1, [&](int rows, std::int64_t k, std::int64_t lanes, T beta) {
+  visit_tiles(kernels, 1, [&](int rows, std::int64_t k, std::int64_t lanes, Factors<T> factors) {
     const Tile<T> tile(rows, lanes, k, lanes);
-    EXPECT_TRUE(have_same_bits(tile.run(kernels.row_tile(rows, lanes != kernels.lanes), beta),
-                               tile.run_by_vectors(kernels, rows, 1, beta)))
-        << rows << " rows, " << lanes << " columns, " << k << " terms, beta " << beta;
+    EXPECT_TRUE(have_same_bits(tile.run(kernels.row_tile(rows, lanes != kernels.lanes), factors),
+                               tile.run_by_vectors(kernels, rows, 1, factors)))
+        << rows << " rows, " << lanes << " columns, " << k << " terms, " << factors;
   });
 }
 
 template <class T>
 void expect_wide_tiles_to_agree(const MicroKernels<T>& kernels) {
   for (int vectors = 2; vectors <= kernels.most_vectors; ++vectors)
-    visit_tiles(kernels, vectors, [&](int rows, std::int64_t k, std::int64_t lanes, T beta) {
+    visit_tiles(kernels, vectors, [&](int rows, std::int64_t k, std::int64_t lanes, Factors<T> factors) {
       const Tile<T> tile(rows, (vectors - 1) * kernels.lanes + lanes, k, lanes);
-      EXPECT_TRUE(have_same_bits(tile.run(kernels.tile(AOrder::rows, rows, vectors, lanes != kernels.lanes), beta),
-                                 tile.run_by_vectors(kernels, rows, vectors, beta)))
-          << rows << " rows, " << vectors << " vectors, the last of " << lanes << ", " << k << " terms, beta " << beta;
+      EXPECT_TRUE(have_same_bits(tile.run(kernels.tile(AOrder::rows, rows, vectors, lanes != kernels.lanes), factors),
+                                 tile.run_by_vectors(kernels, rows, vectors, factors)))
+          << rows << " rows, " << vectors << " vectors, the last of " << lanes << ", " << k << " terms, " << factors;
     });
 }
 
-/// Tiles of whole vectors with A in `order`: rows, terms (also more than a step of the asking), beta.
+/// Tiles of whole vectors with A in `order`: rows, terms (also more than a step of the asking), factors.
 template <class T, class Check>
 void visit_whole_tiles(const MicroKernels<T>& kernels, int vectors, const Check& check) {
   for (int rows = 1; rows <= kernels.rows_of(vectors); ++rows)
     for (const std::int64_t k : {0, 1, 5, 15, 16, 50, 71})
-      for (const T beta : {T(0), T(1), T(0.5)}) check(rows, k, beta);
+      for (const Factors<T> factors : {Factors<T>{0.75, 0}, {0.75, 1}, {0.75, 0.5}, {1, 0}, {1, -0.0}, {1, 1}})
+        check(rows, k, factors);
 }
 
 template <class T>
 void expect_packing_tiles_to_agree(const MicroKernels<T>& kernels, AOrder order, int vectors) {
-  visit_whole_tiles(kernels, vectors, [&](int rows, std::int64_t k, T beta) {
+  visit_whole_tiles(kernels, vectors, [&](int rows, std::int64_t k, Factors<T> factors) {
     const Tile<T> tile(rows, std::int64_t{vectors} * kernels.lanes, k, kernels.lanes);
     std::vector<T> packed;
-    EXPECT_TRUE(have_same_bits(tile.run(kernels.packing_tile(order, rows, vectors), order, beta, packed),
-                               tile.run_by_vectors(kernels, rows, vectors, beta)))
-        << rows << " rows, " << vectors << " vectors, " << k << " terms, beta " << beta;
+    EXPECT_TRUE(have_same_bits(tile.run(kernels.packing_tile(order, rows, vectors), order, factors, packed),
+                               tile.run_by_vectors(kernels, rows, vectors, factors)))
+        << rows << " rows, " << vectors << " vectors, " << k << " terms, " << factors;
     EXPECT_TRUE(have_same_bits(packed, tile.rows_of_b()))
         << rows << " rows, " << vectors << " vectors, " << k << " terms";
   });
@@ -176,15 +228,15 @@ void expect_packing_tiles_to_agree(const MicroKernels<T>& kernels, AOrder order,
 
 template <class T>
 void expect_asking_tiles_to_agree(const MicroKernels<T>& kernels, AOrder order, int vectors) {
-  visit_whole_tiles(kernels, vectors, [&](int rows, std::int64_t k, T beta) {
+  visit_whole_tiles(kernels, vectors, [&](int rows, std::int64_t k, Factors<T> factors) {
     const Tile<T> tile(rows, std::int64_t{vectors} * kernels.lanes, k, kernels.lanes);
-    EXPECT_TRUE(have_same_bits(tile.run(kernels.asking_tile(order, rows, vectors), order, beta),
-                               tile.run_by_vectors(kernels, rows, vectors, beta)))
-        << rows << " rows, " << vectors << " vectors, " << k << " terms, beta " << beta;
+    EXPECT_TRUE(have_same_bits(tile.run(kernels.asking_tile(order, rows, vectors), order, factors),
+                               tile.run_by_vectors(kernels, rows, vectors, factors)))
+        << rows << " rows, " << vectors << " vectors, " << k << " terms, " << factors;
     if (order == AOrder::rows) return;
-    EXPECT_TRUE(have_same_bits(tile.run_packed(kernels.asking_tile(order, rows, vectors), beta),
-                               tile.run_by_vectors(kernels, rows, vectors, beta)))
-        << "packed, " << rows << " rows, " << vectors << " vectors, " << k << " terms, beta " << beta;
+    EXPECT_TRUE(have_same_bits(tile.run_packed(kernels.asking_tile(order, rows, vectors), factors),
+                               tile.run_by_vectors(kernels, rows, vectors, factors)))
+        << "packed, " << rows << " rows, " << vectors << " vectors, " << k << " terms, " << factors;
   });
 }
 
@@ -227,6 +279,7 @@ void expect_all_panels(const MicroKernels<T>& kernels) {
         expect_panels<T>(kernels, terms + 3, 1, lanes, width, terms);
         expect_panels<T>(kernels, 1, lanes + 2, lanes, width, terms);
         expect_panels<T>(kernels, 2 * terms + 1, 2, lanes, width, terms);
+        expect_panels<T>(kernels, 2, 2 * lanes + 20, lanes, width, terms);
       }
 }
 

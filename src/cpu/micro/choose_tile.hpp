@@ -19,7 +19,7 @@ template <class T>
 struct LoopTile {
   int rows;
   int vectors;
-  bool packs_a;  ///< each tile of A before its first panel of B
+  bool packs_a;  ///< A whose terms are neighbours, too
 };
 
 /// Three vectors of columns need 11 reads for 24 multiply-adds instead of 14, and a packed A is one stream of lines

@@ -9,6 +9,10 @@ namespace exactile::cpu::HWY_NAMESPACE {
 template <class T>
 inline constexpr std::int64_t line_elements = 64 / static_cast<std::int64_t>(sizeof(T));
 
+/// From the term that is copied to the one whose lines are asked for, where each term has lines of its own: they lie
+/// pages apart, where no hardware prefetcher looks.
+inline constexpr std::int64_t terms_ahead = 8;
+
 /// Whole vectors, then what is left under a mask.
 template <class T>
 HWY_INLINE void copy_lanes(const T* from, std::int64_t lanes, T* to, hn::Mask<Lanes<T>> rest) {
@@ -26,6 +30,9 @@ void copy_rows(const T* from, std::int64_t term_stride, std::int64_t lanes, std:
   const auto rest = hn::FirstN(Lanes<T>(), static_cast<std::size_t>(width % lane_count<T>));
   const std::int64_t whole = lanes / width * width;
   for (std::int64_t p = 0; p < terms; ++p, from += term_stride) {
+    if (p + terms_ahead < terms)
+      for (std::int64_t l = 0; l < lanes; l += line_elements<T>)
+        __builtin_prefetch(from + l + terms_ahead * term_stride);
     T* to = panels + p * width;
     for (std::int64_t first = 0; first < whole; first += width, to += width * terms)
       copy_lanes(from + first, width, to, rest);
@@ -74,8 +81,15 @@ HWY_INLINE void turn_block(D d, const double* from, std::int64_t lane_stride, st
 template <class T>
 void gather(const T* from, std::int64_t lane_stride, std::int64_t term_stride, std::int64_t lanes, std::int64_t width,
             std::int64_t terms, T* panel) {
-  for (std::int64_t p = 0; p < terms; ++p)
-    for (std::int64_t l = 0; l < lanes; ++l) panel[p * width + l] = from[l * lane_stride + p * term_stride];
+  const std::int64_t apart = lane_stride < 0 ? -lane_stride : lane_stride;
+  const std::int64_t lanes_of_a_line = apart == 0 ? lanes : apart < line_elements<T> ? line_elements<T> / apart : 1;
+  const bool asks = term_stride >= line_elements<T> || term_stride <= -line_elements<T>;
+  for (std::int64_t p = 0; p < terms; ++p, from += term_stride, panel += width) {
+    if (asks && p + terms_ahead < terms)
+      for (std::int64_t l = 0; l < lanes; l += lanes_of_a_line)
+        __builtin_prefetch(from + l * lane_stride + terms_ahead * term_stride);
+    for (std::int64_t l = 0; l < lanes; ++l) panel[l] = from[l * lane_stride];
+  }
 }
 
 /// As many lanes as D has, which lie at `from`, for a stretch of terms; `more` lanes follow.

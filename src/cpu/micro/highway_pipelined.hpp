@@ -5,6 +5,8 @@
 /// left, and fills with multiply-adds that wait for reads. Written out, because the compiler moves reads to their uses.
 #pragma once
 
+#include <cstddef>
+
 #include "cpu/micro/highway_vector.hpp"
 #include "cpu/micro/tile.hpp"
 
@@ -18,13 +20,16 @@ inline constexpr int pipelined_terms = 8;
 /// How many rounds, and what they ask for.
 struct PipelinedRounds {
   std::int64_t first;  ///< rounds that ask for the next tile of A
-  std::int64_t last;   ///< rounds that ask for two lines, and follow
+  std::int64_t last;   ///< rounds that ask for two rows of lines each, and follow
   const void* lines;   ///< as in Ahead; strides in bytes
   std::int64_t line_stride;
   const void* a;
   std::int64_t a_stride;
   std::int64_t a_rows;
 };
+static_assert(offsetof(PipelinedRounds, last) == 8 && offsetof(PipelinedRounds, lines) == 16 &&
+              offsetof(PipelinedRounds, line_stride) == 24 && offsetof(PipelinedRounds, a) == 32 &&
+              offsetof(PipelinedRounds, a_stride) == 40 && offsetof(PipelinedRounds, a_rows) == 48);
 
 // A row's three multiply-adds, then the element two rows on into the register that they leave; in between `ASK`. Sums
 // are operands of the assembly, B is in zmm0 to zmm5, elements of A in zmm6 and zmm7.
@@ -116,7 +121,7 @@ struct PipelinedRounds {
                  EXACTILE_SUM(6), EXACTILE_SUM(7), EXACTILE_SUM(8), EXACTILE_SUM(9), EXACTILE_SUM(10),                 \
                  EXACTILE_SUM(11), EXACTILE_SUM(12), EXACTILE_SUM(13), EXACTILE_SUM(14), EXACTILE_SUM(15),             \
                  EXACTILE_SUM(16), EXACTILE_SUM(17), EXACTILE_SUM(18), EXACTILE_SUM(19), EXACTILE_SUM(20),             \
-                 EXACTILE_SUM(21), EXACTILE_SUM(22), EXACTILE_SUM(23), [a] "+r"(a), [b] "+r"(b)                        \
+                 EXACTILE_SUM(21), EXACTILE_SUM(22), EXACTILE_SUM(23), [a] "+&r"(a), [b] "+&r"(b)                      \
                : [rounds] "r"(&rounds)                                                                                 \
                : "memory", "cc", "rax", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "xmm0", "xmm1", "xmm2", "xmm3", \
                  "xmm4", "xmm5", "xmm6", "xmm7")

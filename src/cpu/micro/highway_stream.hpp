@@ -70,7 +70,8 @@ HWY_INLINE void stream_rows(const TileShape& shape, const T* a_rows, const T* b_
   constexpr auto size = static_cast<std::int64_t>(sizeof(T));
   std::int64_t ahead = 0;
   if (Terms == 1) {
-    ahead = (ahead_in_one + columns * size - 1) / (columns * size) * shape.b_stride;
+    const std::int64_t rows = (ahead_in_one + columns * size - 1) / (columns * size);
+    if (p + rows < shape.k) ahead = rows * shape.b_stride;
   } else if (columns * size < 2 * ahead_in_four) {
     // The rows that come next but one: they lie pages away, where no hardware prefetcher looks.
     ahead = 2 * Terms * shape.b_stride;

@@ -232,6 +232,7 @@ void Direct<T>::run_products(const GemmArguments& arguments, Range products) con
   for (std::int64_t left = products.end - products.begin; left > 0; --left) {
     first.kernel(first.shape, data.a, data.b, data.c, data.alpha, data.beta);
     run_calls(others, data);
+    if (left == 1) break;  // the strides of a batch of one may be anything
     data.a += a_step;
     data.b += b_step;
     data.c += c_step;
