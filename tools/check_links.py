@@ -7,12 +7,12 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LINK = re.compile(r"\]\(([^()\s]+)\)")
+INLINE_CODE = re.compile(r"`(?:[^`\n]|\n(?!\n))*`")  # which may go on in the next line
 
 
 def text_of(path):
-    """The text outside of code, where brackets and hashes mean something else."""
-    return re.sub(r"```.*?```|`[^`\n]*`", lambda code: code.group().strip("`") if "\n" not in code.group() else "",
-                  path.read_text(encoding="utf-8"), flags=re.S)
+    """The page without its blocks of code, where brackets and hashes mean something else."""
+    return re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.S)
 
 
 def anchors(path):
@@ -22,7 +22,7 @@ def anchors(path):
 
 
 def broken_links(page):
-    for link in LINK.findall(text_of(page)):
+    for link in LINK.findall(INLINE_CODE.sub("", text_of(page))):
         if re.match(r"[a-z]+:", link):
             continue
         file, _, anchor = link.partition("#")

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -172,7 +171,8 @@ Exit bench(const Options& options) {
     rows.push_back(require(std::move(measured)));
   }
   progress.clear();
-  if (requests.empty()) fail_for_want_of_kernels(options.choice, fmt::format("{}", fmt::join(options.types, ", ")));
+  if (requests.empty())
+    fail_for_want_of_kernels(describe(options.sizes, parse_types(options.types.front())), options.choice);
   if (rows.empty()) fail(Exit::bad_usage, "no kernel can run this product");
   options.json ? print_rows_json(rows, copies) : print_text(rows);
   const bool passed = std::all_of(rows.begin(), rows.end(), [](const auto& row) { return row.error.passed; });

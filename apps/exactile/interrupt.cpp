@@ -49,20 +49,23 @@ void handle(int signal, void (*handler)(int)) {
   sigaction(signal, &action, nullptr);
 }
 
-/// What a person, a terminal or a batch system ends a program with.
-constexpr std::array interruptions = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU, SIGALRM, SIGUSR1, SIGUSR2};
+/// What a person, a terminal, a timer or a batch system ends a program with. Not SIGPIPE: it comes of printing, which
+/// nothing does while there is a temporary file, and should end a pipeline without a word.
+constexpr std::array interruptions = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,   SIGXCPU,
+                                      SIGALRM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGPROF};
 
-/// By whoever started the program: nohup(1) does that, and shells do it to jobs in the background.
-bool is_ignored(int signal) {
+/// Neither ignored by whoever started the program (nohup(1) does that, and shells do it to jobs in the background) nor
+/// taken by a profiler that was loaded with it.
+bool would_end_it(int signal) {
   struct sigaction action = {};
-  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_DFL;
 }
 
 }  // namespace
 
 void install_signal_handlers() {
   for (const int signal : interruptions)
-    if (!is_ignored(signal)) handle(signal, on_interruption);
+    if (would_end_it(signal)) handle(signal, on_interruption);
   handle(SIGBUS, on_bus_error);
   handle(SIGXFSZ, SIG_IGN);
 }

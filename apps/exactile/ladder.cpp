@@ -28,12 +28,13 @@ processor and on each kind of device there is. Sizes for which the memory is too
 
 Exit status: 1 a kernel's error is above its bound.)";
 
-std::vector<KernelInfo> kernels_to_run(const LadderOptions& options, GemmTypes types, LadderReport& report) {
+std::vector<KernelInfo> kernels_to_run(const LadderOptions& options, const GemmDescription& description,
+                                       LadderReport& report) {
   std::vector<KernelInfo> wanted_kernels;
   bool any_wanted = false;
   for (const KernelInfo& kernel : kernels()) {
     const bool is_base = kernel.name == base_kernel;
-    const bool fits = std::find(kernel.types.begin(), kernel.types.end(), types) != kernel.types.end();
+    const bool fits = std::ranges::find(kernel.types, description.types) != kernel.types.end();
     const bool wanted = (options.choice.backend.empty() || kernel.backend == options.choice.backend) &&
                         (options.choice.kernel.empty() || kernel.name == options.choice.kernel);
     if (!fits || !(wanted || is_base)) continue;
@@ -44,20 +45,19 @@ std::vector<KernelInfo> kernels_to_run(const LadderOptions& options, GemmTypes t
     any_wanted = any_wanted || wanted;
     wanted_kernels.push_back(kernel);
   }
-  if (!any_wanted) fail_for_want_of_kernels(options.choice, options.type);
+  if (!any_wanted) fail_for_want_of_kernels(description, options.choice);
   return wanted_kernels;
 }
 
 Exit run_ladder(const LadderOptions& options) {
-  const GemmTypes types = parse_types(options.type);
   const SizeOptions sizes{.m = options.m, .n = options.n, .k = options.k};
-  const GemmDescription description = describe(sizes, types);
+  const GemmDescription description = describe(sizes, parse_types(options.type));
   require_work(sizes);
   LadderReport report{.rows = {}, .skipped = {}, .fill = options.fill, .threads = gemm_options(options.choice).threads};
   if (report.threads == 0) report.threads = default_threads();
   std::vector<MeasurementRequest> requests;
   double seconds = 0;
-  for (const KernelInfo& kernel : kernels_to_run(options, types, report)) {
+  for (const KernelInfo& kernel : kernels_to_run(options, description, report)) {
     requests.push_back({.description = description,
                         .options = options_for(options.choice, kernel),
                         .limits = {.warm_up_seconds = 0.05, .total_seconds = 0.5, .least_runs = 3, .most_runs = 1000},

@@ -22,7 +22,8 @@ constexpr const char* footer =
     R"(Reads .npy versions 1 to 3, C or Fortran order, of f2 f4 f8 i1 i4 i8 c8 c16 (i1 products are i4). Arrays of more than
 two dimensions are batches and broadcast as numpy.matmul does; nothing is copied. The output is computed under a
 temporary name beside its place and renamed when it is done (and verified, with --verify); on any failure nothing is
-left. It is not forced to the disk: call sync(1) if it must survive a power cut.
+left, unless only the report could not be printed. It is not forced to the disk: call sync(1) if it must survive a power
+cut.
 
 Exit status: 1 the result failed --verify, 2 bad argument or output place, 3 bad input file or shapes that do not fit,
 4 no memory or no space on the disk.)";

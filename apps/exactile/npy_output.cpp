@@ -53,13 +53,25 @@ std::filesystem::path folder_of(const std::filesystem::path& file) {
   return file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
 }
 
-/// Those of the file that is replaced, or what the umask leaves to a new one.
-mode_t permissions(const std::filesystem::path& target) {
-  struct stat status = {};
-  if (stat(target.c_str(), &status) == 0) return status.st_mode & 0777U;
+/// What the umask leaves to a new file.
+mode_t usual_permissions() {
   const mode_t mask = umask(0);
   umask(mask);
   return 0666U & ~mask;
+}
+
+/// Gives the file those of the one that it replaces, if it does, and its owner and group where that is permitted.
+/// Where the owner cannot stay the old permissions alone might shut him out.
+void keep_permissions(int file, const std::filesystem::path& target) {
+  constexpr auto as_it_is = static_cast<uid_t>(-1);
+  struct stat old = {};
+  if (stat(target.c_str(), &old) != 0) {
+    fchmod(file, usual_permissions());
+    return;
+  }
+  [[maybe_unused]] const bool same_group = fchown(file, as_it_is, old.st_gid) == 0;
+  const bool same_owner = fchown(file, old.st_uid, static_cast<gid_t>(-1)) == 0;
+  fchmod(file, (old.st_mode & 0777U) | (same_owner ? 0U : usual_permissions()));
 }
 
 [[noreturn]] void fail_for_space(const std::string& path, std::int64_t bytes, const std::string& reason) {
@@ -87,7 +99,7 @@ NpyOutput::NpyOutput(const std::string& path, std::span<const NpyInput* const> i
   }
   temporary_ = name;
   set_temporary_file(temporary_);
-  fchmod(file_.get(), permissions(target_));
+  keep_permissions(file_.get(), target_);
 }
 
 NpyOutput::~NpyOutput() {

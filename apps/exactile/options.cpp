@@ -33,9 +33,10 @@ T decimal(const std::string& name, const std::string& text) {
   return value;
 }
 
-/// By --kernel, or else by --backend.
+/// By --kernel, --backend or both.
 bool is_named(const KernelInfo& kernel, const GemmOptions& options) {
-  return options.kernel.empty() ? kernel.backend == options.backend : kernel.name == options.kernel;
+  if (options.kernel.empty()) return kernel.backend == options.backend;
+  return kernel.name == options.kernel && (options.backend.empty() || kernel.backend == options.backend);
 }
 
 /// Asks the planner, not kernels() or devices(): those look for drivers of every backend, which takes time and memory
@@ -120,8 +121,9 @@ GemmOptions one_product_options(const ChoiceOptions& choice) {
   if (options.device == 0) return options;
   if (options.backend.empty() && options.kernel.empty())
     fail(Exit::bad_usage, "--device {}: expected the backend whose device it is to be named", options.device);
-  for (const KernelInfo& kernel : kernels())
-    if (kernel.on_device && is_named(kernel, options)) return options;
+  // Of what names no kernel at all the planner says why.
+  if (std::ranges::none_of(kernels(), [&](const auto& k) { return !k.on_device && is_named(k, options); }))
+    return options;
   fail(Exit::bad_usage, "--device {}: {} computes on the processor, which is device 0", options.device,
        options.kernel.empty() ? options.backend : options.kernel);
 }
@@ -137,13 +139,9 @@ GemmOptions measured_options(const ChoiceOptions& choice) {
   return options;
 }
 
-void fail_for_want_of_kernels(const ChoiceOptions& choice, const std::string& types) {
-  const GemmOptions options{.backend = choice.backend, .kernel = choice.kernel};
-  const std::string who =
-      choice.kernel.empty() ? fmt::format("--backend {}", choice.backend) : fmt::format("--kernel {}", choice.kernel);
-  for (const KernelInfo& kernel : kernels())
-    if (is_named(kernel, options) && !kernel.available) fail(Exit::trouble, "{}: {}", who, kernel.reason);
-  fail(Exit::bad_usage, "{}: does not multiply {}", who, types);
+void fail_for_want_of_kernels(const GemmDescription& description, const ChoiceOptions& choice) {
+  require(Plan::make(description, measured_options(choice)).status());
+  fail(Exit::bad_usage, "no kernel can run this product");
 }
 
 void add_size_options(CLI::App& app, SizeOptions& options, bool required) {

@@ -75,8 +75,7 @@ void require_work(const SizeOptions& sizes);
 /// Fail (bad usage) where there is none of this name, and list those there are.
 void require_known_kernel(const std::string& kernel);
 void require_known_backend(const std::string& backend);
-/// What --kernel or --backend names cannot be run: its device is not there (trouble), or it does not multiply these
-/// types (bad usage).
-[[noreturn]] void fail_for_want_of_kernels(const ChoiceOptions& choice, const std::string& types);
+/// Fails for the planner's reason why what --kernel and --backend name cannot do this product.
+[[noreturn]] void fail_for_want_of_kernels(const GemmDescription& description, const ChoiceOptions& choice);
 
 }  // namespace exactile::program

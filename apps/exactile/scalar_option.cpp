@@ -3,7 +3,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -46,11 +45,11 @@ std::optional<std::complex<double>> complex_number(std::string_view text) {
   return std::complex<double>(*real, *imaginary);
 }
 
-/// Neither too large for a float nor so small that it would be zero.
+/// The float nearest to it is neither infinite nor zero, unless it is so itself. The largest and the smallest float are
+/// printed as numbers a little outside their range (3.4028235e38, 1e-45).
 bool fits_float(double value) {
-  const double size = std::abs(value);
-  return std::isinf(size) ||
-         !(size > std::numeric_limits<float>::max() || (size > 0 && size < std::numeric_limits<float>::denorm_min()));
+  const auto nearest = static_cast<float>(value);
+  return std::isinf(nearest) == std::isinf(value) && (nearest == 0) == (value == 0);
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ std::vector<verification::Case> cases_for(const Options& options) {
     for (const GemmTypes types : kernel.types)
       if (!only || types == *only) add_cases(options, kernel.name, types, cases);
   }
-  if (cases.empty()) fail_for_want_of_kernels(options.choice, options.type);
+  if (cases.empty()) fail_for_want_of_kernels(describe(default_sizes[0], only.value_or(GemmTypes{})), options.choice);
   return cases;
 }
 

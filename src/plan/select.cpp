@@ -33,11 +33,21 @@ Status unknown_kernel(std::span<const BackendEntry* const> backends, const GemmO
                       fmt::join(names, ", "))};
 }
 
+/// A backend that the build has left out lists no kernels; its devices say why.
+Status left_out(const BackendEntry& backend) {
+  std::set<std::string> reasons;
+  for (const DeviceInfo& device : backend.devices()) reasons.insert(device.reason);
+  return {StatusCode::device_unavailable,
+          fmt::format("backend '{}' cannot do this product: {}", backend.name, fmt::join(reasons, "; "))};
+}
+
 Status check_names(std::span<const BackendEntry* const> backends, const GemmOptions& options) {
   const auto backend_matches = [&](const BackendEntry* b) {
     return options.backend.empty() || b->name == options.backend;
   };
-  if (std::ranges::none_of(backends, backend_matches)) return unknown_backend(backends, options.backend);
+  const auto match = std::ranges::find_if(backends, backend_matches);
+  if (match == backends.end()) return unknown_backend(backends, options.backend);
+  if (!options.backend.empty() && (*match)->kernels().empty()) return left_out(**match);
   if (options.kernel.empty()) return {};
   for (const BackendEntry* backend : backends)
     if (backend_matches(backend))

@@ -43,7 +43,7 @@ def temporary_files(program):
     return list(program.folder.glob(".c.npy.tmp-*"))
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGXCPU", "SIGUSR1"])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGXCPU", "SIGUSR1", "SIGPROF"])
 def test_interrupted(program, running, name):
     """It ends by the signal, so that a shell ends the loop it runs in; there $? is 128 + the signal's number."""
     running.send_signal(getattr(signal, name))

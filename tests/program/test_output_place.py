@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the product goes: every place that will not do is refused, and nothing is left there."""
+import ctypes
 import os
 import resource
 import stat
@@ -54,6 +55,26 @@ def test_a_replaced_file_keeps_its_permissions(program, operands):
         (program.folder / "c.npy").chmod(mode)
         program(*operands, "c.npy")
         assert stat.S_IMODE((program.folder / "c.npy").stat().st_mode) == mode
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+@pytest.mark.parametrize("permitted,owner,mode", [(True, 12345, 0o600), (False, 0, 0o640)])
+def test_a_replaced_file_keeps_its_owner(program, operands, permitted, owner, mode):
+    """Or else its permissions are not kept narrower than a new file's."""
+    def prepare():
+        os.umask(0o027)
+        if not permitted:
+            drop_from_bounding_set, change_owner = 24, 0
+            ctypes.CDLL(None).prctl(drop_from_bounding_set, change_owner, 0, 0, 0)
+
+    file = program.folder / "c.npy"
+    file.touch()
+    file.chmod(0o600)
+    os.chown(file, 12345, 12346)
+    program(*operands, "c.npy", limits=prepare)
+    status = file.stat()
+    assert (status.st_uid, stat.S_IMODE(status.st_mode)) == (owner, mode)
+    assert status.st_gid == (12346 if permitted else os.getegid())
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="permissions do not bind root")

@@ -64,7 +64,8 @@ def test_version(program):
     (["verify", *SIZES, "--type", "f32", "--alpha", "1e400"], "--alpha 1e400: is not a number that f32 holds"),
     (["verify", *SIZES, "--type", "f64", "--alpha", "1e400"], "--alpha 1e400: is not a number that f64 holds"),
     (["verify", *SIZES, "--type", "bf16", "--alpha", "1e39"], "--alpha 1e39: is not a number that f32 holds"),
-    (["verify", *SIZES, "--type", "f32", "--beta", "1e-46"], "--beta 1e-46: is not a number that f32 holds"),
+    (["verify", *SIZES, "--type", "f32", "--alpha", "3.41e38"], "--alpha 3.41e38: is not a number that f32 holds"),
+    (["verify", *SIZES, "--type", "f32", "--beta", "7e-46"], "--beta 7e-46: is not a number that f32 holds"),
     (["verify", *SIZES, "--type", "cf32", "--alpha", "1-1e39j"], "--alpha 1-1e39j: is not a number that f32 holds"),
     (["verify", *SIZES, "--type", "f64", "--kernel", "sm80_bf16_mma"], "does not multiply these types"),
     (["verify", *SIZES, "--type", "f64", "--kernel", "avx2_f32_fma_direct"], "does not multiply these types"),
@@ -91,7 +92,44 @@ def test_explain_names_every_kernel_in_few_lines(program):
     text = program("explain", *SIZES).stdout
     kernels = program.json("kernels")["kernels"]
     assert all(kernel["name"] in text for kernel in kernels)
-    assert len(text.splitlines()) < len(kernels) / 2 and max(map(len, text.splitlines())) <= 120
+    assert max(map(len, text.splitlines())) <= 120
+    have_a_line = {line.split()[1] for line in text.splitlines() if line.startswith("    x ")}
+    candidates = program.json("explain", *SIZES)["candidates"]
+    for three in zip(candidates, candidates[1:], candidates[2:]):
+        if len({(one["backend"], one["supported"], one["reason"]) for one in three}) == 1 and not three[0]["supported"]:
+            assert not have_a_line & {one["kernel"] for one in three}
+
+
+def test_a_backend_without_a_device_is_the_machines_trouble(program):
+    """Whether it has no driver here or was left out of this build."""
+    devices = program.json("devices")["devices"]
+    unusable = {device["backend"]: device["reason"] for device in devices}
+    for device in devices:
+        if device["available"]:
+            unusable.pop(device["backend"], None)
+    if not unusable:
+        pytest.skip("every backend has a device")
+    for backend, reason in unusable.items():
+        for more in ([], ["--device", "1"]):
+            program.refuses("explain", *SIZES, "--backend", backend, *more, code=4, says=[backend, reason])
+
+
+@pytest.mark.parametrize("arguments", [
+    ["--type", "f64", "--kernel", "sm80_bf16_mma"], ["--type", "f64", "--kernel", "avx2_f32_fma_direct"],
+    ["--type", "f32", "--backend", "opencl", "--kernel", "cpu_naive"],
+    ["--type", "f32", "--backend", "cpu", "--kernel", "opencl_tiled"]], ids=" ".join)
+def test_all_commands_refuse_alike(program, arguments):
+    known = {kernel["name"] for kernel in program.json("kernels")["kernels"]}
+    if arguments[-1] not in known or ("opencl" in arguments and "opencl_tiled" not in known):
+        pytest.skip("not in this build")
+    commands = [[command, *SIZES] for command in ("explain", "verify", "bench")] + [["ladder", "3", "5", "4"]]
+    assert len({program.refuses(*command, *arguments, code=2, says=arguments[-1]).stderr for command in commands}) == 1
+
+
+@pytest.mark.parametrize("factor", ["3.4028235e38", "-3.4028235e38", "1e-45", "inf"])
+def test_numbers_that_round_to_a_float(program, factor):
+    """So are the largest and the smallest float printed."""
+    program("verify", *SIZES, "--type", "f32", "--fill", "normal", "--kernel", "cpu_naive", f"--alpha={factor}")
 
 
 def test_more_memory_than_there_is(program):
