@@ -143,7 +143,8 @@ Exit run_sweep(const LadderOptions& options) {
   if (report.threads == 0) report.threads = default_threads();
   if (!options.json) print_heading(options, report.threads, any_on_device(wanted));
   for (const std::int64_t edge : edges) run_edge(options, edge, wanted, peaks, report);
-  if (report.rows.size() <= edges.size()) fail(Exit::bad_usage, "no kernel can run these products");
+  if (report.rows.size() <= edges.size())
+    fail_for_want_of_kernels(request_for(options, edges.back(), {}).description, options.choice);
   const auto any = [&](auto&& of) { return std::any_of(report.rows.begin(), report.rows.end(), of); };
   if (options.json) {
     print_ladder_json(report);
