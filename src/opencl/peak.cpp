@@ -21,7 +21,7 @@ Result<double> measure_peak(GemmTypes types, int device, int) {
   if (!has_type(runtime.device(), real)) return Status(StatusCode::unsupported, "the device has no double precision");
   const bool is_cpu = runtime.device().is_cpu;
   const std::int64_t width =
-      is_cpu ? std::max<std::int64_t>(1, 4 * runtime.device().vector_width_f32 / size_in_bytes(real)) : 1;
+      is_cpu ? std::max<std::int64_t>(1, std::int64_t{4} * runtime.device().vector_width_f32 / size_in_bytes(real)) : 1;
   constexpr std::int64_t chains = 16;
   const std::int64_t rounds = is_cpu ? 200000 : 4096;
   const std::int64_t items = is_cpu ? 1 : 256;

@@ -99,7 +99,8 @@ double tile_seconds(const Layout& layout, const Device& device) {
 double streamed_seconds(const Layout& layout, const Device& device) {
   const GemmDescription& d = layout.d;
   constexpr double start = 2.15e-6, tile_itself = 0.35e-6, bytes_of_thread = 41.8e9;
-  const double tile_bytes = bytes_of(layout.multiplied) * static_cast<double>(d.k / layout.chunks) * layout.tile.m;
+  const std::int64_t terms = d.k / layout.chunks;
+  const double tile_bytes = bytes_of(layout.multiplied) * static_cast<double>(terms) * layout.tile.m;
   const double clusters = clusters_of(d, layout.tile, layout.cluster, layout.chunks);
   const double waves = std::ceil(clusters / resident_clusters(layout, device));
   const double all_bytes = clusters * layout.cluster.rows * tile_bytes;
