@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "commands.hpp"
-#include "environment.hpp"
 #include "exactile/devices.hpp"
+#include "exactile/settings.hpp"
 #include "interrupt.hpp"
 #include "terminal.hpp"
 
@@ -90,7 +90,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return end_of_parsing(app, error);
   }
-  note_ignored_settings();
+  for (const std::string& setting : ignored_settings()) note("exactile: {}", setting);
   for (const Command& command : commands)
     if (command.app->parsed()) return static_cast<int>(command.action());
   const std::vector<std::string> rest = app.remaining();

@@ -26,12 +26,16 @@ constexpr std::size_t longest_stem = 200;
 
 /// Where the file will really lie: replacing a symbolic link would leave the file it means, which need not be there
 /// yet, as it was.
-std::filesystem::path follow_links(std::filesystem::path path) {
+std::filesystem::path follow_links(const std::string& name) {
   constexpr int most_links = 40;  // as the system's
+  std::filesystem::path path = name;
   std::error_code error;
-  for (int i = 0; i < most_links && std::filesystem::is_symlink(path, error); ++i)
+  for (int i = 0; i < most_links; ++i) {
+    if (!std::filesystem::is_symlink(path, error)) return path;
     path = path.parent_path() / std::filesystem::read_symlink(path, error);
-  return path;
+  }
+  fail(Exit::bad_usage, "--output {}: leads through more than {} links; expected one that ends at a file", name,
+       most_links);
 }
 
 void refuse_bad_target(const std::string& path, std::span<const NpyInput* const> inputs) {

@@ -11,6 +11,7 @@
 #include "exactile/gemm.hpp"
 #include "exactile/matrix_view.hpp"
 #include "exactile/plan.hpp"
+#include "exactile/settings.hpp"
 #include "exactile/status.hpp"
 #include "exactile/tuning.hpp"
 #include "exactile/types.hpp"

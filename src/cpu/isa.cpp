@@ -31,9 +31,7 @@ bool is_intel() noexcept {
 
 Isa cap() noexcept {
   const auto name = core::environment("EXACTILE_MAX_ISA");
-  if (name == "portable") return Isa::portable;
-  if (name == "avx2") return Isa::avx2;
-  return Isa::avx512;
+  return name ? isa_named(*name).value_or(Isa::avx512) : Isa::avx512;
 }
 
 }  // namespace
@@ -45,6 +43,12 @@ std::string_view to_string(Isa isa) noexcept {
     case Isa::avx512: return "avx512";
   }
   return "unknown";
+}
+
+std::optional<Isa> isa_named(std::string_view name) noexcept {
+  for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512})
+    if (to_string(isa) == name) return isa;
+  return std::nullopt;
 }
 
 Isa widest_isa() noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace exactile::cpu {
@@ -10,6 +11,8 @@ namespace exactile::cpu {
 enum class Isa : std::uint8_t { portable, avx2, avx512 };
 
 [[nodiscard]] std::string_view to_string(Isa isa) noexcept;
+/// The set that to_string() calls so, if there is one.
+[[nodiscard]] std::optional<Isa> isa_named(std::string_view name) noexcept;
 
 /// The widest set this processor and operating system offer, cut to EXACTILE_MAX_ISA (portable, avx2 or avx512).
 [[nodiscard]] Isa widest_isa() noexcept;

@@ -129,6 +129,13 @@ def test_a_link_is_followed(program, operands):
     assert np.load(program.folder / "elsewhere" / "real.npy").shape == (300, 300)
 
 
+def test_links_in_a_circle_are_refused(program, operands):
+    os.symlink("there.npy", program.folder / "here.npy")
+    os.symlink("here.npy", program.folder / "there.npy")
+    program.refuses(*operands, "here.npy", code=2, says=["--output here.npy", "links"])
+    assert (program.folder / "here.npy").is_symlink() and (program.folder / "there.npy").is_symlink()
+
+
 def test_the_mode_is_the_usual_one(program, operands):
     program(*operands, "c.npy", limits=lambda: os.umask(0o027))
     assert stat.S_IMODE(os.stat(program.folder / "c.npy").st_mode) == 0o640

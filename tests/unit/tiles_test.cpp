@@ -87,13 +87,7 @@ class Tile {
   [[nodiscard]] std::vector<T> run(typename MicroKernels<T>::AskingKernel kernel, AOrder order,
                                    Factors<T> factors) const {
     std::vector<T> c = c_;
-    const Ahead<T> ahead{.a = a_.data(),
-                         .a_stride = shape_.a_stride,
-                         .a_rows = rows_,
-                         .lines = c.data(),
-                         .line_stride = shape_.c_stride,
-                         .line_rows = rows_};
-    kernel(shape_in(order), a_in(order).data(), b_.data(), c.data(), factors.alpha, factors.beta, ahead);
+    kernel(shape_in(order), a_in(order).data(), b_.data(), c.data(), factors.alpha, factors.beta, ahead_of(c));
     return c;
   }
   /// The same with A, by columns, and B packed for exactly this tile, and nothing behind them.
@@ -105,14 +99,8 @@ class Tile {
         columns_of_a.push_back(a_[static_cast<std::size_t>(i * shape_.a_stride + p)]);
     const BeforeGuard<T> a(columns_of_a);
     const BeforeGuard<T> b(rows_of_b());
-    const Ahead<T> ahead{.a = a_.data(),
-                         .a_stride = shape_.a_stride,
-                         .a_rows = rows_,
-                         .lines = c.data(),
-                         .line_stride = shape_.c_stride,
-                         .line_rows = rows_};
     const TileShape shape{rows_, columns_, shape_.c_stride, shape_.k, shape_.last_lanes};
-    kernel(shape, a.data(), b.data(), c.data(), factors.alpha, factors.beta, ahead);
+    kernel(shape, a.data(), b.data(), c.data(), factors.alpha, factors.beta, ahead_of(c));
     return c;
   }
   /// B's rows, one behind the other.
@@ -137,6 +125,15 @@ class Tile {
   }
 
  private:
+  /// A and the tile itself, whatever the kernel multiplies.
+  [[nodiscard]] Ahead<T> ahead_of(const std::vector<T>& c) const {
+    return {.a = a_.data(),
+            .a_stride = shape_.a_stride,
+            .a_rows = rows_,
+            .lines = c.data(),
+            .line_stride = shape_.c_stride,
+            .line_rows = rows_};
+  }
   [[nodiscard]] TileShape shape_in(AOrder order) const {
     TileShape shape = shape_;
     if (order == AOrder::columns) shape.a_stride = rows_ + 1;
