@@ -5,6 +5,7 @@
 #pragma once
 
 #include "cuda/isa/wgmma_tile.cuh"
+#include "cuda/isa/wgmma_uniform.cuh"
 #include "cuda/kernels/sm90/both_finish.cuh"
 #include "cuda/kernels/sm90/unsplit_maps.cuh"
 
@@ -80,7 +81,7 @@ __device__ inline void split_work(BothSpace& space, RingStep& at, int end, const
                 both_spread<whole>);
 }
 
-/// fragment = the products of one chunk, 64 rows with 64 columns, small ones first.
+/// fragment = the products of one chunk, 64 rows with 64 columns, small ones first. `a`, `b`: isa::wgmma_uniform().
 __device__ inline void multiply_fragment(float (&fragment)[both_fragment / 2], std::uint64_t a, int a_box,
                                          std::uint64_t b, int b_box) {
   isa::pin(fragment);
@@ -90,10 +91,10 @@ __device__ inline void multiply_fragment(float (&fragment)[both_fragment / 2], s
     const SlicePair pair = Fp16x3::product(i / chunk_steps);
     const int k = i % chunk_steps * 16;
     const auto place = [&](int slice, int box) {
-      return (k / block_k * box + Fp16x3::slice_offset(slice, tile_m) + k % block_k * 2) >> 4;
+      return k / block_k * box + Fp16x3::slice_offset(slice, tile_m) + k % block_k * 2;
     };
-    isa::wgmma_tile<__half, both_fragment, isa::Major::k, isa::Major::k>(fragment, a + place(pair.a, a_box),
-                                                                         b + place(pair.b, b_box), i != 0);
+    isa::wgmma_tile<__half, both_fragment, isa::Major::k, isa::Major::k>(
+        fragment, isa::wgmma_further(a, place(pair.a, a_box)), isa::wgmma_further(b, place(pair.b, b_box)), i != 0);
   }
   isa::wgmma_commit();
   isa::wgmma_wait<0>();
@@ -142,6 +143,11 @@ __device__ inline void multiply_work(BothSpace& space, RingStep& at, int end, co
   const SlicePlaces of_b(p.lines[1].along_k);
   const int row = ElementRows().line;
   for (int chunk = 0; chunk < work.chunks; ++chunk) {
+    const auto descriptor = [&](int side, int offset) {
+      return isa::wgmma_uniform(isa::wgmma_descriptor<Fp16x3::row_bytes>(space.tile[at.index][side].data + offset));
+    };
+    const std::uint64_t a = descriptor(0, row / 64 * of_a.half_bytes);
+    const std::uint64_t b = descriptor(1, 0);
     isa::mbarrier_wait(&space.sliced[at.index], at.parity);
     const LineScales& rows = space.scales[at.index][0];
     const LineScales& columns = space.scales[at.index][1];
@@ -149,10 +155,7 @@ __device__ inline void multiply_work(BothSpace& space, RingStep& at, int end, co
 #pragma unroll
     for (int f = 0; f < both_n / both_fragment; ++f) {
       float fragment[both_fragment / 2];
-      const std::byte* a = space.tile[at.index][0].data + row / 64 * of_a.half_bytes;
-      const std::byte* b = space.tile[at.index][1].data + f * of_b.half_bytes;
-      multiply_fragment(fragment, isa::wgmma_descriptor<Fp16x3::row_bytes>(a), of_a.box_bytes,
-                        isa::wgmma_descriptor<Fp16x3::row_bytes>(b), of_b.box_bytes);
+      multiply_fragment(fragment, a, of_a.box_bytes, isa::wgmma_further(b, f * of_b.half_bytes), of_b.box_bytes);
       add_fragment(sums, fragment, f, rows, columns, row);
     }
     isa::mbarrier_arrive(&space.of_stage.empty[at.index]);

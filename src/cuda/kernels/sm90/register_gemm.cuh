@@ -257,13 +257,14 @@ __device__ inline void multiply_work(RegisterRings<columns>& rings, RingSteps& a
 #pragma unroll
       for (int i = 0; i < columns / 2; ++i)
         sums[i / (fragment_n / 2)][i % (fragment_n / 2)] *= slices.shrink[i / 2 % 2];
+    const std::uint64_t sliced =
+        isa::wgmma_uniform(isa::wgmma_descriptor<Fp16x3::row_bytes>(rings.sliced[at.sliced.index].data));
     isa::mbarrier_wait(&rings.of_sliced.full[at.sliced.index], at.sliced.parity);
     turns.wait();
 #pragma unroll
     for (int f = 0; f < fragments; ++f) {
       float fragment[fragment_n / 2];
-      multiply_slices<columns>(fragment, slices,
-                               rings.sliced[at.sliced.index].data + f * fragment_n * Fp16x3::row_bytes);
+      multiply_slices<columns>(fragment, slices, isa::wgmma_further(sliced, f * fragment_n * Fp16x3::row_bytes));
       if (f == std::max(0, fragments - 2)) turns.pass();
       if (f == fragments - 1) release(&rings.of_sliced.empty[at.sliced.index], p.cluster_size);
 #pragma unroll
