@@ -6,6 +6,7 @@
 
 #include "cuda/kernels/sm90/carried_sums.cuh"
 #include "cuda/kernels/sm90/epilogue.cuh"
+#include "cuda/kernels/sm90/leftovers.cuh"
 #include "cuda/kernels/sm90/mainloop.cuh"
 #include "cuda/tile/tile_shares.hpp"
 
