@@ -166,5 +166,45 @@ TEST(BadLinesOnDevice, MayBeAllOfThem) {
   }
 }
 
+/// Makes row i of `a` and column j of `b` such that neighbouring products cancel, but for two of tiny elements: c(i, j)
+/// is then so small beside |A||B| that f16 slices cannot hold it. So is every c of such a row and such a column.
+void make_doubtful(Matrix& a, Matrix& b, std::int64_t i, std::int64_t j) {
+  for (std::int64_t p = 0; p + 1 < a.columns; p += 2) {
+    a.at(i, p + 1) = a.at(i, p);
+    b.at(p + 1, j) = -b.at(p, j);
+  }
+  a.at(i, 2) = 0x1.234567p-30f;
+  a.at(i, 3) = 0x1.654321p-29f;
+}
+
+/// However many elements are doubtful, each has the bits that it would have alone: few and many are summed in two ways.
+TEST(BadLinesOnDevice, DoubtfulElementsAreSummedAloneOrInTilesToTheSameBits) {
+  SKIP_WITHOUT_GPU();
+  const Result<Context> context = Context::make("cuda");
+  ASSERT_TRUE(context.ok()) << context.status().message();
+  for (const KernelOfType& kernel : cuda_kernels()) {
+    if (kernel.types != f32_types || kernel.accuracy != Accuracy::standard) continue;
+    for (const std::int64_t k : {128, 500}) {
+      std::optional<Matrix> before;
+      for (const std::int64_t lines : {1, 3, 5, 6, 100}) {  // the square of that is doubtful
+        Matrix a = normal_matrix(c_rows, k, 1);
+        Matrix b = normal_matrix(k, c_columns, 2);
+        for (std::int64_t i = 0; i < lines; ++i) make_doubtful(a, b, i, (3 * i + 5) % c_columns);
+        const std::optional<Matrix> c = multiplied(context.value(), kernel.kernel, a, b);
+        if (!c) break;
+        int wrong = 0;
+        for (std::int64_t i = 0; i < c_rows; ++i)
+          for (std::int64_t j = 0; j < c_columns; ++j) wrong += is_right(c->at(i, j), a, b, i, j) ? 0 : 1;
+        EXPECT_EQ(wrong, 0) << kernel.kernel << ", k = " << k << ", " << lines << " doubtful lines";
+        // The first one's row and column are the same each time.
+        if (before)
+          EXPECT_EQ(std::bit_cast<unsigned>(c->at(0, 5)), std::bit_cast<unsigned>(before->at(0, 5)))
+              << kernel.kernel << ", k = " << k << ", " << lines << " doubtful lines";
+        before = c;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace exactile::test

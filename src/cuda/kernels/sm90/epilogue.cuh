@@ -105,6 +105,12 @@ struct Staging {
 inline constexpr unsigned skipped_bits = 0x7fe5ca1eu;
 inline constexpr unsigned unsummed_bits = 0x7fe5ca1fu;
 
+/// Facts of one product's lines; an operand that all products share has them once.
+[[nodiscard]] __device__ inline LineFacts facts_of(const SplitOperand& operand, int batch) {
+  const std::int64_t first = static_cast<std::int64_t>(operand.batches == 1 ? 0 : batch) * operand.facts_pitch;
+  return {operand.facts.max_bits + first, operand.facts.tiny + first};
+}
+
 /// What is known of the rows of A and columns of B of the product that a tile belongs to.
 struct ProductFacts {
   LineFacts rows;

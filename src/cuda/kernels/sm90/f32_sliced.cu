@@ -50,11 +50,12 @@ SlicedLayout::SlicedLayout(const GemmDescription& d, int bytes_per_block, bool m
   max_bits = take(lines);
   tiny = take(lines);
   tiny_again = take(lines);
-  left_any = take(4);
+  left_count = take(4);
   left_warps = take(tiles * 4);
   const std::int64_t carried_places = carries(clusters) ? clusters * CarriedSums::places : 0;
   carried_ready = take(carried_places * 4);
   zeroed = end;
+  left_few = take(most_few * sizeof(ElementPlace));
   left_marks = take(tiles * consumers * warpgroup_threads * 16);
   a_slices = take(a_batches * d.m * blocks * bytes_per_block);
   b_slices = take(b_batches * d.n * blocks * bytes_per_block);
@@ -112,7 +113,8 @@ GemmParameters sliced_parameters(const GemmDescription& d, const GemmArguments& 
                   .columns = static_cast<int>(d.n),
                   .by_tma = epilogue.is_plain && stores_by_tma(d, arguments),
                   .epilogue = epilogue},
-          .left = {.any = reinterpret_cast<unsigned*>(base + layout.left_any),
+          .left = {.count = reinterpret_cast<unsigned*>(base + layout.left_count),
+                   .few = reinterpret_cast<ElementPlace*>(base + layout.left_few),
                    .warps = reinterpret_cast<unsigned*>(base + layout.left_warps),
                    .marks = reinterpret_cast<uint4*>(base + layout.left_marks)}};
 }

@@ -37,10 +37,11 @@ struct SlicedLayout {
   std::int64_t max_bits;    ///< of A, then of B
   std::int64_t tiny;        ///< the same, for the first slices
   std::int64_t tiny_again;  ///< for the second; from here on all is zeroed first
-  std::int64_t left_any;
+  std::int64_t left_count;
   std::int64_t left_warps;
   std::int64_t carried_ready;
   std::int64_t zeroed;  ///< up to here
+  std::int64_t left_few;
   std::int64_t left_marks;
   std::int64_t a_slices;
   std::int64_t b_slices;

@@ -6,6 +6,7 @@
 
 #include "cuda/kernels/sm90/carried_sums.cuh"
 #include "cuda/kernels/sm90/epilogue.cuh"
+#include "cuda/kernels/sm90/few_left.cuh"
 #include "cuda/kernels/sm90/leftovers.cuh"
 #include "cuda/kernels/sm90/mainloop.cuh"
 #include "cuda/tile/tile_shares.hpp"
@@ -27,12 +28,6 @@ struct GemmParameters {
   Output out;
   Leftovers left;
 };
-
-/// Facts of one product's lines; an operand that all products share has them once.
-[[nodiscard]] __device__ inline LineFacts facts_of(const SplitOperand& operand, int batch) {
-  const std::int64_t first = static_cast<std::int64_t>(operand.batches == 1 ? 0 : batch) * operand.facts_pitch;
-  return {operand.facts.max_bits + first, operand.facts.tiny + first};
-}
 
 /// Whether the first element of a tile has more tiny elements in its row and column than may be tried. For most data
 /// this says at a glance that is_hopeless() is false.
@@ -93,11 +88,15 @@ struct Shared {
 template <class Slices, Turn turn>
 __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(cta_threads, 1)
     multiply(const __grid_constant__ GemmParameters p) {
+  extern __shared__ __align__(1024) std::byte dynamic[];
   if constexpr (turn == Turn::leftovers) {
     isa::wait_for_kernel_before();
-    if (*p.left.any == 0) return;
+    const unsigned left = *p.left.count;
+    if (left <= most_few) {
+      sum_few(*reinterpret_cast<FewSpace<Slices>*>(dynamic), p.operands, p.tiny_scale, p.out, p.left.few, left);
+      return;
+    }
   }
-  extern __shared__ __align__(1024) std::byte dynamic[];
   auto& shared = *reinterpret_cast<Shared<Slices, turn>*>(dynamic);
   const int rank = static_cast<int>(isa::cluster_rank());
   const int warpgroup = static_cast<int>(threadIdx.x) / warpgroup_threads;
@@ -143,7 +142,7 @@ __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(cta_threads, 1
       if (turn != Turn::part && !work.is_left)
         load_columns<Slices>(space.lines, facts, sum_place.column, 1 + warpgroup);
       if (may_be_hopeless && is_hopeless(p, place)) {
-        if (!work.is_left) leave_untried(p.left, cta_tile, warpgroup, warp);
+        if (!work.is_left) leave_untried(p.left, sum_place, cta_tile, warpgroup);
         continue;
       }
       if (work.goes_on) {
@@ -159,7 +158,7 @@ __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(cta_threads, 1
 
       if constexpr (turn == Turn::leftovers) read_marks(marks, p.left, cta_tile, warpgroup, warp);
       store_tile<Slices, turn>(sums, p.out, &p.c, space, sum_place, 1 + warpgroup, facts, p.operands, marks);
-      if constexpr (turn == Turn::first) write_marks(marks, p.left, cta_tile, warpgroup, warp);
+      if constexpr (turn == Turn::first) write_marks(marks, p.left, sum_place, cta_tile, warpgroup);
     }
     if constexpr (Shared<Slices, turn>::by_tma) isa::tma_store_wait_read<0>();
   }

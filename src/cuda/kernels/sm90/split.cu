@@ -180,9 +180,9 @@ __device__ void write_tile(const Place& at, float (&transposed)[tile][tile + 1])
 
 /// Second pass.
 template <class Slices>
-__global__ void __launch_bounds__(threads) write_slices(const __grid_constant__ SplitPair pair, const unsigned* gate) {
+__global__ void __launch_bounds__(threads) write_slices(const __grid_constant__ SplitPair pair, const unsigned* left) {
   isa::wait_for_kernel_before();
-  if (gate != nullptr && *gate == 0) return;
+  if (left != nullptr && *left <= most_few) return;
   __shared__ float transposed[tile][tile + 1];
   const std::int64_t tiles = count(pair.a, tile) + count(pair.b, tile);
   for (std::int64_t index = blockIdx.x; index < tiles; index += gridDim.x) {
@@ -380,13 +380,13 @@ __global__ void __launch_bounds__(threads, 3) split_whole(const __grid_constant_
 }  // namespace
 
 template <class Slices>
-Status enqueue_slices(const SplitPair& operands, const unsigned* gate, cudaStream_t stream) {
+Status enqueue_slices(const SplitPair& operands, const unsigned* left, cudaStream_t stream) {
   const std::int64_t tiles = count(operands.a, tile) + count(operands.b, tile);
-  // So few that it takes no time to see that the gate is shut.
-  constexpr std::int64_t gated_ctas = 1024;
-  const std::int64_t ctas = gate == nullptr ? tiles : std::min(tiles, gated_ctas);
+  // So few that it takes no time to see that there is nothing to do.
+  constexpr std::int64_t leftovers_ctas = 1024;
+  const std::int64_t ctas = left == nullptr ? tiles : std::min(tiles, leftovers_ctas);
   return check(
-      launch_early(true, write_slices<Slices>, static_cast<unsigned>(ctas), threads, 0, stream, operands, gate),
+      launch_early(true, write_slices<Slices>, static_cast<unsigned>(ctas), threads, 0, stream, operands, left),
       "launch", "write_slices");
 }
 template Status enqueue_slices<Bf16x6>(const SplitPair&, const unsigned*, cudaStream_t);

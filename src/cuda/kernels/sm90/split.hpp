@@ -29,6 +29,9 @@ struct SplitOperand {
 
 inline constexpr int most_part_k = 15360;
 
+/// So few elements of C that slices could not hold are summed one by one (few_left.cuh).
+inline constexpr unsigned most_few = 32;
+
 struct SplitPair {
   SplitOperand a;
   SplitOperand b;
@@ -42,8 +45,8 @@ template <class Slices>
                                    cudaStream_t stream, bool next_begins_early = false);
 
 /// Enqueues other slices of the same operands: facts.max_bits are there, facts.tiny are zero. Nothing is done where
-/// `gate` is given and zero on the device.
+/// `left` is given and at most most_few on the device.
 template <class Slices>
-[[nodiscard]] Status enqueue_slices(const SplitPair& operands, const unsigned* gate, cudaStream_t stream);
+[[nodiscard]] Status enqueue_slices(const SplitPair& operands, const unsigned* left, cudaStream_t stream);
 
 }  // namespace exactile::cuda::sm90
