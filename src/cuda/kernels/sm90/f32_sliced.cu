@@ -51,6 +51,7 @@ SlicedLayout::SlicedLayout(const GemmDescription& d, int bytes_per_block, bool m
   tiny = take(lines);
   tiny_again = take(lines);
   left_count = take(4);
+  left_lots = take(lines / lot_lines);
   left_warps = take(tiles * 4);
   const std::int64_t carried_places = carries(clusters) ? clusters * CarriedSums::places : 0;
   carried_ready = take(carried_places * 4);
@@ -86,6 +87,7 @@ GemmParameters sliced_parameters(const GemmDescription& d, const GemmArguments& 
   auto* max_bits = reinterpret_cast<unsigned*>(base + layout.max_bits);
   auto* tiny = reinterpret_cast<unsigned*>(base + layout.tiny);
   const std::int64_t b_first = layout.a_batches * layout.a_pitch;
+  auto* lots = reinterpret_cast<unsigned*>(base + layout.left_lots);
   const auto operand = [&](Operand which, const void* data, std::int64_t slices, std::int64_t first) {
     SplitOperand o = split_operand(d, layout, which);
     o.data = static_cast<const float*>(data);
@@ -114,6 +116,7 @@ GemmParameters sliced_parameters(const GemmDescription& d, const GemmArguments& 
                   .by_tma = epilogue.is_plain && stores_by_tma(d, arguments),
                   .epilogue = epilogue},
           .left = {.count = reinterpret_cast<unsigned*>(base + layout.left_count),
+                   .lots = {lots, lots + b_first / lot_lines},
                    .few = reinterpret_cast<ElementPlace*>(base + layout.left_few),
                    .warps = reinterpret_cast<unsigned*>(base + layout.left_warps),
                    .marks = reinterpret_cast<uint4*>(base + layout.left_marks)}};

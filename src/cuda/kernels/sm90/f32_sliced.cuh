@@ -38,6 +38,7 @@ struct SlicedLayout {
   std::int64_t tiny;        ///< the same, for the first slices
   std::int64_t tiny_again;  ///< for the second; from here on all is zeroed first
   std::int64_t left_count;
+  std::int64_t left_lots;  ///< of A, then of B
   std::int64_t left_warps;
   std::int64_t carried_ready;
   std::int64_t zeroed;  ///< up to here

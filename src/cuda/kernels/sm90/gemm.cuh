@@ -142,7 +142,7 @@ __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(cta_threads, 1
       if (turn != Turn::part && !work.is_left)
         load_columns<Slices>(space.lines, facts, sum_place.column, 1 + warpgroup);
       if (may_be_hopeless && is_hopeless(p, place)) {
-        if (!work.is_left) leave_untried(p.left, sum_place, cta_tile, warpgroup);
+        if (!work.is_left) leave_untried(p.left, p.operands, sum_place, cta_tile, warpgroup);
         continue;
       }
       if (work.goes_on) {
@@ -158,7 +158,7 @@ __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(cta_threads, 1
 
       if constexpr (turn == Turn::leftovers) read_marks(marks, p.left, cta_tile, warpgroup, warp);
       store_tile<Slices, turn>(sums, p.out, &p.c, space, sum_place, 1 + warpgroup, facts, p.operands, marks);
-      if constexpr (turn == Turn::first) write_marks(marks, p.left, sum_place, cta_tile, warpgroup);
+      if constexpr (turn == Turn::first) write_marks(marks, p.left, p.operands, sum_place, cta_tile, warpgroup);
     }
     if constexpr (Shared<Slices, turn>::by_tma) isa::tma_store_wait_read<0>();
   }

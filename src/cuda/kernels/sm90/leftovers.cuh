@@ -14,10 +14,11 @@ struct ElementPlace {
   int batch;
 };
 
-/// Elements left by one kernel to the next. `count` and `warps` are zero at first; `marks` are set where `warps` says
-/// so, `few` where there are no more.
+/// Elements left by one kernel to the next. `count`, `lots` and `warps` are zero at first; `marks` are set where
+/// `warps` says so, `few` where there are no more.
 struct Leftovers {
   unsigned* count;    ///< one word: how many there are; of a warp's no more than most_few + 1 are counted
+  LotsLeft lots;      ///< all that tiles take in which have some
   ElementPlace* few;  ///< [most_few]: where they are, in no particular order
   unsigned* warps;    ///< [cluster tiles][cluster]: a bit for each multiplying warp, and untried_bit
   uint4* marks;       ///< [cluster tiles][cluster][multiplying threads]: a bit for each sum
@@ -71,25 +72,31 @@ __device__ inline void list_few(const unsigned (&marks)[4], const Leftovers& lef
       *to++ = place_of(at, 32 * word + __ffs(static_cast<int>(bits)) - 1);
 }
 
+static_assert(lot_lines == cluster * tile_m && lot_lines == tile_n);
+
 /// By a warp.
-__device__ inline void write_all_marks(const uint4& marks, const Leftovers& left, const SumPlace& at, int cta_tile,
-                                       int warpgroup) {
+__device__ inline void write_all_marks(const uint4& marks, const Leftovers& left, const SplitPair& operands,
+                                       const SumPlace& at, int cta_tile, int warpgroup) {
   left.marks[left_index(cta_tile, warpgroup)] = marks;
-  if (at.lane == 0) atomicOr(left.warps + cta_tile, 1u << (4 * warpgroup + at.warp));
+  if (at.lane != 0) return;
+  atomicOr(left.warps + cta_tile, 1u << (4 * warpgroup + at.warp));
+  left.lots.a[lot_of(operands.a, at.batch, at.row)] = 1;
+  left.lots.b[lot_of(operands.b, at.batch, at.column)] = 1;
 }
 
 /// Marks for the kernel after. `at`: where the sums of the warpgroup are.
-__device__ inline void write_marks(const unsigned (&marks)[4], const Leftovers& left, const SumPlace& at, int cta_tile,
-                                   int warpgroup) {
+__device__ inline void write_marks(const unsigned (&marks)[4], const Leftovers& left, const SplitPair& operands,
+                                   const SumPlace& at, int cta_tile, int warpgroup) {
   const auto own = static_cast<unsigned>(__popc(marks[0]) + __popc(marks[1]) + __popc(marks[2]) + __popc(marks[3]));
   if (!__any_sync(~0u, own != 0)) return;
-  write_all_marks(make_uint4(marks[0], marks[1], marks[2], marks[3]), left, at, cta_tile, warpgroup);
+  write_all_marks(make_uint4(marks[0], marks[1], marks[2], marks[3]), left, operands, at, cta_tile, warpgroup);
   list_few(marks, left, at, own, __reduce_add_sync(~0u, own));
 }
 
 /// Leaves all sums of a warpgroup to the kernel after.
-__device__ inline void leave_untried(const Leftovers& left, const SumPlace& at, int cta_tile, int warpgroup) {
-  write_all_marks(make_uint4(~0u, ~0u, ~0u, ~0u), left, at, cta_tile, warpgroup);
+__device__ inline void leave_untried(const Leftovers& left, const SplitPair& operands, const SumPlace& at, int cta_tile,
+                                     int warpgroup) {
+  write_all_marks(make_uint4(~0u, ~0u, ~0u, ~0u), left, operands, at, cta_tile, warpgroup);
   if (at.lane == 0) atomicAdd(left.count, most_few + 1);
   if (threadIdx.x == 0) atomicOr(left.warps + cta_tile, untried_bit);
 }

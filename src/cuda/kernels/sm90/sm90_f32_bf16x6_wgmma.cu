@@ -19,7 +19,7 @@ Status enqueue_leftovers(GemmParameters p, unsigned* a_tiny, unsigned* b_tiny, c
                          cudaStream_t stream) {
   p.operands.a.facts.tiny = a_tiny;
   p.operands.b.facts.tiny = b_tiny;
-  if (Status s = enqueue_slices<Bf16x6>(p.operands, p.left.count, stream); !s.ok()) return s;
+  if (Status s = enqueue_slices<Bf16x6>(p.operands, p.left.count, p.left.lots, stream); !s.ok()) return s;
   if (Status s = make_slice_maps<Bf16x6>(p); !s.ok()) return s;
   return enqueue_multiply<Bf16x6, Turn::leftovers>(p, device, bf16x6_name, stream);
 }

@@ -180,13 +180,17 @@ __device__ void write_tile(const Place& at, float (&transposed)[tile][tile + 1])
 
 /// Second pass.
 template <class Slices>
-__global__ void __launch_bounds__(threads) write_slices(const __grid_constant__ SplitPair pair, const unsigned* left) {
+__global__ void __launch_bounds__(threads)
+    write_slices(const __grid_constant__ SplitPair pair, const unsigned* left, const LotsLeft lots) {
   isa::wait_for_kernel_before();
   if (left != nullptr && *left <= most_few) return;
   __shared__ float transposed[tile][tile + 1];
   const std::int64_t tiles = count(pair.a, tile) + count(pair.b, tile);
   for (std::int64_t index = blockIdx.x; index < tiles; index += gridDim.x) {
-    write_tile<Slices>(place(pair, tile, index), transposed);
+    const Place at = place(pair, tile, index);
+    const unsigned* of_operand = &at.operand == &pair.a ? lots.a : lots.b;
+    if (left != nullptr && of_operand[lot_of(at.operand, at.batch, at.row)] == 0) continue;
+    write_tile<Slices>(at, transposed);
     __syncthreads();
   }
 }
@@ -380,16 +384,16 @@ __global__ void __launch_bounds__(threads, 3) split_whole(const __grid_constant_
 }  // namespace
 
 template <class Slices>
-Status enqueue_slices(const SplitPair& operands, const unsigned* left, cudaStream_t stream) {
+Status enqueue_slices(const SplitPair& operands, const unsigned* left, const LotsLeft& lots, cudaStream_t stream) {
   const std::int64_t tiles = count(operands.a, tile) + count(operands.b, tile);
   // So few that it takes no time to see that there is nothing to do.
   constexpr std::int64_t leftovers_ctas = 1024;
   const std::int64_t ctas = left == nullptr ? tiles : std::min(tiles, leftovers_ctas);
   return check(
-      launch_early(true, write_slices<Slices>, static_cast<unsigned>(ctas), threads, 0, stream, operands, left),
+      launch_early(true, write_slices<Slices>, static_cast<unsigned>(ctas), threads, 0, stream, operands, left, lots),
       "launch", "write_slices");
 }
-template Status enqueue_slices<Bf16x6>(const SplitPair&, const unsigned*, cudaStream_t);
+template Status enqueue_slices<Bf16x6>(const SplitPair&, const unsigned*, const LotsLeft&, cudaStream_t);
 
 namespace {
 
@@ -411,7 +415,7 @@ Status enqueue_passes(const SplitPair& operands, unsigned* zero, std::int64_t ze
   const std::int64_t ctas = count(operands.a, k_tile) + count(operands.b, k_tile);
   find_maxima<<<static_cast<unsigned>(ctas), threads, 0, stream>>>(operands);
   if (Status s = check_launch("find_maxima"); !s.ok()) return s;
-  return enqueue_slices<Slices>(operands, nullptr, stream);
+  return enqueue_slices<Slices>(operands, nullptr, {}, stream);
 }
 
 }  // namespace

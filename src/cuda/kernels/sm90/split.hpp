@@ -32,6 +32,17 @@ inline constexpr int most_part_k = 15360;
 /// So few elements of C that slices could not hold are summed one by one (few_left.cuh).
 inline constexpr unsigned most_few = 32;
 
+/// Lots of neighbouring lines of A and B, of one product each; not zero where elements of C are left that need them.
+struct LotsLeft {
+  unsigned* a;
+  unsigned* b;
+};
+inline constexpr int lot_lines = 256;  ///< facts_pitch is a multiple of that where there are lots
+
+[[nodiscard]] __device__ inline std::int64_t lot_of(const SplitOperand& operand, int batch, int line) {
+  return (static_cast<std::int64_t>(operand.batches == 1 ? 0 : batch) * operand.facts_pitch + line) / lot_lines;
+}
+
 struct SplitPair {
   SplitOperand a;
   SplitOperand b;
@@ -45,8 +56,9 @@ template <class Slices>
                                    cudaStream_t stream, bool next_begins_early = false);
 
 /// Enqueues other slices of the same operands: facts.max_bits are there, facts.tiny are zero. Nothing is done where
-/// `left` is given and at most most_few on the device.
+/// `left` is given and at most most_few on the device; otherwise what is in `lots`.
 template <class Slices>
-[[nodiscard]] Status enqueue_slices(const SplitPair& operands, const unsigned* left, cudaStream_t stream);
+[[nodiscard]] Status enqueue_slices(const SplitPair& operands, const unsigned* left, const LotsLeft& lots,
+                                    cudaStream_t stream);
 
 }  // namespace exactile::cuda::sm90
