@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Operands split by two passes, one for the maxima and one for the slices: of any depth, and again for other slices.
+#pragma once
+
+#include "cuda/isa/warpgroup.cuh"
+#include "cuda/kernels/sm90/split_group.cuh"
+#include "cuda/tile/epilogue.cuh"
+
+namespace exactile::cuda::sm90::split {
+
+inline constexpr int max_tiles = 8;  // along k, by one CTA of the first pass
+inline constexpr int per_thread = tile * tile / threads;
+
+/// Which tile of which operand a CTA has.
+struct Place {
+  const SplitOperand& operand;
+  int batch;
+  int row;
+  int k;
+};
+
+/// CTAs of one operand: those along k first, then rows, then batches.
+[[nodiscard]] __host__ __device__ inline std::int64_t count(const SplitOperand& operand, int k_tile) {
+  return (operand.k + k_tile - 1) / k_tile * ((operand.rows + tile - 1) / tile) * std::int64_t{operand.batches};
+}
+
+[[nodiscard]] __device__ inline Place place(const SplitPair& pair, int k_tile, std::int64_t index) {
+  const std::int64_t in_a = count(pair.a, k_tile);
+  const SplitOperand& operand = index < in_a ? pair.a : pair.b;
+  if (index >= in_a) index -= in_a;
+  const int k_tiles = (operand.k + k_tile - 1) / k_tile;
+  const int row_tiles = (operand.rows + tile - 1) / tile;
+  const std::int64_t row_index = index / k_tiles;
+  return {operand, static_cast<int>(row_index / row_tiles), static_cast<int>(row_index % row_tiles) * tile,
+          static_cast<int>(index % k_tiles) * k_tile};
+}
+
+/// Element i of a thread's share of a tile; neighbouring threads have neighbours in memory.
+struct Share {
+  bool along_k;
+  __device__ explicit Share(const OperandLayout& layout)
+      : along_k(llabs(layout.column_stride) <= llabs(layout.row_stride)) {}
+  [[nodiscard]] __device__ int row(int i) const {
+    return along_k ? threadIdx.x / tile + i * (threads / tile) : threadIdx.x % tile;
+  }
+  [[nodiscard]] __device__ int k(int i) const {
+    return along_k ? threadIdx.x % tile : threadIdx.x / tile + i * (threads / tile);
+  }
+};
+
+__device__ inline void load(float (&x)[per_thread], const Share& share, const Place& at, int k0) {
+  const float* base = product_base(at.operand.data, at.operand.layout, at.batch);
+#pragma unroll
+  for (int i = 0; i < per_thread; ++i) {
+    const int row = at.row + share.row(i);
+    const int k = k0 + share.k(i);
+    x[i] = row < at.operand.rows && k < at.operand.k
+               ? base[row * at.operand.layout.row_stride + k * at.operand.layout.column_stride]
+               : 0.0f;
+  }
+}
+
+/// First pass.
+static __global__ void __launch_bounds__(threads) find_maxima(const __grid_constant__ SplitPair pair) {
+  const Place at = place(pair, max_tiles * tile, blockIdx.x);
+  const Share share(at.operand.layout);
+  unsigned most[per_thread] = {};
+  for (int t = 0; t < max_tiles && at.k + t * tile < at.operand.k; ++t) {
+    float x[per_thread];
+    load(x, share, at, at.k + t * tile);
+#pragma unroll
+    for (int i = 0; i < per_thread; ++i) most[i] = max(most[i], finite_bits(x[i]));
+  }
+  unsigned* max_bits =
+      at.operand.facts.max_bits + static_cast<std::int64_t>(at.batch) * at.operand.facts_pitch + at.row;
+  if (share.along_k) {
+#pragma unroll
+    for (int i = 0; i < per_thread; ++i) {
+      const unsigned of_warp = __reduce_max_sync(~0u, most[i]);
+      if (threadIdx.x % 32 == 0) atomicMax(max_bits + share.row(i), of_warp);
+    }
+  } else {
+#pragma unroll
+    for (int i = 1; i < per_thread; ++i) most[0] = max(most[0], most[i]);
+    atomicMax(max_bits + share.row(0), most[0]);
+  }
+}
+
+/// One tile, by way of `transposed`.
+template <class Slices>
+__device__ inline void write_tile(const Place& at, float (&transposed)[tile][tile + 1]) {
+  const Share share(at.operand.layout);
+  float x[per_thread];
+  load(x, share, at, at.k);
+#pragma unroll
+  for (int i = 0; i < per_thread; ++i) transposed[share.k(i)][share.row(i)] = x[i];
+  __syncthreads();
+
+  const int padded_k = blocks_of<Slices>(at.operand.k) * block_k;
+#pragma unroll
+  for (int item = threadIdx.x; item < tile * tile / group; item += threads) {
+    // Four threads write the 32 elements of a block, eight such fours a warp.
+    const int k = item % 4 * group + item / 256 * block_k;
+    const int row = item / 4 % 64;
+    if (at.row + row >= at.operand.rows || at.k + k >= padded_k) continue;
+    const std::int64_t line = static_cast<std::int64_t>(at.batch) * at.operand.facts_pitch + at.row + row;
+    float part[group];
+#pragma unroll
+    for (int i = 0; i < group; ++i) part[i] = transposed[k + i][row];
+    const unsigned tiny =
+        write_group<Slices>(at.operand, static_cast<std::int64_t>(at.batch) * at.operand.rows + at.row + row, at.k + k,
+                            part, power_of_two(scale_exponent<Slices>(at.operand.facts.max_bits[line])));
+    if (tiny != 0) atomicAdd(at.operand.facts.tiny + line, tiny);
+  }
+}
+
+/// Second pass.
+template <class Slices>
+__global__ void __launch_bounds__(threads)
+    write_slices(const __grid_constant__ SplitPair pair, const unsigned* left, const LotsLeft lots) {
+  isa::wait_for_kernel_before();
+  if (left != nullptr && *left <= most_few) return;
+  __shared__ float transposed[tile][tile + 1];
+  const std::int64_t tiles = count(pair.a, tile) + count(pair.b, tile);
+  for (std::int64_t index = blockIdx.x; index < tiles; index += gridDim.x) {
+    const Place at = place(pair, tile, index);
+    const unsigned* of_operand = &at.operand == &pair.a ? lots.a : lots.b;
+    if (left != nullptr && of_operand[lot_of(at.operand, at.batch, at.row)] == 0) continue;
+    write_tile<Slices>(at, transposed);
+    __syncthreads();
+  }
+}
+
+}  // namespace exactile::cuda::sm90::split
