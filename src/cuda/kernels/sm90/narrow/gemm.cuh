@@ -35,8 +35,7 @@ __global__ void __launch_bounds__(T::cta_threads, T::residents)
   const int warpgroup = static_cast<int>(threadIdx.x) / warpgroup_threads;
   const int clusters = isa::cluster_count();
   const int first_tile = isa::cluster_index();
-  // Division takes long, and here the first load waits for it.
-  const auto product_of = [&](int batch) { return p.chunks == 1 ? batch : batch / p.chunks; };
+  const auto product_of = [&](int batch) { return p.by_chunks.quotient(batch); };
   const auto chunk_of = [&](int batch) { return batch - product_of(batch) * p.chunks; };
   const auto first_of = [&](int chunk, int part) {
     const int blocks = min(p.chunk_blocks, p.blocks - chunk * p.chunk_blocks);

@@ -8,6 +8,7 @@
 #include "cuda/kernels/sm90/narrow/output.cuh"
 #include "cuda/kernels/sm90/narrow/plan.hpp"
 #include "cuda/kernels/sm90/tile_order.cuh"
+#include "cuda/tile/divisor.hpp"
 
 namespace exactile::cuda::sm90::narrow {
 
@@ -17,11 +18,32 @@ struct StripOrder {
   int columns;
   int batches;
   int strip_rows;
+  Divisor by_batch;  ///< tiles in a batch
+  Divisor by_strip;  ///< tiles in a whole strip
+  Divisor by_height;
+  Divisor by_last_height;  ///< of the last strip, which may be lower
+
+  StripOrder(int rows, int columns, int batches, int strip_rows)
+      : rows(rows),
+        columns(columns),
+        batches(batches),
+        strip_rows(strip_rows),
+        by_batch(rows * columns),
+        by_strip(strip_rows * columns),
+        by_height(strip_rows),
+        by_last_height((rows - 1) % strip_rows + 1) {}
 
   [[nodiscard]] __host__ __device__ int count() const { return rows * columns * batches; }
 
   [[nodiscard]] __device__ TilePlace operator()(int index) const {
-    return tile_in_strips(index, rows, columns, strip_rows);
+    const int batch = by_batch.quotient(index);
+    const int in_batch = index - batch * rows * columns;
+    const int strip = by_strip.quotient(in_batch);
+    const int in_strip = in_batch - strip * strip_rows * columns;
+    const int first = strip * strip_rows;
+    const bool is_last = first + strip_rows >= rows;
+    const int column = (is_last ? by_last_height : by_height).quotient(in_strip);
+    return {first + in_strip - column * (is_last ? rows - first : strip_rows), column, batch};
   }
 };
 
@@ -34,6 +56,7 @@ struct Parameters {
   ClusterShape cluster;
   int stages;
   int chunks;
+  Divisor by_chunks;
   int chunk_blocks;  ///< blocks of K in a chunk
   int blocks;        ///< in all of K
   bool a_is_shared;  ///< one A for all products
