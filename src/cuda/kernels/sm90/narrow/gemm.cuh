@@ -31,8 +31,12 @@ __global__ void __launch_bounds__(T::cta_threads, T::residents)
   // The same place in all CTAs of a cluster, as multicast needs it: all begin at the same address.
   auto* const shared = reinterpret_cast<Shared<T>*>(dynamic + (1024 - isa::shared_address(dynamic) % 1024) % 1024);
   const Ring<T> ring{reinterpret_cast<Stage<T>*>(shared + 1), shared->full, shared->empty, p.stages};
+  const std::uint32_t base = isa::warp_uniform(isa::shared_address(shared));
+  const RingPlaces<T> places{.stage = base + static_cast<std::uint32_t>(sizeof(Shared<T>)),
+                             .full = base + static_cast<std::uint32_t>(offsetof(Shared<T>, full)),
+                             .empty = base + static_cast<std::uint32_t>(offsetof(Shared<T>, empty))};
   const Peers peers({p.cluster.rows, p.cluster.columns, T::depth});
-  const int warpgroup = static_cast<int>(threadIdx.x) / warpgroup_threads;
+  const int warpgroup = isa::warp_uniform(static_cast<int>(threadIdx.x) / warpgroup_threads);
   const int clusters = isa::cluster_count();
   const int first_tile = isa::cluster_index();
   const auto product_of = [&](int batch) { return p.by_chunks.quotient(batch); };
@@ -98,6 +102,7 @@ __global__ void __launch_bounds__(T::cta_threads, T::residents)
     }
   } else {
     if constexpr (T::takes_registers) isa::registers_take<232>();
+    const Reader<T> reader(places, peers, warpgroup);
     typename T::Sum sums[T::tile_n / 2];
     RingPlace at;
     for (int tile = first_tile; tile < p.order.count(); tile += clusters) {
@@ -114,9 +119,9 @@ __global__ void __launch_bounds__(T::cta_threads, T::residents)
                                        1 + warpgroup);
       };
       if constexpr (T::has_short_sums) {
-        multiply_tile_shortly<T>(sums, ring, at, peers, warpgroup, blocks);
+        multiply_tile_shortly<T>(sums, reader, at, p.stages, blocks);
       } else {
-        multiply_tile<T>(sums, ring, at, peers, warpgroup, blocks);
+        multiply_tile<T>(sums, reader, at, p.stages, blocks);
       }
       if constexpr (T::depth == 1) {
         store(sums, 0);

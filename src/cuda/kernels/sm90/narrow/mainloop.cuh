@@ -7,6 +7,7 @@
 #pragma once
 
 #include "cuda/isa/read_once.cuh"
+#include "cuda/isa/shared_place.cuh"
 #include "cuda/isa/wgmma_uniform.cuh"
 #include "cuda/kernels/sm90/narrow/tile.cuh"
 
@@ -105,17 +106,38 @@ __device__ inline void wait_for_readers(const Ring<T>& ring, RingPlace& at, int 
     isa::mbarrier_wait(&ring.empty[at.stage], at.parity ^ 1);
 }
 
-/// Where a block's tiles begin, of this warpgroup's rows of A and of all columns of B; by whole warps.
+/// Where a multiplying warp finds blocks, and what it tells that it has read them: found once in a kernel.
+template <class T>
+struct Reader {
+  std::uint64_t a;  ///< descriptor of this warpgroup's rows of A in the first stage
+  std::uint64_t b;
+  std::uint32_t full;
+  std::uint32_t supplier;  ///< this lane's: that the first stage is empty, there; 0: none
+
+  __device__ Reader(const RingPlaces<T>& ring, const Peers& peers, int warpgroup)
+      : a(isa::wgmma_tile_descriptor<T::a_major>(ring.stage + warpgroup * 64 * row_bytes, T::group_bytes)),
+        b(isa::wgmma_tile_descriptor<T::b_major>(ring.stage + T::a_bytes, T::group_bytes)),
+        full(ring.full) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    supplier = peers.is_supplier(lane) ? isa::mapa(ring.empty, lane) : 0;
+  }
+
+  __device__ void wait(const RingPlace& at) const { isa::mbarrier_wait(full + 8 * at.stage, at.parity); }
+  __device__ void release(int stage) const {
+    if (supplier != 0) isa::mbarrier_arrive_there(supplier + 8 * stage);
+  }
+};
+
+/// Where a block's tiles begin, of this warpgroup's rows of A and of all columns of B.
 template <class T>
 struct BlockDescriptors {
   std::uint64_t a = 0;
   std::uint64_t b = 0;
 
   BlockDescriptors() = default;
-  __device__ BlockDescriptors(const Stage<T>& stage, int warpgroup)
-      : a(isa::wgmma_uniform(
-            isa::wgmma_tile_descriptor<T::a_major>(stage.a + warpgroup * 64 * row_bytes, T::group_bytes))),
-        b(isa::wgmma_uniform(isa::wgmma_tile_descriptor<T::b_major>(stage.b, T::group_bytes))) {}
+  __device__ BlockDescriptors(const Reader<T>& reader, int stage)
+      : a(isa::wgmma_further(reader.a, stage * static_cast<int>(sizeof(Stage<T>)))),
+        b(isa::wgmma_further(reader.b, stage * static_cast<int>(sizeof(Stage<T>)))) {}
 };
 
 /// The products of one block, enqueued.
@@ -134,8 +156,8 @@ __device__ inline void multiply_block(typename T::Sum (&sums)[T::tile_n / 2], co
 /// The products of so many blocks, where the tensor cores keep few bits of a sum: what they sum of a block is added in
 /// f32. They work at T::fragment_n columns at a time, and already at the next of them while this warpgroup adds.
 template <class T, int blocks>
-__device__ inline void add_blocks(typename T::Sum (&sums)[T::tile_n / 2], const Ring<T>& ring, RingPlace& at,
-                                  bool releases, int warpgroup) {
+__device__ inline void add_blocks(typename T::Sum (&sums)[T::tile_n / 2], const Reader<T>& reader, RingPlace& at,
+                                  int ring_stages) {
   constexpr int parts = T::tile_n / T::fragment_n;  // of a block
   constexpr int held = T::fragment_n / 2;
   float fragment[2][held];
@@ -144,10 +166,10 @@ __device__ inline void add_blocks(typename T::Sum (&sums)[T::tile_n / 2], const 
   const auto enqueue = [&](int item) {
     float(&to)[held] = fragment[item % 2];
     if (item % parts == 0) {
-      tiles = BlockDescriptors<T>(ring.stage[at.stage], warpgroup);
-      isa::mbarrier_wait(&ring.full[at.stage], at.parity);
+      tiles = BlockDescriptors<T>(reader, at.stage);
+      reader.wait(at);
       stages[item / parts] = at.stage;
-      at.advance(ring.stages);
+      at.advance(ring_stages);
     }
     isa::pin_sums(to);
     isa::wgmma_fence();
@@ -169,8 +191,7 @@ __device__ inline void add_blocks(typename T::Sum (&sums)[T::tile_n / 2], const 
     }
     float(&done)[held] = fragment[item % 2];
     isa::pin_sums(done);
-    if ((item + 1) % parts == 0 && releases)
-      isa::mbarrier_arrive_remote(&ring.empty[stages[item / parts]], static_cast<int>(threadIdx.x) % 32);
+    if ((item + 1) % parts == 0) reader.release(stages[item / parts]);
 #pragma unroll
     for (int i = 0; i < held; ++i) sums[item % parts * held + i] += done[i];
   }
@@ -178,41 +199,39 @@ __device__ inline void add_blocks(typename T::Sum (&sums)[T::tile_n / 2], const 
 
 /// A multiplying warpgroup's part of one tile where the tensor cores keep few bits of a sum.
 template <class T>
-__device__ inline void multiply_tile_shortly(typename T::Sum (&sums)[T::tile_n / 2], const Ring<T>& ring, RingPlace& at,
-                                             const Peers& peers, int warpgroup, int blocks) {
+__device__ inline void multiply_tile_shortly(typename T::Sum (&sums)[T::tile_n / 2], const Reader<T>& reader,
+                                             RingPlace& at, int stages, int blocks) {
   constexpr int at_once = 2;
-  const bool releases = peers.is_supplier(static_cast<int>(threadIdx.x) % 32);
 #pragma unroll
   for (int i = 0; i < T::tile_n / 2; ++i) sums[i] = 0;
-  for (; blocks >= at_once; blocks -= at_once) add_blocks<T, at_once>(sums, ring, at, releases, warpgroup);
-  for (; blocks > 0; --blocks) add_blocks<T, 1>(sums, ring, at, releases, warpgroup);
+  for (; blocks >= at_once; blocks -= at_once) add_blocks<T, at_once>(sums, reader, at, stages);
+  for (; blocks > 0; --blocks) add_blocks<T, 1>(sums, reader, at, stages);
 }
 
 /// A multiplying warpgroup's part of one tile: sums = A * B. One block is always in flight behind the one being issued.
 template <class T>
-__device__ inline void multiply_tile(typename T::Sum (&sums)[T::tile_n / 2], const Ring<T>& ring, RingPlace& at,
-                                     const Peers& peers, int warpgroup, int blocks) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const bool releases = peers.is_supplier(lane);
-  const auto release = [&](int stage) {
-    if (releases) isa::mbarrier_arrive_remote(&ring.empty[stage], lane);
-  };
-  int before = -1;
-  for (int block = 0; block < blocks; ++block) {
-    const BlockDescriptors<T> tiles(ring.stage[at.stage], warpgroup);
-    isa::mbarrier_wait(&ring.full[at.stage], at.parity);
+__device__ inline void multiply_tile(typename T::Sum (&sums)[T::tile_n / 2], const Reader<T>& reader, RingPlace& at,
+                                     int stages, int blocks) {
+  const auto enqueue = [&](bool accumulate) {
+    const BlockDescriptors<T> tiles(reader, at.stage);
+    reader.wait(at);
     isa::pin_sums(sums);
     isa::wgmma_fence();
-    multiply_block<T>(sums, tiles, block > 0);
+    multiply_block<T>(sums, tiles, accumulate);
     isa::wgmma_commit();
+  };
+  enqueue(false);
+  for (int block = 1; block < blocks; ++block) {
+    const int before = at.stage;
+    at.advance(stages);
+    enqueue(true);
     isa::wgmma_wait<1>();
-    if (before >= 0) release(before);
-    before = at.stage;
-    at.advance(ring.stages);
+    reader.release(before);
   }
   isa::wgmma_wait<0>();
   isa::pin_sums(sums);
-  release(before);
+  reader.release(at.stage);
+  at.advance(stages);
 }
 
 }  // namespace exactile::cuda::sm90::narrow

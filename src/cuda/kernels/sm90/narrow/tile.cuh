@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "cuda/isa/mbarrier.cuh"
+#include "cuda/isa/uniform.cuh"
 #include "cuda/isa/warpgroup.cuh"
 #include "cuda/isa/wgmma_tile.cuh"
 #include "cuda/kernels/sm90/narrow/plan.hpp"
@@ -125,6 +126,19 @@ struct Ring {
     for (int i = 0; i < most_stages; ++i) isa::mbarrier_init(&barriers[i], arrivals);
     isa::mbarrier_init_fence();
   }
+};
+
+/// The ring as 32-bit addresses that a warp's threads share.
+template <class T>
+struct RingPlaces {
+  std::uint32_t stage;
+  std::uint32_t full;
+  std::uint32_t empty;
+
+  [[nodiscard]] __device__ std::uint32_t a_of(int index) const { return stage + index * sizeof(Stage<T>); }
+  [[nodiscard]] __device__ std::uint32_t b_of(int index) const { return a_of(index) + T::a_bytes; }
+  [[nodiscard]] __device__ std::uint32_t full_of(int index) const { return full + 8 * index; }
+  [[nodiscard]] __device__ std::uint32_t empty_of(int index) const { return empty + 8 * index; }
 };
 
 /// Where a loader or a multiplier is in the ring.
