@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The wrappers of mbarrier.cuh and wgmma_tile.cuh for places in shared memory named by their 32-bit address: a ring's
-/// are then a product and a sum in uniform registers, where pointers are worked out by each thread again and again.
+/// The wrappers of mbarrier.cuh and tma.cuh for places in shared memory named by their 32-bit address: a ring's are
+/// then a product and a sum in uniform registers, where pointers are worked out by each thread again and again.
 #pragma once
+
+#include <cuda.h>
 
 #include <cstdint>
 
 #include "cuda/isa/wgmma_tile.cuh"
 
 namespace exactile::cuda::isa {
+
+/// mbarrier.arrive.expect_tx: arrives, and the phase now waits for `bytes` more.
+__device__ inline void mbarrier_arrive_expect(std::uint32_t barrier, std::uint32_t bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
 
 /// mbarrier.arrive.shared::cluster at what mapa() gave. Without .release.cluster, as mbarrier_arrive_remote().
 __device__ inline void mbarrier_arrive_there(std::uint32_t barrier) {
@@ -45,6 +52,43 @@ template <Major major>
   const std::uint32_t leading = major == Major::k ? 1 : next_64 >> 4;
   // In CTA 1 of a cluster the address has bits above the 18 that a descriptor holds.
   return swizzle_128 | stride | (leading << 16 | (tile & 0x3FFFF) >> 4);
+}
+
+/// cp.async.bulk.tensor.3d to this CTA's shared memory; its bytes are counted at `barrier`.
+__device__ inline void tma_load(std::uint32_t shared, const CUtensorMap* map, int x, int y, int z,
+                                std::uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::
+          "r"(shared),
+      "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier)
+      : "memory");
+}
+
+/// The same with a policy for what L2 keeps.
+__device__ inline void tma_load(std::uint32_t shared, const CUtensorMap* map, int x, int y, int z,
+                                std::uint32_t barrier, std::uint64_t policy) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint"
+      " [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(shared),
+      "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier), "l"(policy)
+      : "memory");
+}
+
+/// The same with .multicast::cluster: to the same place in every CTA of `mask`, counted at the same barrier of each.
+__device__ inline void tma_load_multicast(std::uint32_t shared, const CUtensorMap* map, int x, int y, int z,
+                                          std::uint32_t barrier, std::uint16_t mask) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
+      " [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(shared),
+      "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier), "h"(mask)
+      : "memory");
+}
+
+/// cp.async.bulk.tensor.3d from shared memory; what lies outside the tensor is not written.
+__device__ inline void tma_store(const CUtensorMap* map, int x, int y, int z, std::uint32_t shared) {
+  asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(map), "r"(x),
+               "r"(y), "r"(z), "r"(shared)
+               : "memory");
 }
 
 }  // namespace exactile::cuda::isa

@@ -15,4 +15,17 @@ template <class T>
   return __shfl_sync(~0u, x, 0);
 }
 
+/// elect.sync: whether this is the one thread of a whole warp that acts for it.
+[[nodiscard]] __device__ inline bool elect_one() {
+  std::uint32_t is_elected;
+  asm volatile(
+      "{\n"
+      ".reg .pred p;\n"
+      "elect.sync _|p, 0xffffffff;\n"
+      "selp.u32 %0, 1, 0, p;\n"
+      "}\n"
+      : "=r"(is_elected));
+  return is_elected != 0;
+}
+
 }  // namespace exactile::cuda::isa

@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(T::cta_threads, T::residents)
     return (place.column * p.cluster.columns + peers.column) * T::tile_n;
   };
 
-  const auto loads_of = [&](const TilePlace& place) {
+  const auto place_of = [&](const TilePlace& place) {
     const int product = product_of(place.batch);
     const int chunk = chunk_of(place.batch);
     return LoadPlace{.row = row_of(place),
@@ -63,9 +63,11 @@ __global__ void __launch_bounds__(T::cta_threads, T::residents)
   };
 
   isa::start_kernel_after();
-  LoadPlace loads;
+  const Loader loader{isa::warp_uniform(static_cast<int>(threadIdx.x) / 32) - T::consumer_warps};
+  Loads<T> loads;
   if (warpgroup == T::consumers) {
-    loads = loads_of(p.order(first_tile));  // takes as long as making barriers
+    loads = Loads<T>(loader, peers);  // takes as long as making barriers
+    loads.place = place_of(p.order(first_tile));
   } else if (threadIdx.x == 0) {
     ring.initialise(ring.full, 1);
   } else if (threadIdx.x == 32) {
@@ -88,17 +90,16 @@ __global__ void __launch_bounds__(T::cta_threads, T::residents)
 
   if (warpgroup == T::consumers) {
     if constexpr (T::takes_registers) isa::registers_give<40>();
-    const Loader loader{static_cast<int>(threadIdx.x) / 32 - T::consumer_warps};
-    if (threadIdx.x % 32 == 0 && loader.first() < T::loader_pairs) {
+    if (loader.first() < T::loader_pairs) {
       int next = loader.first();
       RingPlace at;
       at.advance(p.stages, next);
       for (int tile = first_tile;;) {
-        load_tile<T>(ring, loader, at, next, &p.a, &p.b, peers, loads);
+        load_tile<T>(places, p.stages, loader, at, next, &p.a, &p.b, peers, loads);
         if ((tile += clusters) >= p.order.count()) break;
-        loads = loads_of(p.order(tile));
+        loads.place = place_of(p.order(tile));
       }
-      if (!is_alone) wait_for_readers<T>(ring, at, next);
+      if (!is_alone) wait_for_readers<T>(places, p.stages, at, next);
     }
   } else {
     if constexpr (T::takes_registers) isa::registers_take<232>();

@@ -25,41 +25,54 @@ struct LoadPlace {
 
 /// Which part of an operand's tile this CTA loads, and for which CTAs.
 struct Share {
-  int first;  ///< of the tile's lines or, along M or N, of the block's k
+  int line;   ///< the first of the tile's
+  int k;      ///< the first of the block's
+  int boxes;  ///< of 64 lines, along M or N
   bool is_all;
   std::uint16_t mask;
 
-  /// The index-th of so many shares of `all`.
-  __device__ Share(int all, int index, int count, std::uint16_t mask)
-      : first(all / count * index), is_all(count == 1), mask(mask) {}
+  Share() = default;
+  /// The index-th of `count` shares of `lines` lines, rows of K or, along M or N, of boxes or of the block's k.
+  __device__ Share(Major major, int lines, int index, int count, std::uint16_t mask)
+      : line(0), k(0), boxes(lines / 64), is_all(count == 1), mask(mask) {
+    const int log_count = 31 - __clz(count);
+    if (major == Major::k) {
+      line = (lines >> log_count) * index;
+    } else if (shares_boxes(lines, count)) {
+      boxes = boxes >> log_count;
+      line = boxes * 64 * index;
+    } else {
+      k = (64 >> log_count) * index;
+    }
+  }
 };
 
-/// `lines` rows of A or columns of B from `line` on, in block `block` of K.
+/// This CTA's share of a tile's lines from `line` on, in block `block` of K.
 template <class T, Major major, int lines>
-__device__ inline void load_lines(std::byte* shared, const CUtensorMap* map, int line, int block, int batch,
-                                  const Share& share, std::uint64_t* full) {
-  const auto load = [&](std::byte* to, int x, int y) {
+__device__ inline void load_lines(std::uint32_t shared, const CUtensorMap* map, int line, int block, int batch,
+                                  const Share& share, std::uint32_t full) {
+  const auto load = [&](std::uint32_t to, int x, int y) {
     if (share.is_all) {
       isa::tma_load(to, map, x, y, batch, full);
     } else {
       isa::tma_load_multicast(to, map, x, y, batch, full, share.mask);
     }
   };
-  shared += share.first * row_bytes;
+  shared += (share.line + share.k) * row_bytes;
   if constexpr (major == Major::k) {
-    load(shared, block * T::block_k, line + share.first);
+    load(shared, block * T::block_k, line + share.line);
   } else {
     static_assert(lines % 64 == 0, "boxes along M or N hold 64 lines");
-#pragma unroll
-    for (int group = 0; group < lines / 64; ++group)
-      load(shared + group * T::group_bytes, line + group * 64, block * T::block_k + share.first);
+#pragma unroll 1
+    for (int box = 0; box < share.boxes; ++box)
+      load(shared + box * T::group_bytes, line + share.line + box * 64, block * T::block_k + share.k);
   }
 }
 
 /// Rows of A that are read once.
 template <class T>
-__device__ inline void load_streamed(std::byte* shared, const CUtensorMap* a, int row, int block, int batch,
-                                     std::uint64_t* full) {
+__device__ inline void load_streamed(std::uint32_t shared, const CUtensorMap* a, int row, int block, int batch,
+                                     std::uint32_t full) {
   const int k = block * T::block_k;
   if constexpr (T::a_major == Major::k) {
     isa::tma_load(shared, a, k, row, batch, full, isa::evict_first());
@@ -68,42 +81,57 @@ __device__ inline void load_streamed(std::byte* shared, const CUtensorMap* a, in
   }
 }
 
-/// A loading thread's part of one tile. `at`: of the first of its blocks, `next`: which block of the tile that is.
+/// What a loading warp knows before the first tile.
 template <class T>
-__device__ inline void load_tile(const Ring<T>& ring, const Loader& loader, RingPlace& at, int& next,
+struct Loads {
+  Share share;  ///< of the operand that this warp loads
+  LoadPlace place;
+
+  Loads() = default;
+  __device__ Loads(const Loader& loader, const Peers& peers)
+      : share(loader.loads_a() ? Share(T::a_major, T::tile_m, peers.column, peers.cluster.columns, peers.beside())
+                               : Share(T::b_major, T::tile_n, peers.row, peers.cluster.rows, peers.above())) {}
+};
+
+/// A loading warp's part of one tile, by one of its threads. `at`: of the first of its blocks, `next`: which block of
+/// the tile that is.
+template <class T>
+__device__ inline void load_tile(const RingPlaces<T>& ring, int stages, const Loader& loader, RingPlace& at, int& next,
                                  const CUtensorMap* a, const CUtensorMap* b, const Peers& peers,
-                                 const LoadPlace& place) {
-  const Share a_share(T::a_major == Major::k ? T::tile_m : T::block_k, peers.column, peers.cluster.columns,
-                      peers.beside());
-  const Share b_share(T::b_major == Major::k ? T::tile_n : T::block_k, peers.row, peers.cluster.rows, peers.above());
-  for (; next < place.blocks; next += T::loader_pairs, at.advance(ring.stages, T::loader_pairs)) {
+                                 const Loads<T>& loads) {
+  const LoadPlace& place = loads.place;
+  for (; next < place.blocks; next += T::loader_pairs, at.advance(stages, T::loader_pairs)) {
     const int block = place.first_block + next;
-    isa::mbarrier_wait(&ring.empty[at.stage], at.parity ^ 1);
-    std::uint64_t* const full = &ring.full[at.stage];
-    Stage<T>& stage = ring.stage[at.stage];
+    isa::mbarrier_wait(ring.empty_of(at.stage), at.parity ^ 1);
+    if (!isa::elect_one()) continue;
+    const std::uint32_t full = ring.full_of(at.stage);
     if (loader.loads_a()) {
       isa::mbarrier_arrive_expect(full, T::a_bytes + T::b_bytes);
       if constexpr (T::streams_a) {
-        load_streamed<T>(stage.a, a, place.row, block, place.a_batch, full);
+        load_streamed<T>(ring.a_of(at.stage), a, place.row, block, place.a_batch, full);
       } else {
-        load_lines<T, T::a_major, T::tile_m>(stage.a, a, place.row, block, place.a_batch, a_share, full);
+        load_lines<T, T::a_major, T::tile_m>(ring.a_of(at.stage), a, place.row, block, place.a_batch, loads.share,
+                                             full);
       }
     } else if constexpr (T::streams_a) {
       if (block % streaming_rows == peers.row)
-        isa::tma_load_multicast(stage.b, b, block * T::block_k, place.column, place.b_batch, full, b_share.mask);
+        isa::tma_load_multicast(ring.b_of(at.stage), b, block * T::block_k, place.column, place.b_batch, full,
+                                loads.share.mask);
     } else {
-      load_lines<T, T::b_major, T::tile_n>(stage.b, b, place.column, block, place.b_batch, b_share, full);
+      load_lines<T, T::b_major, T::tile_n>(ring.b_of(at.stage), b, place.column, block, place.b_batch, loads.share,
+                                           full);
     }
   }
   next -= place.blocks;
 }
 
-/// A loading thread's last act in a cluster: nobody leaves before all that read its stages have told it so. `at` and
+/// A loading warp's last act in a cluster: nobody leaves before all that read its stages have told it so. `at` and
 /// `next` as load_tile() left them.
 template <class T>
-__device__ inline void wait_for_readers(const Ring<T>& ring, RingPlace& at, int next) {
-  for (; next < ring.stages; next += T::loader_pairs, at.advance(ring.stages, T::loader_pairs))
-    isa::mbarrier_wait(&ring.empty[at.stage], at.parity ^ 1);
+__device__ inline void wait_for_readers(const RingPlaces<T>& ring, int stages, RingPlace& at, int next) {
+#pragma unroll 1
+  for (; next < stages; next += T::loader_pairs, at.advance(stages, T::loader_pairs))
+    isa::mbarrier_wait(ring.empty_of(at.stage), at.parity ^ 1);
 }
 
 /// Where a multiplying warp finds blocks, and what it tells that it has read them: found once in a kernel.

@@ -50,8 +50,11 @@ inline constexpr int streaming_rows = 4;
 /// Columns that the tensor cores sum at a time where f32 takes over from them.
 [[nodiscard]] constexpr int short_fragment(int tile_n) { return tile_n == 256 ? 64 : tile_n == 192 ? 96 : tile_n; }
 
+inline constexpr int most_cluster_rows = 4;
+
 /// CTAs that load for each other: those side by side the same rows of A, those one above the other the same columns of
 /// B. Those one behind the other do not; they compute the same tile.
+/// Powers of two, at most most_cluster_rows high.
 struct ClusterShape {
   int rows = 1;
   int columns = 1;
@@ -92,6 +95,10 @@ enum class Reach { along_k, along_lines, none };
 [[nodiscard]] constexpr bool takes_along_lines(bool is_a, TileShape tile) {
   return is_a ? tile.m == 64 || tile.n <= 64 || tile.n % 64 != 0 : tile.n % 64 == 0;
 }
+
+/// Where lines are contiguous, boxes hold 64 of them: whether so many CTAs that load a tile's lines together each load
+/// whole boxes, rather than some of the k of all.
+[[nodiscard]] constexpr bool shares_boxes(int tile_lines, int shares) { return tile_lines / 64 % shares == 0; }
 
 /// Whether TMA can store a tile of that width, `bytes` an element: in boxes of 128 bytes.
 [[nodiscard]] constexpr bool stores_boxes(int tile_n, std::int64_t bytes) { return tile_n * bytes % 128 == 0; }

@@ -188,6 +188,7 @@ class Product final : public DeviceProduct {
     constexpr std::int64_t size = sizeof(In);
     const bool along_k = source.major == Major::k;
     const std::int64_t matrix = source.pitch * (along_k ? lines : layout_.d.k);
+    const int box_k = shares_boxes(tile_lines, shares) ? 64 : 64 / shares;
     return make_tensor_map(map, {.type = map_type(layout_.multiplied),
                                  .data = const_cast<void*>(source.data),
                                  .columns = along_k ? layout_.d.k : lines,
@@ -196,7 +197,7 @@ class Product final : public DeviceProduct {
                                  .row_bytes = source.pitch * size,
                                  .batch_bytes = (batches == 1 ? matrix : source.batch_pitch) * size,
                                  .box_columns = 128 / static_cast<int>(size),
-                                 .box_rows = (along_k ? tile_lines : 64) / shares,
+                                 .box_rows = along_k ? tile_lines / shares : box_k,
                                  // Of 256 bytes other CTAs take a half, which costs 8 % of the bandwidth; so do rows
                                  // that straddle lines.
                                  .promotion = streams_a(layout_.tile) || source.pitch * size % 128 != 0

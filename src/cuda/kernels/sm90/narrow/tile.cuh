@@ -99,7 +99,9 @@ struct Peers {
   /// The CTAs that need the same columns of B.
   [[nodiscard]] __device__ std::uint16_t above() const {
     unsigned mask = 0;
-    for (int i = 0; i < cluster.rows; ++i) mask |= 1u << (part * cluster.layer() + i * cluster.columns + column);
+#pragma unroll
+    for (int i = 0; i < most_cluster_rows; ++i)
+      if (i < cluster.rows) mask |= 1u << (part * cluster.layer() + i * cluster.columns + column);
     return static_cast<std::uint16_t>(mask);
   }
   /// Whether that CTA loads for this one.
@@ -152,10 +154,10 @@ struct RingPlace {
       parity ^= 1;
     }
   }
-  /// By so many blocks, which may be more than a round.
+  /// By so many blocks, at most a round.
   __device__ void advance(int stages, int blocks) {
     stage += blocks;
-    while (stage >= stages) {
+    if (stage >= stages) {
       stage -= stages;
       parity ^= 1;
     }
