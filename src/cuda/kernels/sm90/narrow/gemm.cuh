@@ -36,7 +36,8 @@ __global__ void __launch_bounds__(T::cta_threads, T::residents)
                              .full = base + static_cast<std::uint32_t>(offsetof(Shared<T>, full)),
                              .empty = base + static_cast<std::uint32_t>(offsetof(Shared<T>, empty))};
   const Peers peers({p.cluster.rows, p.cluster.columns, T::depth});
-  const int warpgroup = isa::warp_uniform(static_cast<int>(threadIdx.x) / warpgroup_threads);
+  const int warp = isa::warp_uniform(static_cast<int>(threadIdx.x) / 32);
+  const int warpgroup = warp / (warpgroup_threads / 32);
   const int clusters = isa::cluster_count();
   const int first_tile = isa::cluster_index();
   const auto product_of = [&](int batch) { return p.by_chunks.quotient(batch); };
@@ -63,7 +64,7 @@ __global__ void __launch_bounds__(T::cta_threads, T::residents)
   };
 
   isa::start_kernel_after();
-  const Loader loader{isa::warp_uniform(static_cast<int>(threadIdx.x) / 32) - T::consumer_warps};
+  const Loader loader{warp - T::consumer_warps};
   Loads<T> loads;
   if (warpgroup == T::consumers) {
     loads = Loads<T>(loader, peers);  // takes as long as making barriers
@@ -110,13 +111,12 @@ __global__ void __launch_bounds__(T::cta_threads, T::residents)
       const TilePlace place = p.order(tile);
       const int blocks = blocks_of(chunk_of(place.batch));
       const auto store = [&](auto& of_columns, int first_column) {
-        const int thread = isa::thread_here();
         store_tile<typename T::Stored>(of_columns, p.out, &p.c, shared->staging[warpgroup],
                                        {.row = row_of(place) + warpgroup * 64,
                                         .column = column_of(place) + first_column,
                                         .batch = place.batch,
-                                        .warp = thread % warpgroup_threads / 32,
-                                        .lane = thread % 32},
+                                        .warp = warp % (warpgroup_threads / 32),
+                                        .lane = isa::thread_here() % 32},
                                        1 + warpgroup);
       };
       if constexpr (T::has_short_sums) {

@@ -108,7 +108,7 @@ __device__ inline void store_elements(const typename T::Sum (&sums)[T::tile_n / 
   }
 }
 
-/// Stores alpha * sums.
+/// Stores sums as they are.
 template <class T, int bytes>
 __device__ inline void store_alone(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
                                    const CUtensorMap* map, Staging (&staging)[2], const SumPlace& at, int barrier) {
@@ -144,6 +144,14 @@ __device__ inline void scale_sums(float (&sums)[T::tile_n / 2], const Output<flo
   }
 }
 
+/// alpha * sums, where that is not the same.
+template <class T>
+__device__ inline void multiply_sums(typename T::Sum (&sums)[T::tile_n / 2], typename T::Sum alpha) {
+  if (alpha == typename T::Sum(1)) return;
+#pragma unroll
+  for (int i = 0; i < T::tile_n / 2; ++i) sums[i] = multiply(alpha, sums[i]);
+}
+
 template <class T>
 __device__ inline void store_tile(typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
                                   const CUtensorMap* map, Staging (&staging)[2], const SumPlace& at, int barrier) {
@@ -152,7 +160,10 @@ __device__ inline void store_tile(typename T::Sum (&sums)[T::tile_n / 2], const 
   const bool is_half = c.type == ElementType::f16 || c.type == ElementType::bf16;
   if (c.store_by == StoreBy::elements) {
     store_elements<T>(sums, c, staging[0], at);
-  } else if (is_half) {
+    return;
+  }
+  multiply_sums<T>(sums, c.alpha);
+  if (is_half) {
     if constexpr (!std::is_integral_v<typename T::Sum>) store_alone<T, 2>(sums, c, map, staging, at, barrier);
   } else {
     store_alone<T, 4>(sums, c, map, staging, at, barrier);

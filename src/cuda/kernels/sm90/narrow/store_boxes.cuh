@@ -5,6 +5,7 @@
 
 #include "cuda/isa/store_matrix.cuh"
 #include "cuda/isa/tma.cuh"
+#include "cuda/isa/uniform.cuh"
 #include "cuda/isa/warpgroup.cuh"
 #include "cuda/kernels/sm90/narrow/output.cuh"
 
@@ -15,7 +16,7 @@ struct SumPlace {
   int row;     ///< of the warpgroup's first
   int column;  ///< of the tile's first
   int batch;
-  int warp;
+  int warp;  ///< known to the compiler to be the same in all its threads
   int lane;
 };
 
@@ -45,7 +46,7 @@ struct Pieces {
   }
 };
 
-/// alpha * this thread's sums of a piece, in C's type, into its warp's 16 rows.
+/// This thread's sums of a piece, in C's type, into its warp's 16 rows.
 template <class T, int bytes>
 __device__ inline void stage_piece(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
                                    Staging& out, const SumPlace& at, int piece) {
@@ -56,8 +57,7 @@ __device__ inline void stage_piece(const typename T::Sum (&sums)[T::tile_n / 2],
       std::uint32_t pairs[4];
 #pragma unroll
       for (int q = 0; q < 4; ++q)
-        pairs[q] = c.template half_pair<typename T::Element>(multiply(c.alpha, sums[4 * j + 2 * q]),
-                                                             multiply(c.alpha, sums[4 * j + 2 * q + 1]));
+        pairs[q] = c.template half_pair<typename T::Element>(sums[4 * j + 2 * q], sums[4 * j + 2 * q + 1]);
       isa::store_matrices(out.at(16 * at.warp + at.lane % 16, (8 * g + at.lane / 16 * 8) * bytes), pairs);
     }
   } else {
@@ -66,9 +66,7 @@ __device__ inline void stage_piece(const typename T::Sum (&sums)[T::tile_n / 2],
       const int j = piece * Pieces<T, bytes>::columns / 8 + g;
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
-        typename T::Sum x[2];
-#pragma unroll
-        for (int s = 0; s < 2; ++s) x[s] = multiply(c.alpha, sums[4 * j + 2 * r + s]);
+        const auto* const x = &sums[4 * j + 2 * r];
         std::byte* const place = out.at(16 * at.warp + at.lane / 4 + 8 * r, (8 * g + 2 * (at.lane % 4)) * bytes);
         if constexpr (bytes == 4) {
           auto* const pair = reinterpret_cast<typename T::Sum*>(place);
@@ -92,13 +90,14 @@ __device__ inline void store_boxes(const typename T::Sum (&sums)[T::tile_n / 2],
     const int first_column = at.column + piece * P::columns;
     if (first_column >= c.columns) break;
     Staging& out = staging[piece % 2];
-    // The tile before may have ended in either half of the staging.
-    if (at.lane == 0) piece == 0 ? isa::tma_store_wait_read<0>() : isa::tma_store_wait_read<1>();
+    // The tile before may have ended in either half of the staging. Only the thread that stores has what to wait for;
+    // where all do, none branches.
+    piece == 0 ? isa::tma_store_wait_read<0>() : isa::tma_store_wait_read<1>();
     __syncwarp();
     stage_piece<T, bytes>(sums, c, out, at, piece);
     isa::async_proxy_fence();
     __syncwarp();
-    if (at.lane == 0) {
+    if (isa::elect_one()) {
       isa::tma_store(map, first_column, at.row + 16 * at.warp, at.batch, out.at(16 * at.warp, 0));
       isa::tma_store_commit();
     }
@@ -114,7 +113,7 @@ struct ColumnPieces {
   static constexpr int boxes = 64 * bytes / row_bytes;  ///< one below the other
 };
 
-/// alpha * this thread's sums of a piece, transposed: a line of the staging is a column of C.
+/// This thread's sums of a piece, transposed: a line of the staging is a column of C.
 template <class T, int bytes>
 __device__ inline void stage_columns(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
                                      Staging (&out)[2], const SumPlace& at, int piece) {
@@ -125,8 +124,7 @@ __device__ inline void stage_columns(const typename T::Sum (&sums)[T::tile_n / 2
       std::uint32_t pairs[2];
 #pragma unroll
       for (int r = 0; r < 2; ++r)
-        pairs[r] = c.template half_pair<typename T::Element>(multiply(c.alpha, sums[4 * j + 2 * r]),
-                                                             multiply(c.alpha, sums[4 * j + 2 * r + 1]));
+        pairs[r] = c.template half_pair<typename T::Element>(sums[4 * j + 2 * r], sums[4 * j + 2 * r + 1]);
       std::byte* const column = out[piece % 2].at(8 * g + at.lane % 8, (16 * at.warp + at.lane / 8 % 2 * 8) * bytes);
       isa::store_matrices_transposed(column, pairs[0], pairs[1]);
     } else {
@@ -134,7 +132,7 @@ __device__ inline void stage_columns(const typename T::Sum (&sums)[T::tile_n / 2
       for (int e = 0; e < 4; ++e) {
         const int row = 16 * (at.warp % 2) + at.lane / 4 + e / 2 * 8;
         *reinterpret_cast<typename T::Sum*>(out[at.warp / 2].at(8 * g + 2 * (at.lane % 4) + e % 2, row * bytes)) =
-            multiply(c.alpha, sums[4 * j + e]);
+            sums[4 * j + e];
       }
     }
   }

@@ -60,8 +60,8 @@ __device__ inline void store_shifted_rows(const typename T::Sum (&sums)[T::tile_
 #pragma unroll
         for (int g = 0; g < piece_columns / 8; ++g) {
           const int j = piece * piece_columns / 8 + g;
-          const typename T::Sum x = multiply(c.alpha, sums[4 * j + 2 * half]);
-          const typename T::Sum y = multiply(c.alpha, sums[4 * j + 2 * half + 1]);
+          const typename T::Sum x = sums[4 * j + 2 * half];
+          const typename T::Sum y = sums[4 * j + 2 * half + 1];
           const int byte = (8 * g + 2 * (at.lane % 4)) * bytes;
           Bits first, second;
           if constexpr (bytes == 2) {
