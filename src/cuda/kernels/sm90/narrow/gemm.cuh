@@ -105,24 +105,31 @@ __global__ void __launch_bounds__(T::cta_threads, T::residents)
   } else {
     if constexpr (T::takes_registers) isa::registers_take<232>();
     const Reader<T> reader(places, peers, warpgroup);
+    const int warp_in_group = warp % (warpgroup_threads / 32);
+    Staging(&staging)[2] = shared->staging[warpgroup];
     typename T::Sum sums[T::tile_n / 2];
     RingPlace at;
+    LateStore<typename T::Stored, stores_late<T>> late;
+    const auto go_on_storing = [&](int step) {
+      if constexpr (stores_late<T>)
+        step == 0 ? late.send_first(&p.c, staging, warp_in_group) : late.send_second(&p.c, staging, warp_in_group);
+    };
     for (int tile = first_tile; tile < p.order.count(); tile += clusters) {
       const TilePlace place = p.order(tile);
       const int blocks = blocks_of(chunk_of(place.batch));
       const auto store = [&](auto& of_columns, int first_column) {
-        store_tile<typename T::Stored>(of_columns, p.out, &p.c, shared->staging[warpgroup],
+        store_tile<typename T::Stored>(of_columns, p.out, &p.c, staging, late,
                                        {.row = row_of(place) + warpgroup * 64,
                                         .column = column_of(place) + first_column,
                                         .batch = place.batch,
-                                        .warp = warp % (warpgroup_threads / 32),
+                                        .warp = warp_in_group,
                                         .lane = isa::thread_here() % 32},
                                        1 + warpgroup);
       };
       if constexpr (T::has_short_sums) {
         multiply_tile_shortly<T>(sums, reader, at, p.stages, blocks);
       } else {
-        multiply_tile<T>(sums, reader, at, p.stages, blocks);
+        multiply_tile<T>(sums, reader, at, p.stages, blocks, go_on_storing);
       }
       if constexpr (T::depth == 1) {
         store(sums, 0);
@@ -133,6 +140,8 @@ __global__ void __launch_bounds__(T::cta_threads, T::residents)
         break;  // a cluster's only tile; told so, the compiler keeps no sums for another
       }
     }
+    go_on_storing(0);
+    go_on_storing(1);
     isa::tma_store_wait_read<0>();
   }
 }

@@ -237,9 +237,11 @@ __device__ inline void multiply_tile_shortly(typename T::Sum (&sums)[T::tile_n /
 }
 
 /// A multiplying warpgroup's part of one tile: sums = A * B. One block is always in flight behind the one being issued.
-template <class T>
+/// `meanwhile`: called with 0 when the first block's products are enqueued, and with 1 when the second's are, or there
+/// is no second.
+template <class T, class Meanwhile>
 __device__ inline void multiply_tile(typename T::Sum (&sums)[T::tile_n / 2], const Reader<T>& reader, RingPlace& at,
-                                     int stages, int blocks) {
+                                     int stages, int blocks, const Meanwhile& meanwhile) {
   const auto enqueue = [&](bool accumulate) {
     const BlockDescriptors<T> tiles(reader, at.stage);
     reader.wait(at);
@@ -249,7 +251,18 @@ __device__ inline void multiply_tile(typename T::Sum (&sums)[T::tile_n / 2], con
     isa::wgmma_commit();
   };
   enqueue(false);
-  for (int block = 1; block < blocks; ++block) {
+  meanwhile(0);
+  const int first = at.stage;
+  if (blocks > 1) {
+    at.advance(stages);
+    enqueue(true);
+  }
+  meanwhile(1);
+  if (blocks > 1) {
+    isa::wgmma_wait<1>();
+    reader.release(first);
+  }
+  for (int block = 2; block < blocks; ++block) {
     const int before = at.stage;
     at.advance(stages);
     enqueue(true);

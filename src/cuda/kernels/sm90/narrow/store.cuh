@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cuda/kernels/sm90/narrow/store_boxes.cuh"
+#include "cuda/kernels/sm90/narrow/store_late.cuh"
 #include "cuda/kernels/sm90/narrow/store_shifted.cuh"
 
 namespace exactile::cuda::sm90::narrow {
@@ -108,13 +109,21 @@ __device__ inline void store_elements(const typename T::Sum (&sums)[T::tile_n / 
   }
 }
 
-/// Stores sums as they are.
-template <class T, int bytes>
+/// Stores sums as they are, or begins to.
+template <class T, int bytes, class Late>
 __device__ inline void store_alone(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
-                                   const CUtensorMap* map, Staging (&staging)[2], const SumPlace& at, int barrier) {
+                                   const CUtensorMap* map, Staging (&staging)[2], Late& late, const SumPlace& at,
+                                   int barrier) {
   if (c.store_by == StoreBy::columns) return store_columns<T, bytes>(sums, c, map, staging, at, barrier);
   if constexpr (Pieces<T, bytes>::fill_boxes) {
-    if (c.store_by == StoreBy::boxes) return store_boxes<T, bytes>(sums, c, map, staging, at);
+    if (c.store_by == StoreBy::boxes) {
+      if constexpr (bytes == 2 && Late::is_late) {
+        late.begin(sums, c, staging, at);
+      } else {
+        store_boxes<T, bytes>(sums, c, map, staging, at);
+      }
+      return;
+    }
     store_shifted_rows<T, bytes, shifted_width(T::tile_n * bytes)>(sums, c, staging, at);
   } else {
     store_rows<T, bytes>(sums, c, staging, at);
@@ -152,9 +161,11 @@ __device__ inline void multiply_sums(typename T::Sum (&sums)[T::tile_n / 2], typ
   for (int i = 0; i < T::tile_n / 2; ++i) sums[i] = multiply(alpha, sums[i]);
 }
 
-template <class T>
+/// `late`: what is left to be stored afterwards.
+template <class T, class Late>
 __device__ inline void store_tile(typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
-                                  const CUtensorMap* map, Staging (&staging)[2], const SumPlace& at, int barrier) {
+                                  const CUtensorMap* map, Staging (&staging)[2], Late& late, const SumPlace& at,
+                                  int barrier) {
   if constexpr (!std::is_integral_v<typename T::Sum>)
     if (c.has_scales()) scale_sums<T>(sums, c, at);
   const bool is_half = c.type == ElementType::f16 || c.type == ElementType::bf16;
@@ -164,9 +175,9 @@ __device__ inline void store_tile(typename T::Sum (&sums)[T::tile_n / 2], const 
   }
   multiply_sums<T>(sums, c.alpha);
   if (is_half) {
-    if constexpr (!std::is_integral_v<typename T::Sum>) store_alone<T, 2>(sums, c, map, staging, at, barrier);
+    if constexpr (!std::is_integral_v<typename T::Sum>) store_alone<T, 2>(sums, c, map, staging, late, at, barrier);
   } else {
-    store_alone<T, 4>(sums, c, map, staging, at, barrier);
+    store_alone<T, 4>(sums, c, map, staging, late, at, barrier);
   }
 }
 

@@ -46,6 +46,31 @@ struct Pieces {
   }
 };
 
+/// A thread's sums of a piece in the 16 bits of C's type, two by two.
+template <class T>
+using PiecePairs = std::uint32_t[Pieces<T, 2>::columns / 4];
+
+/// They are made here, not where they are needed: the sums may change before.
+template <class T>
+__device__ inline void pack_piece(PiecePairs<T>& pairs, const typename T::Sum (&sums)[T::tile_n / 2],
+                                  const Output<typename T::Sum>& c, int piece) {
+#pragma unroll
+  for (int q = 0; q < Pieces<T, 2>::width(piece) / 4; ++q) {
+    const auto* const pair = &sums[piece * Pieces<T, 2>::columns / 2 + 2 * q];
+    pairs[q] = c.template half_pair<typename T::Element>(pair[0], pair[1]);
+    asm volatile("" : "+r"(pairs[q]));
+  }
+}
+
+/// Such pairs of a whole piece into their warp's 16 rows.
+template <class T>
+__device__ inline void stage_pairs(const PiecePairs<T>& pairs, Staging& out, int warp, int lane) {
+#pragma unroll
+  for (int g = 0; g < Pieces<T, 2>::columns / 8; g += 2)
+    isa::store_matrices(out.at(16 * warp + lane % 16, (8 * g + lane / 16 * 8) * 2),
+                        {pairs[2 * g], pairs[2 * g + 1], pairs[2 * g + 2], pairs[2 * g + 3]});
+}
+
 /// This thread's sums of a piece, in C's type, into its warp's 16 rows.
 template <class T, int bytes>
 __device__ inline void stage_piece(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
