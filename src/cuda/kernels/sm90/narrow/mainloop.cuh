@@ -100,6 +100,7 @@ __device__ inline void load_tile(const RingPlaces<T>& ring, int stages, const Lo
                                  const CUtensorMap* a, const CUtensorMap* b, const Peers& peers,
                                  const Loads<T>& loads) {
   const LoadPlace& place = loads.place;
+#pragma unroll 1
   for (; next < place.blocks; next += T::loader_pairs, at.advance(stages, T::loader_pairs)) {
     const int block = place.first_block + next;
     isa::mbarrier_wait(ring.empty_of(at.stage), at.parity ^ 1);

@@ -98,10 +98,8 @@ __device__ inline void store_elements(const typename T::Sum (&sums)[T::tile_n / 
       const int j = piece * P::columns / 8 + g;
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
-        auto* const pair = reinterpret_cast<typename T::Sum*>(
-            staging.at(16 * at.warp + at.lane / 4 + 8 * r, (8 * g + 2 * (at.lane % 4)) * 4));
-        pair[0] = sums[4 * j + 2 * r];
-        pair[1] = sums[4 * j + 2 * r + 1];
+        std::byte* const place = staging.at(16 * at.warp + at.lane / 4 + 8 * r, (8 * g + 2 * (at.lane % 4)) * 4);
+        *reinterpret_cast<SumPair<typename T::Sum>*>(place) = {sums[4 * j + 2 * r], sums[4 * j + 2 * r + 1]};
       }
     }
     __syncwarp();

@@ -20,6 +20,13 @@ struct SumPlace {
   int lane;
 };
 
+/// Two of them side by side, for one store.
+template <class Sum>
+struct alignas(2 * sizeof(Sum)) SumPair {
+  Sum first;
+  Sum second;
+};
+
 /// 64 rows of 128 bytes of C on their way out, swizzled as TMA expects it.
 struct Staging {
   alignas(1024) std::byte data[64 * row_bytes];
@@ -94,9 +101,7 @@ __device__ inline void stage_piece(const typename T::Sum (&sums)[T::tile_n / 2],
         const auto* const x = &sums[4 * j + 2 * r];
         std::byte* const place = out.at(16 * at.warp + at.lane / 4 + 8 * r, (8 * g + 2 * (at.lane % 4)) * bytes);
         if constexpr (bytes == 4) {
-          auto* const pair = reinterpret_cast<typename T::Sum*>(place);
-          pair[0] = x[0];
-          pair[1] = x[1];
+          *reinterpret_cast<SumPair<typename T::Sum>*>(place) = {x[0], x[1]};
         } else {
           *reinterpret_cast<std::uint32_t*>(place) = c.template half_pair<typename T::Element>(x[0], x[1]);
         }
