@@ -182,22 +182,24 @@ __device__ inline void multiply_block(typename T::Sum (&sums)[T::tile_n / 2], co
         accumulate || step > 0);
 }
 
-/// The products of so many blocks, where the tensor cores keep few bits of a sum: what they sum of a block is added in
-/// f32. They work at T::fragment_n columns at a time, and already at the next of them while this warpgroup adds.
-template <class T, int blocks>
-__device__ inline void add_blocks(typename T::Sum (&sums)[T::tile_n / 2], const Reader<T>& reader, RingPlace& at,
-                                  int ring_stages) {
-  constexpr int parts = T::tile_n / T::fragment_n;  // of a block
-  constexpr int held = T::fragment_n / 2;
-  float fragment[2][held];
-  int stages[blocks];
-  BlockDescriptors<T> tiles;  // of the block enqueued last
-  const auto enqueue = [&](int item) {
-    float(&to)[held] = fragment[item % 2];
+/// What the tensor cores sum of a block, where they keep few bits of a sum: T::fragment_n columns at a time, two such
+/// fragments in turn.
+template <class T>
+struct Fragments {
+  static constexpr int parts = T::tile_n / T::fragment_n;  ///< of a block
+  static constexpr int held = T::fragment_n / 2;
+
+  float sums[2][held];
+  BlockDescriptors<T> tiles;  ///< of the block enqueued last
+  int stage;                  ///< that it lies in
+
+  /// Part `item` of the blocks from an even one on.
+  __device__ void enqueue(int item, const Reader<T>& reader, RingPlace& at, int ring_stages) {
+    float(&to)[held] = sums[item % 2];
     if (item % parts == 0) {
       tiles = BlockDescriptors<T>(reader, at.stage);
       reader.wait(at);
-      stages[item / parts] = at.stage;
+      stage = at.stage;
       at.advance(ring_stages);
     }
     isa::pin_sums(to);
@@ -208,19 +210,29 @@ __device__ inline void add_blocks(typename T::Sum (&sums)[T::tile_n / 2], const 
           to, isa::wgmma_further(tiles.a, 32 * step),
           isa::wgmma_further(tiles.b, item % parts * T::fragment_n * row_bytes + 32 * step), step > 0);
     isa::wgmma_commit();
-  };
-  enqueue(0);
+  }
+};
+
+/// Adds so many blocks' products to the sums in f32, while the tensor cores work at the fragment after. The first of
+/// them is enqueued before; so is the one behind them, where more blocks follow.
+template <class T, int blocks, bool more_follow>
+__device__ inline void add_blocks(typename T::Sum (&sums)[T::tile_n / 2], Fragments<T>& fragments,
+                                  const Reader<T>& reader, RingPlace& at, int ring_stages) {
+  constexpr int parts = Fragments<T>::parts;
+  constexpr int held = Fragments<T>::held;
+  static_assert(!more_follow || blocks * parts % 2 == 0, "the next begins with the same fragment");
 #pragma unroll
   for (int item = 0; item < blocks * parts; ++item) {
-    if (item + 1 < blocks * parts) {
-      enqueue(item + 1);
+    const int stage = fragments.stage;
+    if (more_follow || item + 1 < blocks * parts) {
+      fragments.enqueue(item + 1, reader, at, ring_stages);
       isa::wgmma_wait<1>();
     } else {
       isa::wgmma_wait<0>();
     }
-    float(&done)[held] = fragment[item % 2];
+    float(&done)[held] = fragments.sums[item % 2];
     isa::pin_sums(done);
-    if ((item + 1) % parts == 0) reader.release(stages[item / parts]);
+    if ((item + 1) % parts == 0) reader.release(stage);
 #pragma unroll
     for (int i = 0; i < held; ++i) sums[item % parts * held + i] += done[i];
   }
@@ -231,10 +243,16 @@ template <class T>
 __device__ inline void multiply_tile_shortly(typename T::Sum (&sums)[T::tile_n / 2], const Reader<T>& reader,
                                              RingPlace& at, int stages, int blocks) {
   constexpr int at_once = 2;
+  Fragments<T> fragments;
 #pragma unroll
   for (int i = 0; i < T::tile_n / 2; ++i) sums[i] = 0;
-  for (; blocks >= at_once; blocks -= at_once) add_blocks<T, at_once>(sums, reader, at, stages);
-  for (; blocks > 0; --blocks) add_blocks<T, 1>(sums, reader, at, stages);
+  fragments.enqueue(0, reader, at, stages);
+  for (; blocks > at_once; blocks -= at_once) add_blocks<T, at_once, true>(sums, fragments, reader, at, stages);
+  if (blocks == at_once) {
+    add_blocks<T, at_once, false>(sums, fragments, reader, at, stages);
+  } else {
+    add_blocks<T, 1, false>(sums, fragments, reader, at, stages);
+  }
 }
 
 /// A multiplying warpgroup's part of one tile: sums = A * B. One block is always in flight behind the one being issued.
