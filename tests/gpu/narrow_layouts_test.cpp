@@ -108,8 +108,9 @@ class AllLayouts {
                                          {64, 40},
                                          {64, 16}})
       for (const int depth : {1, 2, 4}) {
+        const bool is_long = shape_.k * std::int64_t{sizeof(In)} > (2 * depth - 1) * 128;
         const bool exists = (tile.m == 128 || sizeof(In) == 2) && (tile.n != 192 || is_short) &&
-                            narrow::has_parts(tile, depth) && (depth == 1 || sizeof(In) == 2);
+                            narrow::has_parts(tile, depth) && (depth == 1 || (sizeof(In) == 2 && is_long));
         if (!exists) continue;
         for (const narrow::Layout& layout :
              narrow::layouts(description_, description_.types.input, tile, depth, device)) {
@@ -167,6 +168,11 @@ class AllLayouts {
   std::vector<int> want_;
 };
 
+/// Multiprocessors enough for any cluster, and so few that each computes several tiles: what it stores of one it stores
+/// while it multiplies the next, of one, two or more blocks of K.
+constexpr int few_multiprocessors = 12;
+constexpr Shape several_tiles[] = {{1032, 784, 48}, {1032, 784, 104}, {1032, 784, 328}};
+
 template <class In, class Out>
 void run_all(GemmTypes types) {
   SKIP_WITHOUT_GPU();
@@ -182,6 +188,9 @@ void run_all(GemmTypes types) {
       if (b_is_transposed) count += layouts.run(device, true);
     }
   EXPECT_GT(count, 100);
+  cuda::Device small = device;
+  small.multiprocessors = few_multiprocessors;
+  for (const Shape& shape : several_tiles) AllLayouts<In, Out>(types, shape, false).run(small, false);
 }
 
 TEST(NarrowLayouts, Bf16) { run_all<__nv_bfloat16, __nv_bfloat16>({ElementType::bf16, ElementType::bf16}); }
