@@ -19,8 +19,8 @@ namespace exactile::cuda::sm90::narrow {
 using isa::Major;
 
 inline constexpr int warpgroup_threads = 128;
-/// A thread that loads, one of four: each TMA instruction of a thread waits for the one before it, so that A and B of a
-/// block come from two, and the next block from the other two, if there are two pairs.
+/// A warp that loads, by one of its threads; one of four: each TMA instruction of a thread waits for the one before it,
+/// so that A and B of a block come from two, and the next block from the other two, if there are two pairs.
 struct Loader {
   int index;
 
@@ -57,7 +57,7 @@ struct Tile {
   static constexpr int cta_threads = (consumers + 1) * warpgroup_threads;
   static constexpr int residents = most_residents({m, n}, has_short_sums);
   static constexpr bool streams_a = narrow::streams_a({m, n});
-  /// Of loading threads. Memory is fastest where all CTAs ask for it in the order of K: with two pairs they drift
+  /// Of loading warps. Memory is fastest where all CTAs ask for it in the order of K: with two pairs they drift
   /// apart.
   static constexpr int loader_pairs = streams_a ? 1 : 2;
   /// Whether the second of two multiplying warpgroups begins a tile after the first.
