@@ -84,11 +84,4 @@ __device__ inline void tma_load_multicast(std::uint32_t shared, const CUtensorMa
       : "memory");
 }
 
-/// cp.async.bulk.tensor.3d from shared memory; what lies outside the tensor is not written.
-__device__ inline void tma_store(const CUtensorMap* map, int x, int y, int z, std::uint32_t shared) {
-  asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(map), "r"(x),
-               "r"(y), "r"(z), "r"(shared)
-               : "memory");
-}
-
 }  // namespace exactile::cuda::isa
