@@ -60,7 +60,7 @@ Exit status: 2 bad usage, or no kernel can do this product; 4 the device that is
 Exit explain(const Options& options) {
   GemmDescription description = describe(options.sizes, parse_types(options.type));
   options.scales.apply(description);
-  const GemmOptions wanted = one_product_options(options.choice);
+  const GemmOptions wanted = gemm_options(options.choice);
   const Plan plan = require(Plan::make(description, wanted));
   if (options.json) {
     print_plan_json(plan, wanted.accuracy);

@@ -122,7 +122,7 @@ class Multiplication {
  public:
   explicit Multiplication(const Options& options)
       : options_(options),
-        gemm_options_(one_product_options(options.choice)),
+        gemm_options_(gemm_options(options.choice)),
         a_(options.a),
         b_(options.b),
         types_(product_types(a_, b_, options.out_type)),

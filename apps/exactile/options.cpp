@@ -116,18 +116,6 @@ GemmOptions gemm_options(const ChoiceOptions& options) {
           .parameters = options.parameters};
 }
 
-GemmOptions one_product_options(const ChoiceOptions& choice) {
-  GemmOptions options = gemm_options(choice);
-  if (options.device == 0) return options;
-  if (options.backend.empty() && options.kernel.empty())
-    fail(Exit::bad_usage, "--device {}: expected the backend whose device it is to be named", options.device);
-  // Of what names no kernel at all the planner says why.
-  if (std::ranges::none_of(kernels(), [&](const auto& k) { return !k.on_device && is_named(k, options); }))
-    return options;
-  fail(Exit::bad_usage, "--device {}: {} computes on the processor, which is device 0", options.device,
-       options.kernel.empty() ? options.backend : options.kernel);
-}
-
 GemmOptions measured_options(const ChoiceOptions& choice) {
   GemmOptions options = gemm_options(choice);
   if (!choice.memory.empty()) return options;

@@ -34,8 +34,6 @@ struct ChoiceOptions {
 };
 void add_choice_options(CLI::App& app, ChoiceOptions& options);
 [[nodiscard]] GemmOptions gemm_options(const ChoiceOptions& options);
-/// The same for one product, where a --device that counts for nothing is refused: what is named must have several.
-[[nodiscard]] GemmOptions one_product_options(const ChoiceOptions& options);
 /// The same where kernels are compared: those of a device with memory of its own have their operands there, unless
 /// --memory says otherwise.
 [[nodiscard]] GemmOptions measured_options(const ChoiceOptions& options);

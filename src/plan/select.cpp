@@ -56,6 +56,23 @@ Status check_names(std::span<const BackendEntry* const> backends, const GemmOpti
   return unknown_kernel(backends, options);
 }
 
+/// Devices are counted within a backend, and the processor is its backend's only one.
+Status check_device(std::span<const BackendEntry* const> backends, const Problem& problem, const GemmOptions& options) {
+  if (problem.device == 0) return {};
+  const auto wrong = [&](const std::string& why) {
+    return Status(StatusCode::invalid_argument, fmt::format("device = {}: {}", problem.device, why));
+  };
+  if (options.backend.empty() && options.kernel.empty())
+    return wrong("expected the backend whose device it is to be named");
+  for (const BackendEntry* backend : backends) {
+    if (!options.backend.empty() && backend->name != options.backend) continue;
+    for (const KernelEntry& entry : backend->kernels())
+      if (entry.on_device && (options.kernel.empty() || entry.name == options.kernel)) return {};
+  }
+  return wrong(fmt::format("{} computes on the processor, which is device 0",
+                           options.kernel.empty() ? options.backend : options.kernel));
+}
+
 constexpr std::string_view is_ladder = "a ladder kernel; runs only when asked for by name";
 constexpr std::string_view has_other_types = "does not multiply these types";
 
@@ -134,6 +151,7 @@ Result<const KernelEntry*> select(std::span<const BackendEntry* const> backends,
                                   const GemmOptions& options) {
   if (!options.backend.empty() || !options.kernel.empty())
     if (Status s = check_names(backends, options); !s.ok()) return s;
+  if (Status s = check_device(backends, problem, options); !s.ok()) return s;
   const KernelEntry* best = nullptr;
   auto best_rank = std::pair(true, std::numeric_limits<double>::infinity());
   for (const BackendEntry* backend : backends) {

@@ -144,6 +144,13 @@ TEST(Refusals, Threads) {
                  {"threads", "-1", "expected"});
 }
 
+TEST(Refusals, DevicesOfTheProcessor) {
+  const GemmDescription d = contiguous(f32, 2, 2, 2);
+  expect_refusal(make(d, {.device = 5}), StatusCode::invalid_argument, {"device", "5", "expected the backend"});
+  expect_refusal(make(d, {.backend = "cpu", .device = 5}), StatusCode::invalid_argument, {"device", "5", "cpu"});
+  expect_refusal(make(d, {.kernel = "cpu_naive", .device = -1}), StatusCode::invalid_argument, {"-1", "cpu_naive"});
+}
+
 TEST(Refusals, Epilogues) {
   GemmDescription d = contiguous(cf32, 2, 2, 2);
   d.activation = Activation::relu;
