@@ -9,9 +9,10 @@
 #include <cstring>
 #include <fstream>
 #include <limits>
-#include <optional>
+#include <string_view>
 #include <utility>
 
+#include "core/control_groups.hpp"
 #include "failure.hpp"
 #include "units.hpp"
 
@@ -22,39 +23,44 @@ namespace {
 constexpr int advice_populate_read = 22;
 constexpr int advice_populate_write = 23;
 
-std::optional<std::int64_t> number_in(const char* path) {
+constexpr double nothing_said = std::numeric_limits<double>::infinity();
+
+/// The number behind a word in a file of words and numbers; the first of all behind "".
+double number_in(const std::string& path, std::string_view word = "") {
   std::ifstream file(path);
-  std::int64_t value = 0;
-  if (file >> value) return value;
-  return std::nullopt;
-}
-
-std::optional<std::int64_t> kernel_estimate() {
-  std::ifstream file("/proc/meminfo");
-  for (std::string key; file >> key;) {
-    std::int64_t kibibytes = 0;
-    if (key == "MemAvailable:" && file >> kibibytes) return kibibytes * 1024;
-    file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+  std::string read;
+  while (read != word && file >> read) {
   }
-  return std::nullopt;
+  double number = 0;
+  return file >> number ? number : nothing_said;
 }
 
-/// The rest of the cgroup's limit; version 2, then 1. "max" is no number, hence no limit.
-std::optional<std::int64_t> cgroup_rest() {
-  constexpr std::pair<const char*, const char*> files[] = {
-      {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
-      {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"}};
-  for (const auto& [limit_file, usage_file] : files)
-    if (const auto limit = number_in(limit_file)) return *limit - number_in(usage_file).value_or(0);
-  return std::nullopt;
+/// What a group's limit leaves, in bytes. Pages of files that the group holds are given up when they are needed.
+double rest_of(const std::string& limit_file, const std::string& usage_file, const std::string& statistics,
+               const std::string& prefix) {
+  const double limit = number_in(limit_file);  // "max" is no number
+  const double usage = number_in(usage_file);
+  if (limit == nothing_said || usage == nothing_said) return limit;
+  const double files = number_in(statistics, prefix + "inactive_file") + number_in(statistics, prefix + "active_file");
+  return limit - usage + (files == nothing_said ? 0 : std::min(files, usage));
+}
+
+double rest_v2(const std::string& folder) {
+  return rest_of(folder + "/memory.max", folder + "/memory.current", folder + "/memory.stat", "");
+}
+
+double rest_v1(const std::string& folder) {
+  return rest_of(folder + "/memory.limit_in_bytes", folder + "/memory.usage_in_bytes", folder + "/memory.stat",
+                 "total_");
 }
 
 }  // namespace
 
 std::int64_t available_memory() {
-  const std::int64_t physical = std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
-  const std::int64_t available = kernel_estimate().value_or(physical);
-  return std::max<std::int64_t>(std::min(available, cgroup_rest().value_or(available)), 0);
+  const double physical = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  const double kernels = number_in("/proc/meminfo", "MemAvailable:") * 1024;
+  const double group = core::least_group_limit("memory", rest_v2, rest_v1);
+  return static_cast<std::int64_t>(std::clamp(std::min(kernels, group), 0.0, physical));
 }
 
 void require_memory(std::int64_t bytes, const std::string& purpose) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "core/control_groups.hpp"
 #include "core/environment.hpp"
 
 namespace exactile::core {
@@ -24,8 +25,7 @@ int affinity_count() {
 
 constexpr double no_quota = std::numeric_limits<double>::infinity();
 
-/// Processors that a group may keep busy, as the files in its folder say.
-using QuotaOf = double (*)(const std::string& folder);
+// Processors that a group may keep busy, as the files in its folder say.
 
 /// cpu.max holds "quota period" or "max period".
 double quota_v2(const std::string& folder) {
@@ -43,36 +43,6 @@ double quota_v1(const std::string& folder) {
   return quota_file >> quota && period_file >> period && quota > 0 && period > 0 ? quota / period : no_quota;
 }
 
-/// A quota set on any ancestor holds for the group too. Folders that are not there are passed over: a container may see
-/// its own group as the root.
-double least_quota(const std::string& hierarchy, std::string group, QuotaOf quota_of) {
-  double least = quota_of(hierarchy);
-  while (group.size() > 1) {
-    least = std::min(least, quota_of(hierarchy + group));
-    group.resize(group.find_last_of('/'));
-  }
-  return least;
-}
-
-/// Lines of /proc/self/cgroup are "number:controllers:group"; version 2 has one hierarchy, number 0, for all
-/// controllers.
-double cgroup_quota() {
-  std::ifstream groups("/proc/self/cgroup");
-  double least = no_quota;
-  for (std::string line; std::getline(groups, line);) {
-    const auto first = line.find(':');
-    const auto second = line.find(':', first + 1);
-    if (second == std::string::npos || line[second + 1] != '/') continue;
-    std::string controllers = line.substr(first, second - first + 1);
-    controllers.front() = controllers.back() = ',';
-    const std::string group = line.substr(second + 1);
-    if (line.starts_with("0::")) least = std::min(least, least_quota("/sys/fs/cgroup", group, quota_v2));
-    if (controllers.find(",cpu,") != std::string::npos)
-      least = std::min(least, least_quota("/sys/fs/cgroup/cpu", group, quota_v1));
-  }
-  return least;
-}
-
 }  // namespace
 
 int usable_processors() {
@@ -80,7 +50,7 @@ int usable_processors() {
     const int allowed = affinity_count();
     double quota = no_quota;
     try {
-      quota = cgroup_quota();
+      quota = least_group_limit("cpu", quota_v2, quota_v1);
     } catch (const std::exception&) {  // an unreadable quota is no quota
     }
     if (quota >= allowed) return allowed;

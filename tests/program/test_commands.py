@@ -122,11 +122,17 @@ def test_ladder_of_a_kernel_without_the_type(program):
                     says="kernel 'avx2_f32_fma_6x16' cannot do this product: does not multiply these types")
 
 
+# Folder of a hierarchy (version 1, then 2), the file of its limit.
+PROCESSOR_GROUPS = {"/sys/fs/cgroup/cpu": ("cpu.cfs_quota_us", "100000"),
+                    "/sys/fs/cgroup": ("cpu.max", "100000 100000")}
+MEMORY_GROUPS = {"/sys/fs/cgroup/memory": ("memory.limit_in_bytes", str(256 << 20)),
+                 "/sys/fs/cgroup": ("memory.max", str(256 << 20))}
+
+
 @pytest.fixture
-def enter_group():
-    """Moves the process that calls it into a control group (version 1 or 2) that may keep one processor busy."""
-    folders = {"/sys/fs/cgroup/cpu": ("cpu.cfs_quota_us", "100000"), "/sys/fs/cgroup": ("cpu.max", "100000 100000")}
-    for parent, (file, quota) in folders.items():
+def enter_group(request):
+    """Moves the process that calls it into a control group that may have so much of one thing."""
+    for parent, (file, limit) in request.param.items():
         folder = pathlib.Path(parent, f"exactile-test-{os.getpid()}")
 
         def enter():
@@ -137,8 +143,8 @@ def enter_group():
         except OSError:
             continue
         try:
-            with open(folder / file, "r+") as limit:  # a control that is not there must not be made
-                limit.write(quota)
+            with open(folder / file, "r+") as control:  # one that is not there must not be made
+                control.write(limit)
             subprocess.run(["true"], preexec_fn=enter, check=True)
         except (OSError, subprocess.SubprocessError):
             folder.rmdir()
@@ -149,8 +155,15 @@ def enter_group():
     pytest.skip("no control group can be made here")
 
 
+@pytest.mark.parametrize("enter_group", [PROCESSOR_GROUPS], indirect=True)
 def test_the_quota_of_its_group_bounds_the_processors(program, enter_group):
     assert "usable processors 1\n" in program("devices", limits=enter_group).stdout
+
+
+@pytest.mark.parametrize("enter_group", [MEMORY_GROUPS], indirect=True)
+def test_the_limit_of_its_group_bounds_the_memory(program, enter_group):
+    large = ("bench", "--m", 8192, "--n", 8192, "--k", 8192)
+    program.refuses(*large, code=4, says=["would take", "of memory; ", " MB are available"], limits=enter_group)
 
 
 def test_ladder_on_a_device(program):
