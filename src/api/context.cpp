@@ -54,12 +54,16 @@ void* DeviceMemory::at(std::int64_t offset) const { return state_->context->at(m
 
 Status DeviceMemory::upload(const void* from, std::int64_t bytes, std::int64_t offset) {
   if (Status s = check_range("upload", bytes, offset, bytes_); !s.ok()) return s;
-  return bytes == 0 ? Status() : state_->context->upload(memory_, offset, from, bytes);
+  if (bytes == 0) return {};
+  if (from == nullptr) return invalid(fmt::format("from = null: expected {} bytes of host memory", bytes));
+  return state_->context->upload(memory_, offset, from, bytes);
 }
 
 Status DeviceMemory::download(void* to, std::int64_t bytes, std::int64_t offset) const {
   if (Status s = check_range("download", bytes, offset, bytes_); !s.ok()) return s;
-  return bytes == 0 ? Status() : state_->context->download(to, memory_, offset, bytes);
+  if (bytes == 0) return {};
+  if (to == nullptr) return invalid(fmt::format("to = null: expected {} bytes of host memory", bytes));
+  return state_->context->download(to, memory_, offset, bytes);
 }
 
 Status DeviceMemory::fill_bytes(int value) {

@@ -40,18 +40,21 @@ std::vector<KernelOfType> cuda_kernels() {
 }
 
 DeviceProduct::DeviceProduct(const Context& context, const KernelOfType& kernel, std::int64_t m, std::int64_t n,
-                             std::int64_t k)
-    : a_(filled(context, kernel.types.input, m, k, verification::Part::a)),
-      b_(filled(context, kernel.types.input, k, n, verification::Part::b)),
-      c_(allocate(context, m * n * size_in_bytes(kernel.types.output))) {
-  verification::Case test = contiguous_case(kernel.types, m, n, k);
+                             std::int64_t k) {
   const Result<Plan> plan =
-      Plan::make(test.description,
-                 {.backend = "cuda", .kernel = kernel.kernel, .accuracy = kernel.accuracy, .memory = Memory::device});
-  if (plan.ok())
-    plan_ = plan.value();
-  else
+      Plan::make(contiguous_case(kernel.types, m, n, k).description, {.backend = "cuda",
+                                                                      .kernel = kernel.kernel,
+                                                                      .accuracy = kernel.accuracy,
+                                                                      .memory = Memory::device,
+                                                                      .device = context.device()});
+  if (!plan.ok()) {
     EXPECT_EQ(plan.status().code(), StatusCode::unsupported) << plan.status().message();
+    return;
+  }
+  plan_ = plan.value();
+  a_ = filled(context, kernel.types.input, m, k, verification::Part::a);
+  b_ = filled(context, kernel.types.input, k, n, verification::Part::b);
+  c_ = allocate(context, m * n * size_in_bytes(kernel.types.output));
 }
 
 std::vector<std::byte> DeviceProduct::result() const {

@@ -24,10 +24,21 @@ namespace exactile::test {
 /// Every kernel of the CUDA backend that can run here, with each of its types.
 [[nodiscard]] std::vector<KernelOfType> cuda_kernels();
 
+struct Shape {
+  std::int64_t m;
+  std::int64_t n;
+  std::int64_t k;
+};
+
+/// Of every kind that some kernel is for: sizes that leave remainders, 16-fold ones that aligned paths take, K long
+/// enough for parts, few rows, few columns, few of both, one term. Every kernel takes at least one of them.
+inline constexpr Shape shapes_of_all_kinds[] = {{130, 132, 130}, {256, 256, 256}, {130, 132, 520}, {3, 200, 700},
+                                                {200, 3, 700},   {200, 3, 60},    {20, 20, 20},    {40, 30, 1}};
+
 /// Row-major, contiguous, normal numbers in A and B; operands and result in device memory of their own.
 class DeviceProduct {
  public:
-  /// Fails the test where the memory cannot be had.
+  /// Fails the test where the memory cannot be had. Has none where the kernel refuses the product.
   DeviceProduct(const Context& context, const KernelOfType& kernel, std::int64_t m, std::int64_t n, std::int64_t k);
 
   /// Nothing where the kernel refuses the product.

@@ -38,13 +38,13 @@ class StreamContext final : public plan::DeviceContext {
     if (!guard.status().ok()) return guard.status();
     void* memory = nullptr;
     const cudaError_t error = cudaMalloc(&memory, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)));
-    if (error != cudaSuccess) {
-      static_cast<void>(cudaGetLastError());
-      return check(error, fmt::format("cudaMalloc of {} bytes", bytes));
-    }
+    if (error != cudaSuccess) return check(error, fmt::format("cudaMalloc of {} bytes", bytes));
     return memory;
   }
-  void release(void* memory) noexcept override { static_cast<void>(cudaFree(memory)); }
+  void release(void* memory) noexcept override {
+    const DeviceGuard guard(device_);
+    static_cast<void>(cudaFree(memory));
+  }
   [[nodiscard]] void* at(void* memory, std::int64_t offset) override { return static_cast<char*>(memory) + offset; }
 
   [[nodiscard]] Status upload(void* memory, std::int64_t offset, const void* from, std::int64_t bytes) override {
@@ -54,10 +54,14 @@ class StreamContext final : public plan::DeviceContext {
     return copy(to, at(memory, offset), bytes, cudaMemcpyDeviceToHost);
   }
   [[nodiscard]] Status fill_bytes(void* memory, std::int64_t offset, int value, std::int64_t bytes) override {
+    const DeviceGuard guard(device_);
     return check(cudaMemsetAsync(at(memory, offset), value, static_cast<std::size_t>(bytes), stream_),
                  "cudaMemsetAsync");
   }
-  [[nodiscard]] Status synchronize() override { return check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
+  [[nodiscard]] Status synchronize() override {
+    const DeviceGuard guard(device_);
+    return check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+  }
   [[nodiscard]] Execution execution() override { return {.queue = stream_}; }
 
   [[nodiscard]] Result<double> time(const std::function<Status()>& enqueue) override {
@@ -76,6 +80,7 @@ class StreamContext final : public plan::DeviceContext {
 
  private:
   [[nodiscard]] Status copy(void* to, const void* from, std::int64_t bytes, cudaMemcpyKind kind) {
+    const DeviceGuard guard(device_);
     if (Status s = check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), kind, stream_), "cudaMemcpyAsync");
         !s.ok())
       return s;
@@ -93,12 +98,13 @@ Result<std::unique_ptr<plan::DeviceContext>> open_context(int device) {
   if (device < 0 || device >= static_cast<int>(devices().size()))
     return Status(StatusCode::invalid_argument,
                   fmt::format("device = {}: expected 0 to {}", device, devices().size() - 1));
-  const DeviceGuard guard(device);
+  const Device& facts = devices()[static_cast<std::size_t>(device)];
+  const DeviceGuard guard(facts.index);
   if (!guard.status().ok()) return guard.status();
   cudaStream_t stream = nullptr;
   if (Status s = check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate"); !s.ok())
     return s;
-  return std::unique_ptr<plan::DeviceContext>(std::make_unique<StreamContext>(device, stream));
+  return std::unique_ptr<plan::DeviceContext>(std::make_unique<StreamContext>(facts.index, stream));
 }
 
 }  // namespace exactile::cuda

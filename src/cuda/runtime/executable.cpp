@@ -16,10 +16,7 @@ class DeviceForm final : public plan::PreparedForm {
                                                                     std::string_view kernel) {
     void* data = nullptr;
     const cudaError_t error = cudaMalloc(&data, static_cast<std::size_t>(bytes));
-    if (error != cudaSuccess) {
-      static_cast<void>(cudaGetLastError());
-      return check(error, fmt::format("cudaMalloc of {} bytes", bytes), kernel);
-    }
+    if (error != cudaSuccess) return check(error, fmt::format("cudaMalloc of {} bytes", bytes), kernel);
     return std::make_shared<DeviceForm>(data, bytes, device.index);
   }
   DeviceForm(void* data, std::int64_t bytes, int device) : data_(data), bytes_(bytes), device_(device) {}
@@ -47,6 +44,9 @@ class DeviceForm final : public plan::PreparedForm {
           "execution.queue is being captured: expected an operand to be prepared before a capture"};
 }
 
+/// What earlier calls of this thread left unread (cudaErrorNotReady of a query, say) is not an error of what follows.
+void forget_earlier_errors() { static_cast<void>(cudaGetLastError()); }
+
 [[nodiscard]] const void* data_of(const plan::PreparedForm* form) {
   return form == nullptr ? nullptr : static_cast<const DeviceForm*>(form)->data();
 }
@@ -63,6 +63,7 @@ class OnDevice final : public plan::Executable {
                                     const Execution& execution) const override {
     const DeviceGuard guard(device_.index);
     if (!guard.status().ok()) return guard.status();
+    forget_earlier_errors();
     const Result<Workspace> workspace =
         Workspace::take(device_, execution, product_->workspace_bytes_for(arguments), kernel_);
     if (!workspace.ok()) return workspace.status();
@@ -79,6 +80,7 @@ class OnDevice final : public plan::Executable {
     if (bytes == 0) return std::shared_ptr<const plan::PreparedForm>();
     const DeviceGuard guard(device_.index);
     if (!guard.status().ok()) return guard.status();
+    forget_earlier_errors();
     const auto stream = static_cast<cudaStream_t>(execution.queue);
     if (Status s = check_not_captured(stream); !s.ok()) return s;
     auto form = DeviceForm::allocate(bytes, device_, kernel_);

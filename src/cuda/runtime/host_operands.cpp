@@ -15,12 +15,6 @@ namespace {
 
 std::size_t size(std::int64_t bytes) { return static_cast<std::size_t>(bytes); }
 
-/// Forgets the error of a call that said so itself: it is not the error of a later launch.
-Status checked(cudaError_t error, std::string_view call) {
-  if (error != cudaSuccess) static_cast<void>(cudaGetLastError());
-  return check(error, call);
-}
-
 class StreamEvent final : public staging::Event {
  public:
   StreamEvent(int device, cudaEvent_t event) : device_(device), event_(event) {}
@@ -34,10 +28,10 @@ class StreamEvent final : public staging::Event {
     const auto patience = std::chrono::steady_clock::now() + std::chrono::microseconds(30);
     while (std::chrono::steady_clock::now() < patience) {
       const cudaError_t error = cudaEventQuery(event_);
-      if (error != cudaErrorNotReady) return checked(error, "cudaEventQuery");
+      if (error != cudaErrorNotReady) return check(error, "cudaEventQuery");
       static_cast<void>(cudaGetLastError());  // "not ready" would be found by the next launch's check
     }
-    return checked(cudaEventSynchronize(event_), "cudaEventSynchronize");
+    return check(cudaEventSynchronize(event_), "cudaEventSynchronize");
   }
   [[nodiscard]] cudaEvent_t get() const { return event_; }
 
@@ -62,15 +56,15 @@ class StreamQueue final : public staging::Queue {
   }
   [[nodiscard]] Status record(staging::Event& event) override {
     const DeviceGuard guard(device_);
-    return checked(cudaEventRecord(static_cast<StreamEvent&>(event).get(), stream_), "cudaEventRecord");
+    return check(cudaEventRecord(static_cast<StreamEvent&>(event).get(), stream_), "cudaEventRecord");
   }
   [[nodiscard]] Status wait(staging::Event& event) override {
     const DeviceGuard guard(device_);
-    return checked(cudaStreamWaitEvent(stream_, static_cast<StreamEvent&>(event).get()), "cudaStreamWaitEvent");
+    return check(cudaStreamWaitEvent(stream_, static_cast<StreamEvent&>(event).get()), "cudaStreamWaitEvent");
   }
   [[nodiscard]] Status finish() override {
     const DeviceGuard guard(device_);
-    return checked(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+    return check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
   }
 
  private:
@@ -81,10 +75,10 @@ class StreamQueue final : public staging::Queue {
     const DeviceGuard guard(device_);
     const bool is_dense = to_pitch == copy.line_bytes && from_pitch == copy.line_bytes;
     if (copy.lines == 1 || is_dense)
-      return checked(cudaMemcpyAsync(to, from, size(copy.lines * copy.line_bytes), kind, stream_), "cudaMemcpyAsync");
-    return checked(cudaMemcpy2DAsync(to, size(to_pitch), from, size(from_pitch), size(copy.line_bytes),
-                                     size(copy.lines), kind, stream_),
-                   "cudaMemcpy2DAsync");
+      return check(cudaMemcpyAsync(to, from, size(copy.lines * copy.line_bytes), kind, stream_), "cudaMemcpyAsync");
+    return check(cudaMemcpy2DAsync(to, size(to_pitch), from, size(from_pitch), size(copy.line_bytes), size(copy.lines),
+                                   kind, stream_),
+                 "cudaMemcpy2DAsync");
   }
 
   int device_;
@@ -99,7 +93,7 @@ class StagingDevice final : public staging::Device {
     const DeviceGuard guard(device_.index);
     void* memory = nullptr;
     if (const cudaError_t error = cudaMalloc(&memory, size(bytes)); error != cudaSuccess)
-      return checked(error, fmt::format("cudaMalloc of {} bytes", bytes));
+      return check(error, fmt::format("cudaMalloc of {} bytes", bytes));
     return memory;
   }
   void release(void* memory) noexcept override {
@@ -112,7 +106,7 @@ class StagingDevice final : public staging::Device {
     const DeviceGuard guard(device_.index);
     void* memory = nullptr;
     if (const cudaError_t error = cudaHostAlloc(&memory, size(bytes), cudaHostAllocPortable); error != cudaSuccess)
-      return checked(error, fmt::format("cudaHostAlloc of {} bytes", bytes));
+      return check(error, fmt::format("cudaHostAlloc of {} bytes", bytes));
     return memory;
   }
   void release_pinned(void* memory) noexcept override { static_cast<void>(cudaFreeHost(memory)); }
@@ -121,7 +115,7 @@ class StagingDevice final : public staging::Device {
     const DeviceGuard guard(device_.index);
     std::size_t free = 0;
     std::size_t total = 0;
-    if (Status s = checked(cudaMemGetInfo(&free, &total), "cudaMemGetInfo"); !s.ok()) return s;
+    if (Status s = check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo"); !s.ok()) return s;
     return static_cast<std::int64_t>(free);
   }
   [[nodiscard]] std::int64_t memory_bytes() const override { return device_.memory_bytes; }
@@ -136,7 +130,7 @@ class StagingDevice final : public staging::Device {
   [[nodiscard]] Result<std::unique_ptr<staging::Queue>> make_queue() override {
     const DeviceGuard guard(device_.index);
     cudaStream_t stream = nullptr;
-    if (Status s = checked(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+    if (Status s = check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
         !s.ok())
       return s;
     return std::unique_ptr<staging::Queue>(std::make_unique<StreamQueue>(device_.index, stream));
@@ -144,8 +138,8 @@ class StagingDevice final : public staging::Device {
   [[nodiscard]] Result<std::unique_ptr<staging::Event>> make_event() override {
     const DeviceGuard guard(device_.index);
     cudaEvent_t event = nullptr;
-    if (Status s = checked(cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync),
-                           "cudaEventCreateWithFlags");
+    if (Status s = check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync),
+                         "cudaEventCreateWithFlags");
         !s.ok())
       return s;
     return std::unique_ptr<staging::Event>(std::make_unique<StreamEvent>(device_.index, event));

@@ -49,10 +49,7 @@ Result<Workspace> Workspace::take(const Device& device, const Execution& executi
   if (!pool.ok()) return pool.status();
   void* data = nullptr;
   const cudaError_t error = cudaMallocFromPoolAsync(&data, static_cast<std::size_t>(bytes), pool.value(), stream);
-  if (error != cudaSuccess) {
-    static_cast<void>(cudaGetLastError());
-    return check(error, fmt::format("cudaMallocFromPoolAsync of {} bytes", bytes), kernel);
-  }
+  if (error != cudaSuccess) return check(error, fmt::format("cudaMallocFromPoolAsync of {} bytes", bytes), kernel);
   return Workspace(data, stream, true);
 }
 
