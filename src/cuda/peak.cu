@@ -82,7 +82,7 @@ Result<double> measure_peak(GemmTypes types, int device, int) {
   if (!opened.ok()) return opened.status();
   plan::DeviceContext& context = *opened.value();
   const Device& facts = devices()[static_cast<std::size_t>(device)];
-  const DeviceGuard guard(device);
+  const DeviceGuard guard(facts.index);
   const auto blocks = static_cast<unsigned>(facts.multiprocessors * 8);
   const double threads = static_cast<double>(blocks) * threads_per_block;
   const auto chain = [&]<class T>(T factor) {

@@ -99,6 +99,8 @@ Result<std::unique_ptr<plan::DeviceContext>> open_context(int device) {
     return Status(StatusCode::invalid_argument,
                   fmt::format("device = {}: expected 0 to {}", device, devices().size() - 1));
   const Device& facts = devices()[static_cast<std::size_t>(device)];
+  if (const std::string reason = why_too_old(facts.compute_capability, least_capability_built()); !reason.empty())
+    return Status(StatusCode::device_unavailable, reason);
   const DeviceGuard guard(facts.index);
   if (!guard.status().ok()) return guard.status();
   cudaStream_t stream = nullptr;

@@ -77,6 +77,12 @@ std::span<const Device> devices() { return found().devices; }
 
 std::string_view why_no_device() { return found().reason; }
 
+std::string why_too_old(int capability, int least) {
+  if (capability >= least) return {};
+  return fmt::format("this build has code for compute capability {}.{} and later; the device has {}.{}", least / 10,
+                     least % 10, capability / 10, capability % 10);
+}
+
 std::vector<DeviceInfo> device_infos() {
   const Found& all = found();
   if (all.devices.empty())
@@ -84,11 +90,12 @@ std::vector<DeviceInfo> device_infos() {
   std::vector<DeviceInfo> infos;
   for (std::size_t i = 0; i < all.devices.size(); ++i) {
     const Device& device = all.devices[i];
+    const std::string reason = why_too_old(device.compute_capability, least_capability_built());
     infos.push_back(
         {.backend = "cuda",
          .name = all.names[i],
-         .available = true,
-         .reason = {},
+         .available = reason.empty(),
+         .reason = reason,
          .properties = {{"device", std::to_string(device.index)},
                         {"compute capability",
                          fmt::format("{}.{}", device.compute_capability / 10, device.compute_capability % 10)},

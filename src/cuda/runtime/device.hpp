@@ -14,10 +14,14 @@
 
 namespace exactile::cuda {
 
-/// Looked up once; empty where there is no driver or no device.
+/// Looked up once; empty where there is no driver or no device. GemmOptions::device is an index into it.
 [[nodiscard]] std::span<const Device> devices();
 /// Why devices() is empty; empty where it is not.
 [[nodiscard]] std::string_view why_no_device();
+/// The least compute capability (10 * major + minor) that this build has code for.
+[[nodiscard]] int least_capability_built();
+/// Why a device of that capability cannot run what is built for `least` and later; empty if it can.
+[[nodiscard]] std::string why_too_old(int capability, int least);
 /// For people and programs: one entry a device, or one that says why there is none.
 [[nodiscard]] std::vector<DeviceInfo> device_infos();
 

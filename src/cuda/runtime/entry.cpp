@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -12,15 +13,17 @@ std::string_view why_unavailable(int least_capability, int most_capability, int 
   if (devices().empty()) return why_no_device();
   if (device < 0 || device >= static_cast<int>(devices().size())) return "there is no device of that index";
   const int capability = devices()[static_cast<std::size_t>(device)].compute_capability;
-  if (capability >= least_capability && capability <= most_capability) return {};
-  const int needed = capability < least_capability ? least_capability : most_capability;
+  const int least_built = least_capability_built();
+  if (capability >= std::max(least_capability, least_built) && capability <= most_capability) return {};
+  const int needed = capability > most_capability ? most_capability : std::max(least_capability, least_built);
   static std::mutex mutex;
   static std::map<std::pair<int, int>, std::string> texts;
   const std::lock_guard lock(mutex);
   std::string& text = texts[{needed, capability}];
+  if (text.empty() && capability < least_built) text = why_too_old(capability, least_built);
   if (text.empty())
     text = fmt::format("needs compute capability {}.{}{}; the device has {}.{}", needed / 10, needed % 10,
-                       capability < least_capability ? " or later" : " or earlier", capability / 10, capability % 10);
+                       capability < needed ? " or later" : " or earlier", capability / 10, capability % 10);
   return text;
 }
 
