@@ -2,7 +2,10 @@
 // Device memory that is not there, and workspaces that the caller brings.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 
 #include "exactile/interop/cuda.hpp"
 #include "gpu/device_product.hpp"
@@ -12,10 +15,12 @@ namespace {
 
 constexpr std::int64_t mebibyte = 1 << 20;
 
-/// Takes the device's memory until no piece of one MiB is left.
+/// Takes the device's memory until no piece of one MiB is left, or so many bytes are.
 class Hog {
  public:
-  explicit Hog(const Context& context) {
+  explicit Hog(const Context& context, std::int64_t left = 0) {
+    const Result<DeviceMemory> spared = context.allocate(left);
+    EXPECT_TRUE(spared.ok()) << spared.status().message();
     for (std::int64_t bytes = std::int64_t{1} << 40; bytes >= mebibyte;) {
       Result<DeviceMemory> piece = context.allocate(bytes);
       if (piece.ok())
@@ -60,6 +65,61 @@ TEST(DeviceMemory, ExhaustedMemoryIsAStatusAndLeavesTheContextInOrder) {
   const Status status = product.plan()->run(product.arguments(), context.value().execution());
   EXPECT_TRUE(status.ok()) << status.message();
   EXPECT_TRUE(context.value().synchronize().ok());
+}
+
+TEST(DeviceMemory, OperandsOfTheHostThatDoNotFitPassInTiles) {
+  SKIP_WITHOUT_GPU();
+  const Result<Context> context = Context::make("cuda");
+  ASSERT_TRUE(context.ok()) << context.status().message();
+  constexpr std::int64_t m = 8192, n = 7000, k = 6000;
+  std::vector<float> a(m * k), b(k * n), c(m * n, std::numeric_limits<float>::quiet_NaN());
+  for (std::int64_t i = 0; i < m; ++i) std::fill_n(&a[static_cast<std::size_t>(i * k)], k, static_cast<float>(i % 7));
+  for (std::int64_t j = 0; j < n * k; ++j) b[static_cast<std::size_t>(j)] = static_cast<float>(j % n % 5);
+  const GemmDescription d = contiguous_case({ElementType::f32, ElementType::f32}, m, n, k).description;
+  const Hog hog(context.value(), 160 * mebibyte);
+  ASSERT_EQ(context.value().allocate(m * k * 4).status().code(), StatusCode::out_of_memory) << "A alone fits";
+  const Status status = gemm(d, {.a = a.data(), .b = b.data(), .c = c.data()}, {.backend = "cuda"});
+  ASSERT_TRUE(status.ok()) << status.message();
+  std::int64_t wrong = 0;
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < n; ++j)
+      wrong += c[static_cast<std::size_t>(i * n + j)] == static_cast<float>(k * (i % 7) * (j % 5)) ? 0 : 1;
+  EXPECT_EQ(wrong, 0);
+}
+
+/// The memory of a vector made known to the driver, so that the device copies from and to it by itself.
+class Pinned {
+ public:
+  explicit Pinned(std::vector<float>& memory) : data_(memory.data()) {
+    EXPECT_EQ(cudaHostRegister(data_, memory.size() * sizeof(float), cudaHostRegisterDefault), cudaSuccess);
+  }
+  ~Pinned() { static_cast<void>(cudaHostUnregister(data_)); }
+  Pinned(const Pinned&) = delete;
+  Pinned& operator=(const Pinned&) = delete;
+
+ private:
+  void* data_;
+};
+
+TEST(DeviceMemory, PinnedOperandsOfTheHostGiveTheSameBits) {
+  SKIP_WITHOUT_GPU();
+  for (const auto& [m, n, k] : {Shape{37, 41, 53}, Shape{1001, 903, 257}, Shape{2011, 1603, 65}}) {
+    std::vector<float> a(static_cast<std::size_t>(m * k)), b(static_cast<std::size_t>(k * n));
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] = std::sin(static_cast<float>(i));
+    for (std::size_t i = 0; i < b.size(); ++i) b[i] = std::cos(static_cast<float>(i));
+    std::vector<float> pageable(static_cast<std::size_t>(m * n), std::numeric_limits<float>::quiet_NaN());
+    std::vector<float> pinned = pageable;
+    const GemmDescription d = contiguous_case({ElementType::f32, ElementType::f32}, m, n, k).description;
+    const auto run = [&](std::vector<float>& c) {
+      return gemm(d, {.a = a.data(), .b = b.data(), .c = c.data()}, {.backend = "cuda"});
+    };
+    Status status = run(pageable);
+    ASSERT_TRUE(status.ok()) << status.message();
+    const Pinned pinned_a(a), pinned_b(b), pinned_c(pinned);
+    status = run(pinned);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_TRUE(pageable == pinned) << m << " x " << n << " x " << k;
+  }
 }
 
 /// Runs a product in a workspace between guards and full of NaN, which shows writes outside and reads of what nobody

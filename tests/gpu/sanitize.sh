@@ -16,6 +16,7 @@ fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 findings=0
+taken=0 # products of the present kernel
 check() { # check TOOL KERNEL M N K [OPTION ...]
   local code=0 beside=()
   # initcheck does not see what TMA stores: to it, the partial sums that combining kernels add were never written; nor
@@ -24,6 +25,7 @@ check() { # check TOOL KERNEL M N K [OPTION ...]
   compute-sanitizer --tool "$1" "${beside[@]}" --error-exitcode 9 --print-limit 5 "$program" verify --kernel "$2" --accuracy reduced \
     --fill normal --m "$3" --n "$4" --k "$5" "${@:6}" >"$log" 2>&1 || code=$?
   # 4 and 2: the kernel has not got this product.
+  [[ $code -ne 0 ]] || taken=$((taken + 1))
   if [[ $code -eq 9 || $code -eq 1 || $code -gt 100 ]]; then
     echo "$1: $2 on $3 x $4 x $5:"
     cat "$log"
@@ -32,16 +34,24 @@ check() { # check TOOL KERNEL M N K [OPTION ...]
 }
 
 for kernel in "${kernels[@]}"; do
+  taken=0
   for tool in memcheck racecheck initcheck synccheck; do
     check "$tool" "$kernel" 33 130 37
     check "$tool" "$kernel" 128 128 128
     check "$tool" "$kernel" 130 66 100 --row-scales --column-scales
-    # For those that want few rows or columns, or a long K.
+    # For those that want few rows or columns, a long K, small products or a single term.
     check "$tool" "$kernel" 9 130 700
     check "$tool" "$kernel" 300 17 61
+    check "$tool" "$kernel" 200 5 700
     check "$tool" "$kernel" 3 130 5001
+    check "$tool" "$kernel" 20 21 22 --batch 5
+    check "$tool" "$kernel" 40 31 1
   done
-  echo "$kernel: done"
+  echo "$kernel: $taken runs"
+  if [[ $taken -eq 0 ]]; then
+    echo "$kernel: took none of the products"
+    findings=$((findings + 1))
+  fi
 done
 echo "sanitize.sh: ${#kernels[@]} kernels, $findings findings"
 [[ $findings -eq 0 ]]

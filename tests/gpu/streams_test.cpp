@@ -7,13 +7,25 @@
 namespace exactile::test {
 namespace {
 
+/// Somewhat larger products than those of all kinds, the first that the kernel takes.
+std::optional<Shape> shape_for(const Context& context, const KernelOfType& kernel, std::int64_t larger) {
+  for (const Shape& s : shapes_of_all_kinds) {
+    const auto grown = [&](std::int64_t size) { return size > 100 ? size + larger : size; };
+    const Shape shape{grown(s.m), grown(s.n), grown(s.k)};
+    if (DeviceProduct(context, kernel, shape.m, shape.n, shape.k).plan()) return shape;
+  }
+  return std::nullopt;
+}
+
 /// Runs the product often on its own context and counts the results that differ from the first.
-int count_differences(const KernelOfType& kernel, std::int64_t size) {
+int count_differences(const KernelOfType& kernel, std::int64_t larger) {
   constexpr int runs = 20;
   const Result<Context> context = Context::make("cuda");
   if (!context.ok()) return runs;
-  DeviceProduct product(context.value(), kernel, size, size + 1, size + 2);
-  if (!product.plan()) return 0;
+  const std::optional<Shape> shape = shape_for(context.value(), kernel, larger);
+  EXPECT_TRUE(shape) << test_name(kernel) << " took none of the products";
+  if (!shape) return runs;
+  DeviceProduct product(context.value(), kernel, shape->m, shape->n, shape->k);
   std::vector<std::byte> first;
   int differences = 0;
   for (int run = 0; run < runs; ++run) {
@@ -39,7 +51,7 @@ TEST(Streams, ProductsOnSeveralStreamsDoNotDisturbEachOther) {
       std::vector<std::jthread> callers;
       for (std::size_t t = 0; t < threads; ++t)
         callers.emplace_back([&, t] {
-          differences[t] = count_differences(all[(begin + t) % all.size()], 150 + 33 * static_cast<std::int64_t>(t));
+          differences[t] = count_differences(all[(begin + t) % all.size()], 20 + 33 * static_cast<std::int64_t>(t));
         });
     }
     for (std::size_t t = 0; t < threads; ++t)
