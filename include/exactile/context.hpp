@@ -25,7 +25,9 @@ namespace detail {
 class ContextState;
 }
 
-/// A stretch of device memory; freed when it goes, after the work enqueued on its context. Movable.
+/// A stretch of device memory, aligned to 256 bytes; freed when it goes, after the work enqueued on its context, which
+/// it keeps alive. Movable; a moved-from object may only be assigned to or destroyed. Several threads may use one at
+/// once, on parts that do not overlap.
 class DeviceMemory {
  public:
   DeviceMemory(DeviceMemory&& other) noexcept;
@@ -33,13 +35,14 @@ class DeviceMemory {
   ~DeviceMemory();
 
   [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }
-  /// What GemmArguments takes for the element that begins at byte `offset`; valid as long as this object.
+  /// What GemmArguments takes for the element that begins at byte `offset`, 0 to bytes(), which is not checked; valid
+  /// as long as this object.
   [[nodiscard]] void* at(std::int64_t offset = 0) const;
-  /// Copy from and to host memory; they return when the copy is done, after the work enqueued before. Fails with
-  /// invalid_argument where the copy would leave the memory.
+  /// Copy from and to host memory; they return when the copy is done, after the work enqueued before, whose errors may
+  /// surface here. Fail with invalid_argument where the copy would leave the memory or the host's pointer is null.
   [[nodiscard]] Status upload(const void* from, std::int64_t bytes, std::int64_t offset = 0);
   [[nodiscard]] Status download(void* to, std::int64_t bytes, std::int64_t offset = 0) const;
-  /// Sets every byte; 0xff makes NaN of every floating type.
+  /// Sets every byte, in order with the other work; returns at once. 0xff makes NaN of every floating type.
   [[nodiscard]] Status fill_bytes(int value);
 
  private:
@@ -60,18 +63,21 @@ struct PitchedMemory {
 /// Cheap to copy; safe to use from many threads. Work enqueued on one context runs in order.
 class Context {
  public:
-  /// Fails with unknown_name, with device_unavailable (and the reason), or with unsupported for a backend that computes
-  /// in host memory.
+  /// A queue of its own on the backend's device number `device`, as devices() counts them. Fails with unknown_name,
+  /// with device_unavailable (and the reason), with invalid_argument for a device that is not there, or with
+  /// unsupported for a backend that computes in host memory.
   [[nodiscard]] static Result<Context> make(std::string_view backend, int device = 0);
 
+  /// `bytes` of 0 or more; fails with out_of_memory, which says how many were asked for.
   [[nodiscard]] Result<DeviceMemory> allocate(std::int64_t bytes) const;
-  /// rows x columns elements; every row begins at a multiple of 512 bytes.
+  /// rows x columns elements; every row begins at a multiple of 512 bytes. Fails as allocate() does.
   [[nodiscard]] Result<PitchedMemory> allocate_pitched(std::int64_t rows, std::int64_t columns, ElementType type) const;
-  /// What Plan::run() takes to enqueue on this context's queue.
+  /// What Plan::run() takes to enqueue on this context's queue; valid as long as a copy of the context, or memory of
+  /// it.
   [[nodiscard]] Execution execution() const;
   /// Waits for the work enqueued so far; errors of the device surface here.
   [[nodiscard]] Status synchronize() const;
-  /// Seconds, by the device's clock, that the work enqueued by `enqueue` takes.
+  /// Seconds, by the device's clock, that the work enqueued by `enqueue` takes; waits for it. Fails as `enqueue` does.
   [[nodiscard]] Result<double> time(const std::function<Status()>& enqueue) const;
 
   [[nodiscard]] std::string_view backend() const noexcept;

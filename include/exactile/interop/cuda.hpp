@@ -7,7 +7,13 @@
 ///
 /// A run enqueues kernels on the stream and nothing else: no synchronisation, so it can be captured in a graph. Where
 /// no workspace is given and the kernel needs one it is allocated and freed in stream order, which a graph captures
-/// too.
+/// too. The plan may go as soon as run() has returned, and before a graph is launched; operands, scales and prepared
+/// operands may not.
+///
+/// Any number of threads may run one plan, on streams of their own or on one; C and workspaces must differ. The plan's
+/// device need not be current, and which one is stays as it is. What earlier calls of the thread left in
+/// cudaGetLastError() is dropped, and not taken for an error of the run; errors of work that was enqueued before may be
+/// reported by the run, as by any call to CUDA.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -16,8 +22,8 @@
 
 namespace exactile::interop {
 
-/// Runs on `stream` of the plan's device. `workspace` holds PlanSummary::workspace_bytes, is aligned to 256 bytes and
-/// belongs to this run until its work is done.
+/// Runs on `stream` of the plan's device. `workspace` is device memory of `workspace_bytes` bytes, at least
+/// PlanSummary::workspace_bytes, is aligned to 256 bytes and belongs to this run until its work is done.
 [[nodiscard]] inline Execution on(cudaStream_t stream, void* workspace = nullptr, std::int64_t workspace_bytes = 0) {
   return {.queue = stream, .workspace = workspace, .workspace_bytes = workspace_bytes};
 }
