@@ -34,10 +34,10 @@ const Kernel* const f32_kernels[] = {&sm90_f32_fp16x3_wgmma,
                                      &simt_f32_few_rows};
 
 const Kernel* const bf16_kernels[] = {
-    &sm90_bf16_wgmma_128x256,    &sm90_bf16_wgmma_128x128, &sm90_bf16_wgmma_128x64,     &sm90_bf16_wgmma_64x40,
-    &sm90_bf16_wgmma_128x16,     &sm90_bf16_wgmma_64x16,   &sm90_bf16_wgmma_128x256_k2, &sm90_bf16_wgmma_128x128_k2,
-    &sm90_bf16_wgmma_128x128_k4, &sm90_bf16_wgmma_64x128,  &sm90_bf16_wgmma_64x64,      &sm90_bf16_wgmma_64x96_k2,
-    &sm90_bf16_few_rows,         &sm90_bf16_few_columns};
+    &sm90_bf16_wgmma_128x256,    &sm90_bf16_wgmma_128x192,    &sm90_bf16_wgmma_128x128, &sm90_bf16_wgmma_128x64,
+    &sm90_bf16_wgmma_64x40,      &sm90_bf16_wgmma_128x16,     &sm90_bf16_wgmma_64x16,   &sm90_bf16_wgmma_128x256_k2,
+    &sm90_bf16_wgmma_128x128_k2, &sm90_bf16_wgmma_128x128_k4, &sm90_bf16_wgmma_64x128,  &sm90_bf16_wgmma_64x64,
+    &sm90_bf16_wgmma_64x96_k2,   &sm90_bf16_few_rows,         &sm90_bf16_few_columns};
 
 std::string_view least_estimate(const GemmDescription& d, std::span<const Kernel* const> kernels) {
   const plan::Problem problem{.description = d, .memory = Memory::device};
@@ -108,13 +108,28 @@ TEST(Choice, OfBf16IsWhatWasFastestOnAnH200) {
   constexpr std::string_view streaming = "sm90_bf16_wgmma_64x16";
   constexpr std::string_view few_rows = "sm90_bf16_few_rows";
   constexpr std::string_view wide = "sm90_bf16_wgmma_128x256";
-  for (const Choice& c :
-       {Choice{512, 512, 512, "sm90_bf16_wgmma_64x64"}, Choice{1024, 1024, 1024, "sm90_bf16_wgmma_64x128"},
-        Choice{257, 1024, 4096, "sm90_bf16_wgmma_64x96_k2"}, Choice{512, 4096, 14336, "sm90_bf16_wgmma_128x256_k2"},
-        Choice{2048, 2048, 2048, wide}, Choice{4096, 4096, 4096, wide}, Choice{8192, 8192, 8192, wide},
-        Choice{1024, 1024, 65536, wide}, Choice{16, 6144, 4096, streaming}, Choice{8, 28672, 4096, streaming},
-        Choice{16, 28672, 4096, streaming}, Choice{16, 7680, 512, streaming}, Choice{16, 4096, 4096, few_rows},
-        Choice{1, 4096, 14336, few_rows}, Choice{8, 2048, 16384, few_rows}})
+  for (const Choice& c : {Choice{512, 512, 512, "sm90_bf16_wgmma_64x64"},
+                          Choice{1024, 1024, 1024, "sm90_bf16_wgmma_64x128"},
+                          Choice{1000, 1000, 1000, "sm90_bf16_wgmma_128x64"},
+                          Choice{1200, 1200, 1200, "sm90_bf16_wgmma_128x128"},
+                          Choice{1600, 1600, 1600, "sm90_bf16_wgmma_128x192"},
+                          Choice{2400, 2400, 2400, "sm90_bf16_wgmma_128x192"},
+                          Choice{2000, 2000, 2000, wide},
+                          Choice{3000, 3000, 3000, "sm90_bf16_wgmma_128x192"},
+                          Choice{3072, 3072, 3072, "sm90_bf16_wgmma_128x192"},
+                          Choice{257, 1024, 4096, "sm90_bf16_wgmma_64x96_k2"},
+                          Choice{512, 4096, 14336, "sm90_bf16_wgmma_128x256_k2"},
+                          Choice{2048, 2048, 2048, wide},
+                          Choice{4096, 4096, 4096, wide},
+                          Choice{8192, 8192, 8192, wide},
+                          Choice{1024, 1024, 65536, wide},
+                          Choice{16, 6144, 4096, streaming},
+                          Choice{8, 28672, 4096, streaming},
+                          Choice{16, 28672, 4096, streaming},
+                          Choice{16, 7680, 512, streaming},
+                          Choice{16, 4096, 4096, few_rows},
+                          Choice{1, 4096, 14336, few_rows},
+                          Choice{8, 2048, 16384, few_rows}})
     expect_choice(c, bf16, bf16_kernels);
 }
 

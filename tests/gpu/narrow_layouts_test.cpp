@@ -96,7 +96,6 @@ class AllLayouts {
   /// Layouts run. alpha: 1, or 2 and C is added to.
   int run(const cuda::Device& device, bool adds_to_c) {
     int count = 0;
-    const bool is_short = narrow::has_short_sums(description_.types.input);
     for (const narrow::TileShape tile : {narrow::TileShape{128, 256},
                                          {128, 192},
                                          {128, 128},
@@ -109,7 +108,7 @@ class AllLayouts {
                                          {64, 16}})
       for (const int depth : {1, 2, 4}) {
         const bool is_long = shape_.k * std::int64_t{sizeof(In)} > (2 * depth - 1) * 128;
-        const bool exists = (tile.m == 128 || sizeof(In) == 2) && (tile.n != 192 || is_short) &&
+        const bool exists = (tile.m == 128 || sizeof(In) == 2) && (tile.n != 192 || sizeof(In) <= 2) &&
                             narrow::has_parts(tile, depth) && (depth == 1 || (sizeof(In) == 2 && is_long));
         if (!exists) continue;
         for (const narrow::Layout& layout :

@@ -212,7 +212,7 @@ Status enqueue_tiles(const Parameters<DeviceSum<In>>& p, TileShape tile, Major a
     if (tile == TileShape{64, 40}) return enqueue.template operator()<64, 40>();
     if (tile == TileShape{64, 16}) return enqueue.template operator()<64, 16>();
   }
-  if constexpr (is_short_summed<In>)
+  if constexpr (sizeof(In) <= 2)
     if (tile.n == 192) return enqueue.template operator()<128, 192>();
   switch (tile.n) {
     case 256: return enqueue.template operator()<128, 256>();

@@ -42,19 +42,19 @@ double clusters_of(const GemmDescription& d, TileShape tile, ClusterShape cluste
          static_cast<double>(d.batch_count * chunks);
 }
 
-/// How much longer TMA takes for rows that do not begin at whole lines of 128 bytes: each row of a box then lies in
-/// two.
-double straddling(const OperandLayout& operand, bool is_a, const Layout& layout) {
+/// Cycles of TMA to ask for a row of a box: 1.7 for each request to L2. Rows that do not begin at whole lines of 128
+/// bytes lie in two of them and take 2.3 requests.
+double asking_cycles(const OperandLayout& operand, bool is_a, const Layout& layout) {
+  constexpr double whole = 1.7, straddling = 3.9;
   const std::int64_t size = size_in_bytes(layout.multiplied);
   const Reach reach = reach_of(operand, layout.d.types.input, layout.is_converted());
-  if (reach == Reach::none || (reach == Reach::along_lines && !takes_along_lines(is_a, layout.tile))) return 1;
+  if (reach == Reach::none || (reach == Reach::along_lines && !takes_along_lines(is_a, layout.tile))) return whole;
   const std::int64_t pitch = size * (reach == Reach::along_k ? operand.row_stride : operand.column_stride);
-  constexpr double measured = 1.75;  // 3000^3 in tiles of 128x128 and 128x256
-  return pitch % 128 == 0 || pitch < 128 ? 1 : measured;
+  return pitch % 128 == 0 || pitch < 128 ? whole : straddling;
 }
 
-/// Cycles a multiprocessor takes for a block of K of that many CTAs. `lines`: of A and B that it loads for each.
-double block_cycles(double tile_m, double tile_n, double residents, double lines, bool has_short_sums) {
+/// Cycles a multiprocessor takes for a block of K of that many CTAs. `asked`: of TMA, for what it loads for each.
+double block_cycles(double tile_m, double tile_n, double residents, double asked, bool has_short_sums) {
   constexpr double shared_bytes_per_cycle = 120, loaded_bytes_per_cycle = 69;
   // The tensor cores read B for each 64 rows, behind TMA, which writes A and B once.
   double shared_bytes = row_bytes * (tile_n * tile_m / 64 + tile_m + tile_n);
@@ -63,9 +63,9 @@ double block_cycles(double tile_m, double tile_n, double residents, double lines
     return shared_bytes / shared_bytes_per_cycle + 190;
   }
   const double products = residents * 2 * tile_n * tile_m / 64 + 33;
-  const double loaded = residents * row_bytes * lines / loaded_bytes_per_cycle;
+  const double loaded = residents * row_bytes * (tile_m + tile_n) / loaded_bytes_per_cycle;
   const double chain = (tile_m == 64 ? 200 : 310) + 1.2 * tile_n;  // instructions that add to the same registers
-  return std::max({products, residents * shared_bytes / shared_bytes_per_cycle, loaded, chain});
+  return std::max({products, residents * shared_bytes / shared_bytes_per_cycle, loaded, residents * asked, chain});
 }
 
 /// Seconds between the first load and the last store, from what a multiprocessor does in a cycle.
@@ -85,10 +85,11 @@ double tile_seconds(const Layout& layout, const Device& device) {
   const double received = 4.0 * layout.tile.m * layout.tile.n * (depth - 1) / depth;
   const double joined = depth == 1 ? 0 : 400 + received / 13;
   const double waves = std::ceil(clusters / at_a_time);
-  const double lines =
-      layout.tile.m * straddling(d.a, true, layout) + layout.tile.n * straddling(plan::transposed(d.b), false, layout);
+  // CTAs of a cluster ask for each other's rows.
+  const double asked = layout.tile.m * asking_cycles(d.a, true, layout) / layout.cluster.columns +
+                       layout.tile.n * asking_cycles(plan::transposed(d.b), false, layout) / layout.cluster.rows;
   const double products =
-      blocks * block_cycles(layout.tile.m, layout.tile.n, layout.residents, lines, has_short_sums(layout.multiplied)) +
+      blocks * block_cycles(layout.tile.m, layout.tile.n, layout.residents, asked, has_short_sums(layout.multiplied)) +
       joined;
   const double cycles = waves * products + (waves - 1) * stored + last_stored + 1500;
   constexpr double sustained = 0.87;  // of the clock, under load
@@ -216,8 +217,9 @@ Reach reach_of(const OperandLayout& layout, ElementType element, bool is_convert
 std::vector<Layout> layouts(const GemmDescription& description, ElementType multiplied, TileShape tile, Depth depth,
                             const Device& device) {
   const std::vector<ClusterShape> shapes =
-      streams_a(tile) ? std::vector<ClusterShape>{{streaming_rows, 1, depth}}
-                      : std::vector<ClusterShape>{{2, 1, depth}, {1, 2, depth}, {1, 1, depth}, {4, 1, depth}};
+      streams_a(tile)
+          ? std::vector<ClusterShape>{{streaming_rows, 1, depth}}
+          : std::vector<ClusterShape>{{2, 1, depth}, {1, 2, depth}, {1, 1, depth}, {4, 1, depth}, {2, 2, depth}};
   const std::int64_t chunks = chunks_of(description, multiplied, depth);
   std::vector<Layout> all;
   for (const bool is_transposed : {false, true}) {
@@ -225,7 +227,8 @@ std::vector<Layout> layouts(const GemmDescription& description, ElementType mult
     for (const ClusterShape cluster : shapes) {
       if (!streams_a(tile) && cluster.rows == 4 && depth != 2)
         continue;  // without gain where K is whole, and eight CTAs are the most
-      if (!streams_a(tile) && tile.n / cluster.rows % 8 != 0) continue;  // boxes of B would not be whole swizzles
+      if (cluster.columns == 2 && cluster.rows == 2 && depth > 1) continue;  // not measured
+      if (!streams_a(tile) && tile.n / cluster.rows % 8 != 0) continue;      // boxes of B would not be whole swizzles
       for (int residents = 1; residents <= most_residents(tile, has_short_sums(multiplied)); ++residents) {
         // The device fills a multiprocessor before the next: with fewer tiles some would have none.
         if (residents > 1 &&

@@ -31,6 +31,7 @@ struct TileShape {
 /// Whether there are kernels of that tile with K in so many parts, which only 16-bit types have.
 [[nodiscard]] constexpr bool has_parts(TileShape tile, Depth depth) {
   if (tile == TileShape{64, 96}) return depth == 2;
+  if (tile.n == 192) return depth == 1;
   return depth == 1 || (depth == 2 && tile.m == 128 && tile.n >= 128) || (depth == 4 && tile == TileShape{128, 128});
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The store of a tile while the next one is multiplied. The staging holds half of a wide tile in 16 bits. The other
-/// half waits in registers, packed, and follows when TMA has read the first; so the tensor cores wait for neither.
+/// The store of a tile while the next one is multiplied. The staging holds 128 columns of a wide tile in 16 bits. The
+/// others wait in registers, packed, and follow when TMA has read the first; so the tensor cores wait for neither.
 #pragma once
 
 #include "cuda/isa/here.cuh"
@@ -9,9 +9,9 @@
 
 namespace exactile::cuda::sm90::narrow {
 
-/// Whether the registers hold the half of a tile beside the sums of the next.
+/// Whether the registers hold the rest of a tile beside the sums of the next.
 template <class T>
-inline constexpr bool stores_late = T::depth == 1 && T::tile_n == 256 && sizeof(typename T::Element) == 2;
+inline constexpr bool stores_late = T::depth == 1 && T::tile_n >= 192 && sizeof(typename T::Element) == 2;
 
 /// A warp's part of a tile on its way out, by boxes, in 16 bits. T: what is stored of it.
 template <class T, bool is_used>
@@ -24,44 +24,48 @@ class LateStore {
                         Staging (&staging)[2], const SumPlace& at) {
     isa::tma_store_wait_read<0>();
     __syncwarp();
-    stage_piece<T, 2>(sums, c, staging[0], at, 0);
-    stage_piece<T, 2>(sums, c, staging[1], at, 1);
-    pack_piece<T>(waiting_[0], sums, c, 2);
-    pack_piece<T>(waiting_[1], sums, c, 3);
+#pragma unroll
+    for (int piece = 0; piece < staged; ++piece) stage_piece<T, 2>(sums, c, staging[piece], at, piece);
+#pragma unroll
+    for (int piece = 0; piece < held; ++piece) pack_piece<T>(waiting_[piece], sums, c, staged + piece);
     row_ = at.row + 16 * at.warp;
     column_ = at.column;
     batch_ = at.batch;
     is_begun_ = true;
   }
-  /// The first half leaves.
+  /// What is staged leaves.
   __device__ void send_first(const CUtensorMap* map, Staging (&staging)[2], int warp) const {
-    if (is_begun_) send(map, staging, warp, 0);
+    if (is_begun_) send<staged>(map, staging, warp, 0);
   }
-  /// And the second.
+  /// And the rest.
   __device__ void send_second(const CUtensorMap* map, Staging (&staging)[2], int warp) {
     if (!is_begun_) return;
     isa::tma_store_wait_read<0>();
     __syncwarp();
     const int lane = isa::thread_here() % 32;
 #pragma unroll
-    for (int half = 0; half < 2; ++half) stage_pairs<T>(waiting_[half], staging[half], warp, lane);
-    send(map, staging, warp, 2);
+    for (int piece = 0; piece < held; ++piece) stage_pairs<T>(waiting_[piece], staging[piece], warp, lane);
+    send<held>(map, staging, warp, staged);
     is_begun_ = false;
   }
 
  private:
+  static constexpr int staged = 2;                           ///< pieces at a time
+  static constexpr int held = Pieces<T, 2>::count - staged;  ///< in registers
+
+  template <int count>
   __device__ void send(const CUtensorMap* map, Staging (&staging)[2], int warp, int first_piece) const {
     isa::async_proxy_fence();
     __syncwarp();
     if (!isa::elect_one()) return;
 #pragma unroll
-    for (int half = 0; half < 2; ++half)
-      isa::tma_store(map, column_ + (first_piece + half) * Pieces<T, 2>::columns, row_, batch_,
-                     staging[half].at(16 * warp, 0));
+    for (int piece = 0; piece < count; ++piece)
+      isa::tma_store(map, column_ + (first_piece + piece) * Pieces<T, 2>::columns, row_, batch_,
+                     staging[piece].at(16 * warp, 0));
     isa::tma_store_commit();
   }
 
-  PiecePairs<T> waiting_[2];
+  PiecePairs<T> waiting_[held];
   int row_;
   int column_;
   int batch_;
