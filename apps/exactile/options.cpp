@@ -118,7 +118,7 @@ GemmOptions gemm_options(const ChoiceOptions& options) {
 
 GemmOptions measured_options(const ChoiceOptions& choice) {
   GemmOptions options = gemm_options(choice);
-  if (!choice.memory.empty()) return options;
+  if (choice.memory == "host") return options;
   for (const KernelInfo& kernel : kernels()) {
     if (!is_named(kernel, options) || !kernel.on_device) continue;
     options.backend = kernel.backend;

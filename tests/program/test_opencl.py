@@ -35,6 +35,15 @@ def test_a_device_that_is_not_there(program):
     assert "no OpenCL device of that number" in done.stderr
 
 
+@pytest.mark.parametrize("command", [("bench", "--m", 20, "--n", 20, "--k", 20, "--seconds", 0), ("ladder", 20, 20, 20)])
+def test_memory_of_the_device_whose_kernel_is_named(program, command):
+    if not any(d["available"] for d in opencl_devices(program)):
+        pytest.skip("no OpenCL device")
+    done = program(*command, "--kernel", "opencl_direct", "--memory", "device")
+    assert "opencl_direct" in done.stdout
+    assert "not run" not in done.stderr
+
+
 @pytest.mark.skipif(not os.path.exists(SIMULATOR), reason="oclgrind is not installed")
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("layout", [(), ("--layout-b", "1,9", "--layout-c", "1,7")])
