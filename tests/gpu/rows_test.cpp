@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bits of a row of C do not depend on which other rows the product has.
 #include <algorithm>
-#include <initializer_list>
+#include <array>
+#include <span>
 
 #include "gpu/device_product.hpp"
 
 namespace exactile::test {
 namespace {
 
-constexpr std::int64_t columns = 256;
-
 /// The first rows of that product, by a plan for them alone.
-std::vector<std::byte> first_rows(const DeviceProduct& product, const KernelOfType& kernel, std::int64_t rows,
-                                  std::int64_t terms, const Context& context) {
-  const GemmDescription d = contiguous_case(kernel.types, rows, columns, terms).description;
+std::vector<std::byte> first_rows(const DeviceProduct& product, const KernelOfType& kernel, const Shape& shape,
+                                  const Context& context) {
+  const GemmDescription d = contiguous_case(kernel.types, shape.m, shape.n, shape.k).description;
   const Result<Plan> plan = Plan::make(
       d, {.backend = "cuda", .kernel = kernel.kernel, .accuracy = kernel.accuracy, .memory = Memory::device});
   if (!plan.ok()) {
@@ -26,14 +25,14 @@ std::vector<std::byte> first_rows(const DeviceProduct& product, const KernelOfTy
   const Status status = plan.value().run(product.arguments(), context.execution());
   EXPECT_TRUE(status.ok()) << status.message();
   std::vector<std::byte> bytes = product.result();
-  bytes.resize(static_cast<std::size_t>(rows * columns * size_in_bytes(kernel.types.output)));
+  bytes.resize(static_cast<std::size_t>(shape.m * shape.n * size_in_bytes(kernel.types.output)));
   return bytes;
 }
 
 /// How many numbers of rows were compared with all of them.
-int compare_rows(const KernelOfType& kernel, std::int64_t all_rows, std::initializer_list<std::int64_t> fewer,
-                 std::int64_t terms, const Context& context) {
-  DeviceProduct product(context, kernel, all_rows, columns, terms);
+int compare_rows(const KernelOfType& kernel, const Shape& shape, std::span<const std::int64_t> fewer,
+                 const Context& context) {
+  DeviceProduct product(context, kernel, shape.m, shape.n, shape.k);
   if (!product.plan()) return 0;
   product.poison();
   const Status status = product.plan()->run(product.arguments(), context.execution());
@@ -42,11 +41,11 @@ int compare_rows(const KernelOfType& kernel, std::int64_t all_rows, std::initial
   int compared = 0;
   for (const std::int64_t rows : fewer) {
     product.poison();
-    const std::vector<std::byte> few = first_rows(product, kernel, rows, terms, context);
+    const std::vector<std::byte> few = first_rows(product, kernel, {rows, shape.n, shape.k}, context);
     if (few.empty()) continue;
     EXPECT_TRUE(std::equal(few.begin(), few.end(), all.begin()))
         << kernel.kernel << ", " << to_string(kernel.types) << ": " << rows << " rows differ from the same of "
-        << all_rows;
+        << shape.m << ", n = " << shape.n << ", k = " << shape.k;
     ++compared;
   }
   return compared;
@@ -60,10 +59,30 @@ TEST(RowsOnDevice, BitsDoNotDependOnTheOtherRows) {
   ASSERT_TRUE(context.ok()) << context.status().message();
   int compared = 0;
   for (const KernelOfType& kernel : cuda_kernels()) {
-    compared += compare_rows(kernel, 17152, {16896, 700, 40}, 520, context.value());
-    compared += compare_rows(kernel, 1500, {129, 40}, 200, context.value());
+    compared += compare_rows(kernel, {17152, 256, 520}, std::array<std::int64_t, 3>{16896, 700, 40}, context.value());
+    compared += compare_rows(kernel, {1500, 256, 200}, std::array<std::int64_t, 2>{129, 40}, context.value());
   }
   EXPECT_GT(compared, 0);
+}
+
+// Kernels for few rows, few columns, few of both or one term take none of the products above.
+TEST(RowsOnDevice, BitsOfFewDoNotDependOnTheOthersEither) {
+  SKIP_WITHOUT_GPU();
+  const Result<Context> context = Context::make("cuda");
+  ASSERT_TRUE(context.ok()) << context.status().message();
+  struct Rows {
+    Shape all;
+    std::array<std::int64_t, 3> fewer;
+  };
+  constexpr Rows some[] = {{{129, 256, 520}, {128, 65, 40}}, {{16, 64, 2100}, {11, 5, 1}},
+                           {{4, 64, 2100}, {3, 2, 1}},       {{300, 3, 700}, {299, 129, 40}},
+                           {{300, 20, 60}, {299, 129, 40}},  {{20, 24, 25}, {13, 5, 1}},
+                           {{300, 256, 1}, {299, 129, 40}}};
+  for (const KernelOfType& kernel : cuda_kernels()) {
+    int compared = 0;
+    for (const auto& [all, fewer] : some) compared += compare_rows(kernel, all, fewer, context.value());
+    EXPECT_GT(compared, 0) << kernel.kernel << ", " << to_string(kernel.types) << " took none of the products";
+  }
 }
 
 }  // namespace

@@ -31,8 +31,9 @@ std::vector<DeviceKernel> device_kernels() {
 std::int64_t bytes(std::int64_t elements, ElementType type) { return elements * size_in_bytes(type); }
 
 /// C of the same product with all operands in device memory; empty where the kernel refuses it.
-std::vector<std::byte> on_device(const DeviceKernel& kernel, const GemmDescription& d, const GemmArguments& host) {
-  const Result<Plan> plan = Plan::make(d, {.kernel = kernel.name, .memory = Memory::device});
+std::vector<std::byte> on_device(const DeviceKernel& kernel, const GemmDescription& d, Accuracy accuracy,
+                                 const GemmArguments& host) {
+  const Result<Plan> plan = Plan::make(d, {.kernel = kernel.name, .accuracy = accuracy, .memory = Memory::device});
   if (!plan.ok()) return {};
   const Result<Context> context = Context::make(kernel.backend);
   EXPECT_TRUE(context.ok()) << context.status().message();
@@ -65,11 +66,16 @@ DeviceKernel willing_kernel(std::int64_t m, std::int64_t n, std::int64_t k) {
 /// A kernel may refuse.
 void expect_same_bits(const DeviceKernel& kernel, const GemmDescription& d) {
   Matrices matrices(d, 1);
-  const std::vector<std::byte> expected = on_device(kernel, d, matrices.arguments());
+  Accuracy accuracy = Accuracy::standard;
+  std::vector<std::byte> expected = on_device(kernel, d, accuracy, matrices.arguments());
+  if (expected.empty()) {
+    accuracy = Accuracy::reduced;
+    expected = on_device(kernel, d, accuracy, matrices.arguments());
+  }
   if (expected.empty()) return;
   const std::string what = kernel.name + " " + to_string(d.types) + " " + std::to_string(d.m) + "x" +
                            std::to_string(d.n) + "x" + std::to_string(d.k) + " batch " + std::to_string(d.batch_count);
-  const Status status = gemm(d, matrices.arguments(), {.kernel = kernel.name});
+  const Status status = gemm(d, matrices.arguments(), {.kernel = kernel.name, .accuracy = accuracy});
   ASSERT_TRUE(status.ok()) << what << ": " << status.message();
   EXPECT_TRUE(matrices.c() == expected) << what;
 }
