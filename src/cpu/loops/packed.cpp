@@ -190,11 +190,12 @@ void Packed<T>::run_product(const Operands<T>& data, T* scratch, const Counters&
 }
 
 /// Each member starts on a block of columns of its own and takes its rows by and by; who is done helps where rows are
-/// left. On a processor whose cores run at different speeds nobody waits long at the next meeting.
+/// left. Rows are taken a 64th of a block at a time, so that nobody waits long at the next meeting where cores run at
+/// different speeds.
 template <class T>
 void Packed<T>::compute(const Step& step, T* room, const Member& member) const {
   const std::int64_t tiles = a_.tiles(step.a);
-  const std::int64_t at_once = member.count == 1 ? tiles : core::ceil_divide(tiles, 16);
+  const std::int64_t at_once = member.count == 1 ? tiles : core::ceil_divide(tiles, 64);
   for (std::int64_t i = 0; i < column_blocks_; ++i) {
     const std::int64_t index = (member.id + i) % column_blocks_;
     const Range panels = part_of(panel_count_, column_blocks_, index);
