@@ -118,7 +118,7 @@ TEST(Choice, OfBf16IsWhatWasFastestOnAnH200) {
                           Choice{3000, 3000, 3000, "sm90_bf16_wgmma_128x192"},
                           Choice{3072, 3072, 3072, "sm90_bf16_wgmma_128x192"},
                           Choice{257, 1024, 4096, "sm90_bf16_wgmma_64x96_k2"},
-                          Choice{512, 4096, 14336, "sm90_bf16_wgmma_128x256_k2"},
+                          Choice{512, 4096, 14336, "sm90_bf16_wgmma_128x128"},
                           Choice{2048, 2048, 2048, wide},
                           Choice{4096, 4096, 4096, wide},
                           Choice{8192, 8192, 8192, wide},

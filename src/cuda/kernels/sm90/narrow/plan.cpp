@@ -132,7 +132,8 @@ double computed_seconds(const Layout& layout, const Device& device) {
   // cluster are neighbours, and few of them then share ways to memory that single ones would have for themselves.
   const bool is_sparse = 2 * ctas <= device.multiprocessors;
   double energy = layout.cluster.layer() == 1 ? (is_sparse ? 0.98 : 1.02) : layout.cluster.rows == 2 ? 1 : 1.01;
-  if (layout.tile.n < 256) energy *= 1.05;  // more bytes through shared memory for a product
+  if (layout.tile.n < 256) energy *= 1.05;                     // more bytes through shared memory for a product
+  if (layout.cluster.depth > 1 && !is_sparse) energy *= 1.03;  // sums from CTA to CTA
   // Large clusters lie evenly over a device that they do not fill, as seen where K is in parts.
   const bool is_spread = layout.cluster.depth > 1 && !is_sparse && 4 * ctas <= 3 * device.multiprocessors;
   if (is_spread && layout.cluster.size() >= 4) energy *= layout.cluster.size() >= 8 ? 0.88 : 0.94;
