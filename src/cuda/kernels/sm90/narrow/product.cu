@@ -280,10 +280,12 @@ class Product final : public DeviceProduct {
     const int size = layout_.cluster.size();
     if (layout_.cluster.depth > 1) return p.order.count() * size;
     const int resident = std::min(p.order.count(), resident_clusters(layout_, device_));
-    if (!streams_a(layout_.tile)) return resident * size;
-    // The same number of tiles each: what the others would take from memory is not there for the last ones.
     const int waves = (p.order.count() + resident - 1) / resident;
-    return (p.order.count() + waves - 1) / waves * size;
+    const int even = (p.order.count() + waves - 1) / waves;
+    // The same number of tiles each: those that stream do not take from the last ones what memory delivers. Others, of
+    // long sums, stay in step with those that read the same rows and columns, so that L2 has these.
+    const bool stays_in_step = layout_.residents == 1 && p.blocks > p.stages && 16 * even >= 15 * resident;
+    return (streams_a(layout_.tile) || stays_in_step ? even : resident) * size;
   }
 
   Layout layout_;
