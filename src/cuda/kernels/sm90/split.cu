@@ -58,7 +58,7 @@ Status enqueue_split(const SplitPair& operands, unsigned* zero, std::int64_t zer
   const int share = operands.a.parts == 1 ? 512 : 256;
   int cluster_size = 1;
   while (cluster_size < 8 && cluster_size * share < padded_k) cluster_size *= 2;
-  WholePair pair{operands, {}, {}, cluster_size, next_begins_early, zero, zero_words};
+  WholePair pair{operands, {}, {}, cluster_size, 0, next_begins_early, zero, zero_words};
   for (const int bytes : whole_shared_bytes) {
     if (pair.a.rows != 0 && pair.b.rows != 0) break;
     pair.a = whole_shape(operands.a, cluster_size, bytes);
@@ -71,9 +71,10 @@ Status enqueue_split(const SplitPair& operands, unsigned* zero, std::int64_t zer
   const auto bytes_of = [](const WholeShape& shape) {
     return 4 * shape.pitch * (shape.along_k ? shape.rows : shape.k_share);
   };
+  pair.a_ctas = static_cast<unsigned>(pair.a.ctas(operands.a.batches * operands.a.parts, cluster_size));
   cudaLaunchConfig_t config{};
-  config.gridDim = static_cast<unsigned>(pair.a.ctas(operands.a.batches * operands.a.parts, cluster_size) +
-                                         pair.b.ctas(operands.b.batches * operands.b.parts, cluster_size));
+  config.gridDim =
+      pair.a_ctas + static_cast<unsigned>(pair.b.ctas(operands.b.batches * operands.b.parts, cluster_size));
   config.blockDim = threads;
   config.dynamicSmemBytes = static_cast<std::size_t>(std::max(bytes_of(pair.a), bytes_of(pair.b)));
   config.stream = stream;

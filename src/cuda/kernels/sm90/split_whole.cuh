@@ -28,7 +28,7 @@ struct WholeShape {
   int pitch;        ///< along_k: from row to row, otherwise from k to k; in floats
   int units;        ///< CTAs or clusters for one product
 
-  [[nodiscard]] __host__ __device__ std::int64_t ctas(int batches, int cluster_size) const {
+  [[nodiscard]] std::int64_t ctas(int batches, int cluster_size) const {
     const std::int64_t all = std::int64_t{units} * batches;
     return along_k ? (all + cluster_size - 1) / cluster_size * cluster_size : all * cluster_size;
   }
@@ -39,6 +39,7 @@ struct WholePair {
   WholeShape a;
   WholeShape b;
   int cluster_size;
+  unsigned a_ctas;  ///< the first ones
   bool next_begins_early;
   unsigned* zero;  ///< zeroed on the way
   std::int64_t zero_words;
@@ -131,19 +132,21 @@ __global__ void __launch_bounds__(threads, 3) split_whole(const __grid_constant_
   __shared__ unsigned most[whole_most_rows];
   __shared__ unsigned tiny[whole_most_rows];
   if (pair.next_begins_early) isa::start_kernel_after();
+#pragma unroll 1  // or the compiler divides to know how often
   for (std::int64_t i = blockIdx.x * std::int64_t{threads} + threadIdx.x; i < pair.zero_words;
        i += std::int64_t{gridDim.x} * threads)
     pair.zero[i] = 0;
 
-  const std::int64_t in_a = pair.a.ctas(pair.operands.a.batches * pair.operands.a.parts, pair.cluster_size);
-  const bool is_a = blockIdx.x < in_a;
+  const bool is_a = blockIdx.x < pair.a_ctas;
   const SplitOperand& operand = is_a ? pair.operands.a : pair.operands.b;
   const WholeShape& shape = is_a ? pair.a : pair.b;
   const int rank = shape.along_k ? 0 : static_cast<int>(isa::cluster_rank());
-  const std::int64_t cta = blockIdx.x - (is_a ? 0 : in_a);
-  const std::int64_t unit = shape.along_k ? cta : cta / pair.cluster_size;
-  const int batch = static_cast<int>(unit / shape.units);
-  const int row0 = static_cast<int>(unit % shape.units) * shape.rows;
+  // In 32 bits: dividing 64 takes long, and the first load waits for it.
+  const unsigned cta = blockIdx.x - (is_a ? 0 : pair.a_ctas);
+  const unsigned unit = shape.along_k ? cta : cta / static_cast<unsigned>(pair.cluster_size);
+  const auto units = static_cast<unsigned>(shape.units);
+  const int batch = static_cast<int>(unit / units);
+  const int row0 = static_cast<int>(unit % units) * shape.rows;
   const int k0 = rank * shape.k_share;
   const bool is_there = batch < operand.batches * operand.parts;
   const int part = operand.parts == 1 ? 0 : batch / operand.batches;
