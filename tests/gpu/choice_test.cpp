@@ -34,10 +34,10 @@ const Kernel* const f32_kernels[] = {&sm90_f32_fp16x3_wgmma,
                                      &simt_f32_few_rows};
 
 const Kernel* const bf16_kernels[] = {
-    &sm90_bf16_wgmma_128x256,    &sm90_bf16_wgmma_128x192,    &sm90_bf16_wgmma_128x128, &sm90_bf16_wgmma_128x64,
-    &sm90_bf16_wgmma_64x40,      &sm90_bf16_wgmma_128x16,     &sm90_bf16_wgmma_64x16,   &sm90_bf16_wgmma_128x256_k2,
-    &sm90_bf16_wgmma_128x128_k2, &sm90_bf16_wgmma_128x128_k4, &sm90_bf16_wgmma_64x128,  &sm90_bf16_wgmma_64x64,
-    &sm90_bf16_wgmma_64x96_k2,   &sm90_bf16_few_rows,         &sm90_bf16_few_columns};
+    &sm90_bf16_wgmma_128x256,    &sm90_bf16_wgmma_192x192,    &sm90_bf16_wgmma_128x192,    &sm90_bf16_wgmma_128x128,
+    &sm90_bf16_wgmma_128x64,     &sm90_bf16_wgmma_64x40,      &sm90_bf16_wgmma_128x16,     &sm90_bf16_wgmma_64x16,
+    &sm90_bf16_wgmma_128x256_k2, &sm90_bf16_wgmma_128x128_k2, &sm90_bf16_wgmma_128x128_k4, &sm90_bf16_wgmma_64x128,
+    &sm90_bf16_wgmma_64x64,      &sm90_bf16_wgmma_64x96_k2,   &sm90_bf16_few_rows,         &sm90_bf16_few_columns};
 
 std::string_view least_estimate(const GemmDescription& d, std::span<const Kernel* const> kernels) {
   const plan::Problem problem{.description = d, .memory = Memory::device};
@@ -115,8 +115,8 @@ TEST(Choice, OfBf16IsWhatWasFastestOnAnH200) {
                           Choice{1600, 1600, 1600, "sm90_bf16_wgmma_128x192"},
                           Choice{2400, 2400, 2400, "sm90_bf16_wgmma_128x192"},
                           Choice{2000, 2000, 2000, wide},
-                          Choice{3000, 3000, 3000, "sm90_bf16_wgmma_128x192"},
-                          Choice{3072, 3072, 3072, "sm90_bf16_wgmma_128x192"},
+                          Choice{3000, 3000, 3000, "sm90_bf16_wgmma_192x192"},
+                          Choice{3072, 3072, 3072, "sm90_bf16_wgmma_192x192"},
                           Choice{257, 1024, 4096, "sm90_bf16_wgmma_64x96_k2"},
                           Choice{512, 4096, 14336, "sm90_bf16_wgmma_128x128"},
                           Choice{2048, 2048, 2048, wide},

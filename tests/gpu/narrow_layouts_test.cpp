@@ -97,6 +97,7 @@ class AllLayouts {
   int run(const cuda::Device& device, bool adds_to_c) {
     int count = 0;
     for (const narrow::TileShape tile : {narrow::TileShape{128, 256},
+                                         {192, 192},
                                          {128, 192},
                                          {128, 128},
                                          {128, 64},

@@ -20,6 +20,7 @@ template Status enqueue_tiles<__nv_bfloat16>(const Parameters<float>&, TileShape
 constexpr std::string_view summary = "bf16 on Hopper's tensor cores, summed in f32";
 
 const Kernel sm90_bf16_wgmma_128x256 = sm90::narrow::make_kernel<__nv_bfloat16, 128, 256>(types, summary);
+const Kernel sm90_bf16_wgmma_192x192 = sm90::narrow::make_kernel<__nv_bfloat16, 192, 192>(types, summary);
 const Kernel sm90_bf16_wgmma_128x192 = sm90::narrow::make_kernel<__nv_bfloat16, 128, 192>(types, summary);
 const Kernel sm90_bf16_wgmma_128x128 = sm90::narrow::make_kernel<__nv_bfloat16, 128, 128>(types, summary);
 const Kernel sm90_bf16_wgmma_128x64 = sm90::narrow::make_kernel<__nv_bfloat16, 128, 64>(types, summary);

@@ -23,6 +23,7 @@ template Status enqueue_tiles<__half>(const Parameters<float>&, TileShape, Major
 constexpr std::string_view summary = "f16, and 8-bit floats as f16, on Hopper's tensor cores, summed in f32";
 
 const Kernel sm90_f16_wgmma_128x256 = sm90::narrow::make_kernel<__half, 128, 256>(types, summary);
+const Kernel sm90_f16_wgmma_192x192 = sm90::narrow::make_kernel<__half, 192, 192>(types, summary);
 const Kernel sm90_f16_wgmma_128x192 = sm90::narrow::make_kernel<__half, 128, 192>(types, summary);
 const Kernel sm90_f16_wgmma_128x128 = sm90::narrow::make_kernel<__half, 128, 128>(types, summary);
 const Kernel sm90_f16_wgmma_128x64 = sm90::narrow::make_kernel<__half, 128, 64>(types, summary);

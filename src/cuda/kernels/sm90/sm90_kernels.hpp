@@ -8,6 +8,7 @@
 namespace exactile::cuda {
 
 extern const Kernel sm90_bf16_wgmma_128x256;
+extern const Kernel sm90_bf16_wgmma_192x192;
 extern const Kernel sm90_bf16_wgmma_128x192;
 extern const Kernel sm90_bf16_wgmma_128x128;
 extern const Kernel sm90_bf16_wgmma_128x64;
@@ -21,6 +22,7 @@ extern const Kernel sm90_bf16_wgmma_64x128;
 extern const Kernel sm90_bf16_wgmma_64x64;
 extern const Kernel sm90_bf16_wgmma_64x96_k2;
 extern const Kernel sm90_f16_wgmma_128x256;
+extern const Kernel sm90_f16_wgmma_192x192;
 extern const Kernel sm90_f16_wgmma_128x192;
 extern const Kernel sm90_f16_wgmma_128x128;
 extern const Kernel sm90_f16_wgmma_128x64;

@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(T::cta_threads, T::residents)
   isa::wait_for_kernel_before();
 
   if (warpgroup == T::consumers) {
-    if constexpr (T::takes_registers) isa::registers_give<40>();
+    if constexpr (T::takes_registers) isa::registers_give<T::loader_registers>();
     if (loader.first() < T::loader_pairs) {
       int next = loader.first();
       RingPlace at;
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(T::cta_threads, T::residents)
       if (!is_alone) wait_for_readers<T>(places, p.stages, at, next);
     }
   } else {
-    if constexpr (T::takes_registers) isa::registers_take<232>();
+    if constexpr (T::takes_registers) isa::registers_take<T::consumer_registers>();
     const Reader<T> reader(places, peers, warpgroup);
     const int warp_in_group = warp % (warpgroup_threads / 32);
     Staging(&staging)[2] = shared->staging[warpgroup];
@@ -203,6 +203,7 @@ Status enqueue_tiles(const Parameters<DeviceSum<In>>& p, TileShape tile, Major a
     return enqueue_tiles_of<In, m, n, depth>(p, a, b, ctas, kernel, stream);
   };
   if constexpr (sizeof(In) == 2) {
+    if (tile == TileShape{192, 192}) return enqueue.template operator()<192, 192>();
     if (tile == TileShape{64, 128}) return enqueue.template operator()<64, 128>();
     if (tile == TileShape{64, 96}) return enqueue.template operator()<64, 96, 2>();
     if (tile.n == 256 && p.cluster.depth == 2) return enqueue.template operator()<128, 256, 2>();

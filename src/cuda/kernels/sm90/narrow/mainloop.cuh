@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Each warp of a warpgroup loads by one of its threads (TMA): two every other block of K, one of them A and one B; or,
-/// where A streams past few columns of B, two of them every block, B in turns of the cluster's CTAs. One or two
+/// where A streams past few columns of B, two of them every block, B in turns of the cluster's CTAs. One to three
 /// warpgroups multiply (wgmma). In a cluster each CTA loads its share of the rows of A for those beside it and of the
 /// columns of B for those above and below it.
 #pragma once

@@ -80,7 +80,7 @@ double tile_seconds(const Layout& layout, const Device& device) {
   const bool is_contiguous = d.c.column_stride == 1 || layout.chunks > 1 ||
                              (d.c.row_stride == 1 && d.c.column_stride % 8 == 0 && d.m % 8 == 0);
   const double last_stored = 300 + (is_contiguous ? 4.0 : 100.0) * layout.tile.n;
-  const double stored = is_contiguous ? 1400 + 10.0 * layout.tile.n : last_stored;
+  const double stored = is_contiguous ? 1400 + 10.0 * layout.tile.n * std::max(layout.tile.m, 128) / 128 : last_stored;
   // Sums go from CTA to CTA, at some 13 bytes a cycle.
   const double received = 4.0 * layout.tile.m * layout.tile.n * (depth - 1) / depth;
   const double joined = depth == 1 ? 0 : 400 + received / 13;
@@ -128,10 +128,12 @@ double computed_seconds(const Layout& layout, const Device& device) {
   const double memory =
       (read + written) / std::min(0.76 * device.memory_bytes_per_second,
                                   bytes_of_one * std::min(readers, static_cast<double>(device.multiprocessors)));
-  // They overlap, but not wholly. Clusters save energy, and with it clock, those that share B the most; but CTAs of a
-  // cluster are neighbours, and few of them then share ways to memory that single ones would have for themselves.
+  // They overlap, but not wholly. Clusters save energy, and with it clock, those that share B the most, or A of square
+  // tiles; but CTAs of a cluster are neighbours, and few of them then share ways to memory that single ones would have
+  // for themselves.
   const bool is_sparse = 2 * ctas <= device.multiprocessors;
-  double energy = layout.cluster.layer() == 1 ? (is_sparse ? 0.98 : 1.02) : layout.cluster.rows == 2 ? 1 : 1.01;
+  const bool shares_most = (layout.tile.m > 128 ? layout.cluster.columns : layout.cluster.rows) == 2;
+  double energy = layout.cluster.layer() == 1 ? (is_sparse ? 0.98 : 1.02) : shares_most ? 1 : 1.01;
   if (layout.tile.n < 256) energy *= 1.05;                     // more bytes through shared memory for a product
   if (layout.cluster.depth > 1 && !is_sparse) energy *= 1.03;  // sums from CTA to CTA
   // Large clusters lie evenly over a device that they do not fill, as seen where K is in parts.

@@ -20,7 +20,7 @@ using Depth = int;
 [[nodiscard]] std::int64_t chunk_blocks_of(const GemmDescription& description, ElementType multiplied, Depth depth);
 [[nodiscard]] std::int64_t chunks_of(const GemmDescription& description, ElementType multiplied, Depth depth);
 
-/// Rows and columns of C that a CTA computes at a time: one or two warpgroups multiply 64 rows each.
+/// Rows and columns of C that a CTA computes at a time: one to three warpgroups multiply 64 rows each.
 struct TileShape {
   int m;
   int n;

@@ -81,6 +81,7 @@ inline constexpr std::string_view kernel_name{};
   EXACTILE_NAME(In, text, 128, 128, 1, "")    \
   EXACTILE_NAME(In, text, 128, 64, 1, "")     \
   EXACTILE_NAME(In, text, 128, 16, 1, "")     \
+  EXACTILE_NAME(In, text, 192, 192, 1, "")    \
   EXACTILE_NAME(In, text, 64, 128, 1, "")     \
   EXACTILE_NAME(In, text, 64, 64, 1, "")      \
   EXACTILE_NAME(In, text, 64, 40, 1, "")      \

@@ -62,7 +62,10 @@ struct Tile {
   static constexpr int loader_pairs = streams_a ? 1 : 2;
   /// Whether the second of two multiplying warpgroups begins a tile after the first.
   static constexpr bool staggers = consumers == 2 && n >= 192 && !has_short_sums && parts == 1;
-  static constexpr bool takes_registers = n == 256 || (has_short_sums && n >= 128);  ///< from the loading warpgroup
+  static constexpr bool takes_registers =
+      n == 256 || consumers == 3 || (has_short_sums && n >= 128);  ///< from the loading warpgroup
+  static constexpr int loader_registers = consumers == 3 ? 56 : 40;
+  static constexpr int consumer_registers = consumers == 3 ? 152 : 232;
   static constexpr Depth depth = parts;
   using Stored = StoredTile<In, stored_columns(n, parts)>;
   static constexpr Major a_major = a;
