@@ -70,6 +70,7 @@ bool all_kernels(const Options& options) { return options.kernels == std::vector
 std::vector<std::string> kernels_for(const Options& options, GemmTypes types) {
   if (options.kernels.empty()) return {""};
   if (!all_kernels(options)) return options.kernels;
+  require_one_backends_device(options.choice);
   std::vector<std::string> names;
   for (const KernelInfo& kernel : kernels())
     if (kernel.available && std::find(kernel.types.begin(), kernel.types.end(), types) != kernel.types.end() &&

@@ -127,6 +127,11 @@ GemmOptions measured_options(const ChoiceOptions& choice) {
   return options;
 }
 
+void require_one_backends_device(const ChoiceOptions& choice) {
+  if (gemm_options(choice).device != 0 && choice.backend.empty() && choice.kernel.empty())
+    fail(Exit::bad_usage, "--device {}: expected the backend whose device it is to be named", choice.device);
+}
+
 void fail_for_want_of_kernels(const GemmDescription& description, const ChoiceOptions& choice) {
   require(Plan::make(description, measured_options(choice)).status());
   fail(Exit::bad_usage, "no kernel can run this product");

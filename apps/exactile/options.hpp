@@ -37,6 +37,8 @@ void add_choice_options(CLI::App& app, ChoiceOptions& options);
 /// The same where kernels are compared: those of a device with memory of its own have their operands there, unless
 /// --memory says otherwise.
 [[nodiscard]] GemmOptions measured_options(const ChoiceOptions& options);
+/// Fails where every kernel is to be tried on --device: backends count their devices each for itself.
+void require_one_backends_device(const ChoiceOptions& options);
 
 /// --row-scales and --column-scales of commands that make their own operands.
 struct ScaleFlags {

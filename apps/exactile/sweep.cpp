@@ -39,17 +39,18 @@ MeasurementRequest request_for(const LadderOptions& options, std::int64_t edge, 
 std::vector<GemmOptions> contenders(const LadderOptions& options) {
   std::vector<GemmOptions> wanted;
   std::vector<std::string> backends;
+  const bool is_named = !options.choice.backend.empty() || !options.choice.kernel.empty();
   for (const KernelInfo& kernel : kernels()) {
     if (kernel.name == base_kernel) wanted.insert(wanted.begin(), options_for(options.choice, kernel));
-    if (kernel.available && std::find(backends.begin(), backends.end(), kernel.backend) == backends.end())
-      backends.push_back(kernel.backend);
-  }
-  ChoiceOptions choice = options.choice;
-  if (!choice.backend.empty() || !choice.kernel.empty()) backends = {choice.backend};
-  for (const std::string& backend : backends) {
-    choice.backend = backend;
+    const bool is_seen = std::find(backends.begin(), backends.end(), kernel.backend) != backends.end();
+    if (is_named || !kernel.available || is_seen) continue;
+    backends.push_back(kernel.backend);
+    ChoiceOptions choice = options.choice;
+    if (!kernel.on_device) choice.device = 0;
+    choice.backend = kernel.backend;
     wanted.push_back(measured_options(choice));
   }
+  if (is_named) wanted.push_back(measured_options(options.choice));
   return wanted;
 }
 

@@ -54,21 +54,22 @@ double parse_seconds(const std::string& text) {
 
 /// The one named; or all the backend's that can only be measured, and of those with parameters its first choice for
 /// large products.
-std::vector<std::string> kernels_for(const Options& options, GemmTypes types) {
+std::vector<std::string> kernels_for(const Options& options, GemmTypes types, int device) {
   if (!options.kernel.empty()) return {options.kernel};
   std::vector<std::string> names;
   bool has_parameters = false;
   for (const KernelInfo& info : kernels()) {
     if (info.backend != options.backend) continue;
-    const Result<TuningTarget> target = tuning_target(info.name, types, static_cast<int>(options.device));
+    const Result<TuningTarget> target = tuning_target(info.name, types, device);
+    if (target.status().code() == StatusCode::invalid_argument) require(target.status());
     if (!target.ok() || (has_parameters && !target.value().space.empty())) continue;
     has_parameters = has_parameters || !target.value().space.empty();
     names.push_back(info.name);
   }
   if (!names.empty()) return names;
-  for (const DeviceInfo& device : devices())
-    if (device.backend == options.backend && !device.available)
-      fail(Exit::trouble, "backend '{}': {}", options.backend, device.reason);
+  for (const DeviceInfo& info : devices())
+    if (info.backend == options.backend && !info.available)
+      fail(Exit::trouble, "backend '{}': {}", options.backend, info.reason);
   fail(Exit::bad_usage, "backend '{}' has no kernel that can be tuned for {}", options.backend, to_string(types));
 }
 
@@ -81,16 +82,19 @@ void check_classes(const Options& options) {
 
 std::vector<TuningRequest> requests_for(const Options& options, const std::string& file) {
   std::vector<TuningRequest> requests;
+  ChoiceOptions choice;
+  choice.device = options.device;
+  const int device = gemm_options(choice).device;
   for (const std::string& type : options.types) {
     const GemmTypes types = parse_types(type);
-    const std::vector<std::string> names = kernels_for(options, types);
+    const std::vector<std::string> names = kernels_for(options, types, device);
     for (const std::string& shape_class : options.classes)
       for (const std::string& name : names)
         requests.push_back({.kernel = name,
                             .types = types,
                             .shape_class = shape_class,
                             .file = file,
-                            .device = static_cast<int>(options.device),
+                            .device = device,
                             .most_candidates = options.candidates,
                             .seed = options.seed});
   }

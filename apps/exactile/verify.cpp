@@ -124,7 +124,7 @@ void add_cases(const Options& options, const std::string& kernel, GemmTypes type
 std::vector<verification::Case> cases_for(const Options& options) {
   std::vector<verification::Case> cases;
   const std::optional<GemmTypes> only = options.type.empty() ? std::nullopt : std::optional(parse_types(options.type));
-  [[maybe_unused]] const GemmOptions checked = gemm_options(options.choice);
+  require_one_backends_device(options.choice);
   for (const KernelInfo& kernel : kernels()) {
     const bool named = kernel.name == options.choice.kernel;
     if (!named && (!options.choice.kernel.empty() || !kernel.available)) continue;

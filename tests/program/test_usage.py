@@ -60,6 +60,11 @@ def test_version(program):
     (["explain", *SIZES, "--device", "1", "--backend", "cpu"], "device = 1: cpu computes on the processor"),
     (["explain", *SIZES, "--device", "1", "--kernel", "cpu_naive"], "device = 1: cpu_naive computes on the processor"),
     (["bench", *SIZES, "--device", "1", "--backend", "cpu"], "device = 1: cpu computes on the processor"),
+    (["verify", *SIZES, "--device", "1"], "--device 1: expected the backend"),
+    (["bench", *SIZES, "--kernel", "all", "--device", "1"], "--device 1: expected the backend"),
+    (["verify", *SIZES, "--device", "1", "--backend", "cpu"], "computes on the processor, which is device 0"),
+    (["tune", "--device", "1", "--backend", "cpu"], "computes on the processor, which is device 0"),
+    (["tune", "--device", "4294967296", "--backend", "cpu"], "--device 4294967296: expected 0 to"),
     (["explain", *SIZES, "--parameters", "="], "parameters = =: expected the form"),
     (["explain", *SIZES, "--parameters", "XX=1"], "f32 with parameters 'XX=1': has no parameters that could be set"),
     (["verify", *SIZES, "--type", "f32", "--alpha", "1e400"], "--alpha 1e400: is not a number that f32 holds"),
@@ -96,6 +101,12 @@ def test_explain_names_every_kernel_in_few_lines(program):
     for three in zip(candidates, candidates[1:], candidates[2:]):
         if len({(one["backend"], one["supported"], one["reason"]) for one in three}) == 1 and not three[0]["supported"]:
             assert not have_a_line & {one["kernel"] for one in three}
+
+
+@pytest.mark.parametrize("command", [["ladder", 3, 4, 5], ["ladder", "--sweep", "--max", "1e3"]])
+def test_a_device_counts_for_the_kernels_that_have_one(program, command):
+    """Where kernels of several backends are walked, the processor's run whatever --device says."""
+    assert "cpu_naive" in program(*command, "--device", 1).stdout
 
 
 def test_a_backend_without_a_device_is_the_machines_trouble(program):
