@@ -25,9 +25,7 @@ int affinity_count() {
 
 constexpr double no_quota = std::numeric_limits<double>::infinity();
 
-// Processors that a group may keep busy, as the files in its folder say.
-
-/// cpu.max holds "quota period" or "max period".
+/// Processors that a group may keep busy, as a file in its folder says: cpu.max holds "quota period" or "max period".
 double quota_v2(const std::string& folder) {
   std::ifstream file(folder + "/cpu.max");
   std::string quota;

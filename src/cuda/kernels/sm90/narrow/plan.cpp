@@ -230,8 +230,9 @@ std::vector<Layout> layouts(const GemmDescription& description, ElementType mult
     for (const ClusterShape cluster : shapes) {
       if (!streams_a(tile) && cluster.rows == 4 && depth != 2)
         continue;  // without gain where K is whole, and eight CTAs are the most
-      if (cluster.columns == 2 && cluster.rows == 2 && depth > 1) continue;  // not measured
-      if (!streams_a(tile) && tile.n / cluster.rows % 8 != 0) continue;      // boxes of B would not be whole swizzles
+      if (cluster.columns == 2 && cluster.rows == 2 && depth > 1)
+        continue;  // not measured with K in two parts, and in four it would be sixteen CTAs
+      if (!streams_a(tile) && tile.n / cluster.rows % 8 != 0) continue;  // boxes of B would not be whole swizzles
       for (int residents = 1; residents <= most_residents(tile, has_short_sums(multiplied)); ++residents) {
         // The device fills a multiprocessor before the next: with fewer tiles some would have none.
         if (residents > 1 &&
