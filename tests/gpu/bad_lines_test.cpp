@@ -8,6 +8,7 @@
 #include <random>
 
 #include "gpu/device_product.hpp"
+#include "support/matrices.hpp"
 
 namespace exactile::test {
 namespace {
@@ -28,7 +29,7 @@ std::string_view name_of(Badness badness) {
   return names[static_cast<std::size_t>(badness)];
 }
 
-/// Row-major.
+/// Row-major. Where there is a batch, its matrices one below the other.
 struct Matrix {
   std::int64_t rows;
   std::int64_t columns;
@@ -66,9 +67,18 @@ float made_bad(float x, std::int64_t p, std::int64_t k, Badness badness, std::mt
   return x;
 }
 
-/// The product, by a plan of that kernel; nothing where it refuses.
-std::optional<Matrix> multiplied(const Context& context, const std::string& kernel, const Matrix& a, const Matrix& b) {
-  const GemmDescription d = contiguous_case(f32_types, a.rows, b.columns, a.columns).description;
+std::int64_t batch_of(const Matrix& a, const Matrix& b) { return b.rows / a.columns; }
+
+/// The first row of that matrix of `b` by which row i of `a` is multiplied.
+std::int64_t first_row_of_b(const Matrix& a, const Matrix& b, std::int64_t i) {
+  return i / (a.rows / batch_of(a, b)) * a.columns;
+}
+
+/// The product, with `before` added where it is given, by a plan of that kernel; nothing where it refuses.
+std::optional<Matrix> multiplied(const Context& context, const std::string& kernel, const Matrix& a, const Matrix& b,
+                                 const Matrix* before = nullptr) {
+  const std::int64_t batch = batch_of(a, b);
+  const GemmDescription d = contiguous(f32_types, a.rows / batch, b.columns, a.columns, batch);
   const Result<Plan> plan = Plan::make(d, {.backend = "cuda", .kernel = kernel, .memory = Memory::device});
   if (!plan.ok()) {
     EXPECT_EQ(plan.status().code(), StatusCode::unsupported) << plan.status().message();
@@ -81,19 +91,22 @@ std::optional<Matrix> multiplied(const Context& context, const std::string& kern
   for (const Result<DeviceMemory>& memory : on_device) EXPECT_TRUE(memory.ok()) << memory.status().message();
   DeviceMemory &da = on_device[0].value(), &db = on_device[1].value(), &dc = on_device[2].value();
   EXPECT_TRUE(da.upload(a.elements.data(), bytes(a)).ok() && db.upload(b.elements.data(), bytes(b)).ok());
-  EXPECT_TRUE(dc.fill_bytes(0xff).ok());
-  const Status status = plan.value().run({.a = da.at(), .b = db.at(), .c = dc.at()}, context.execution());
+  EXPECT_TRUE((before == nullptr ? dc.fill_bytes(0xff) : dc.upload(before->elements.data(), bytes(*before))).ok());
+  GemmArguments arguments{.a = da.at(), .b = db.at(), .c = dc.at()};
+  if (before != nullptr) arguments.beta = 1;
+  const Status status = plan.value().run(arguments, context.execution());
   EXPECT_TRUE(status.ok()) << status.message();
   EXPECT_TRUE(dc.download(c.elements.data(), bytes(c)).ok());
   return c;
 }
 
 /// Whether c is what the plain loop may give. Sums of finite elements here overflow only where each term does.
-bool is_right(float c, const Matrix& a, const Matrix& b, std::int64_t i, std::int64_t j) {
-  double sum = 0;
-  double magnitude = 0;
+bool is_right(float c, const Matrix& a, const Matrix& b, std::int64_t i, std::int64_t j, float before = 0) {
+  const std::int64_t first = first_row_of_b(a, b, i);
+  double sum = before;
+  double magnitude = std::abs(sum);
   for (std::int64_t p = 0; p < a.columns; ++p) {
-    const double product = static_cast<double>(a.at(i, p)) * static_cast<double>(b.at(p, j));
+    const double product = static_cast<double>(a.at(i, p)) * static_cast<double>(b.at(first + p, j));
     sum += product;
     magnitude += std::abs(product);
   }
@@ -103,6 +116,9 @@ bool is_right(float c, const Matrix& a, const Matrix& b, std::int64_t i, std::in
   const auto roundings = static_cast<double>(a.columns + 3);
   return std::abs(static_cast<double>(c) - sum) <= roundings * (0x1p-24 * magnitude + 0x1p-149);
 }
+
+/// Of slices that hold less than f32: what they cannot hold is found, and summed in another way.
+bool is_sliced(const KernelOfType& kernel) { return kernel.kernel.find("x3") != std::string::npos; }
 
 /// Whether the kernel has that product.
 bool expect_only_bad_lines_change(const Context& context, const std::string& kernel, std::int64_t k, Badness badness) {
@@ -143,8 +159,7 @@ TEST(BadLinesOnDevice, AreNobodyElsesAffair) {
     for (const std::int64_t k : {64, 65, 127, 128, 513})
       for (const Badness badness : all_badness)
         products += expect_only_bad_lines_change(context.value(), kernel.kernel, k, badness) ? 1 : 0;
-    const bool is_sliced = kernel.kernel.find("x3") != std::string::npos;
-    EXPECT_TRUE(products > 0 || !is_sliced) << kernel.kernel << " refused all products";
+    EXPECT_TRUE(products > 0 || !is_sliced(kernel)) << kernel.kernel << " refused all products";
     kernels += products > 0 ? 1 : 0;
   }
   EXPECT_GT(kernels, 0);
@@ -173,14 +188,16 @@ TEST(BadLinesOnDevice, MayBeAllOfThem) {
   }
 }
 
-/// Makes row i of `a` and column j of `b` such that all their products are zero but one, of a tiny element of the row:
-/// f16 slices cannot hold c(i, j). So it is with every such row and every such column.
+/// Makes row i of `a` and column j of `b` such that all their products are zero but two, of tiny elements of the row,
+/// near both ends of K: f16 slices cannot hold c(i, j). So it is with every such row and every such column.
 void make_doubtful(Matrix& a, Matrix& b, std::int64_t i, std::int64_t j) {
+  const std::int64_t first = first_row_of_b(a, b, i);
   for (std::int64_t p = 0; p + 1 < a.columns; p += 2) {
     a.at(i, p + 1) = 0;
-    b.at(p, j) = 0;
+    b.at(first + p, j) = 0;
   }
   a.at(i, 3) = 0x1.234567p-30f;
+  a.at(i, a.columns - 1) = 0x1.89abcdp-30f;  // k is even
 }
 
 /// However many elements are doubtful, each has the bits that it would have alone: few and many are summed in two ways.
@@ -190,6 +207,7 @@ TEST(BadLinesOnDevice, DoubtfulElementsAreSummedAloneOrInTilesToTheSameBits) {
   ASSERT_TRUE(context.ok()) << context.status().message();
   for (const KernelOfType& kernel : cuda_kernels()) {
     if (kernel.types != f32_types || kernel.accuracy != Accuracy::standard) continue;
+    int products = 0;
     for (const std::int64_t k : {128, 500}) {
       std::optional<Matrix> before;
       for (const std::int64_t lines : {1, 3, 5, 6, 100}) {  // the square of that is doubtful
@@ -198,16 +216,100 @@ TEST(BadLinesOnDevice, DoubtfulElementsAreSummedAloneOrInTilesToTheSameBits) {
         for (std::int64_t i = 0; i < lines; ++i) make_doubtful(a, b, i, (3 * i + 5) % c_columns);
         const std::optional<Matrix> c = multiplied(context.value(), kernel.kernel, a, b);
         if (!c) break;
+        ++products;
         int wrong = 0;
         for (std::int64_t i = 0; i < c_rows; ++i)
           for (std::int64_t j = 0; j < c_columns; ++j) wrong += is_right(c->at(i, j), a, b, i, j) ? 0 : 1;
         EXPECT_EQ(wrong, 0) << kernel.kernel << ", k = " << k << ", " << lines << " doubtful lines";
         // The first one's row and column are the same each time.
-        if (before)
+        if (before) {
           EXPECT_EQ(std::bit_cast<unsigned>(c->at(0, 5)), std::bit_cast<unsigned>(before->at(0, 5)))
               << kernel.kernel << ", k = " << k << ", " << lines << " doubtful lines";
+        }
         before = c;
       }
+    }
+    EXPECT_TRUE(products > 0 || !is_sliced(kernel)) << kernel.kernel << " refused all products";
+  }
+}
+
+/// Products with some doubtful rows of A, one below the other, and as many columns of B, each the third after the
+/// other.
+struct DoubtfulCase {
+  std::int64_t batch;
+  std::int64_t m;
+  std::int64_t n;
+  std::int64_t k;
+  std::int64_t row;     ///< the first, counted through the batch
+  std::int64_t column;  ///< the first
+
+  [[nodiscard]] bool has_row(std::int64_t i, std::int64_t lines) const { return i >= row && i < row + lines; }
+  [[nodiscard]] bool has_column(std::int64_t i, std::int64_t j, std::int64_t lines) const {
+    return i / m == row / m && j >= column && j < column + 3 * lines && (j - column) % 3 == 0;
+  }
+};
+
+/// The kernel that sums some elements alone, and more than 32 in tiles; those have 256 x 256 elements.
+constexpr std::string_view sums_elements_or_tiles = "sm90_f32_fp16x3_wgmma";
+constexpr DoubtfulCase doubtful_cases[] = {
+    {1, 256, 8704, 2100, 0, 5},       // an element's K in two pieces; so many tiles that K is in one part
+    {34, 40, 52, 2100, 20 * 40, 5},   // one product of a batch, added to C
+    {1, 2560, 2300, 300, 1300, 700},  // a tile that is not the first: what the others take in is not split again
+};
+
+/// Counts of elements that the doubtful lines do not touch and whose bits differ, and of wrong ones among a part of the
+/// others.
+struct Differences {
+  int changed = 0;
+  int wrong = 0;
+};
+
+Differences differences(const DoubtfulCase& s, std::int64_t lines, const Matrix& a, const Matrix& b, const Matrix& c,
+                        const Matrix& same, const Matrix* before) {
+  constexpr std::int64_t every = 16;  // the oracle takes its time
+  Differences found;
+  for (std::int64_t i = 0; i < c.rows; ++i)
+    for (std::int64_t j = 0; j < c.columns; ++j) {
+      const bool in_row = s.has_row(i, lines), in_column = s.has_column(i, j, lines);
+      if (!in_row && !in_column)
+        found.changed += std::bit_cast<unsigned>(c.at(i, j)) != std::bit_cast<unsigned>(same.at(i, j)) ? 1 : 0;
+      else if ((in_row && in_column) || (i + j) % every == 0)
+        found.wrong += is_right(c.at(i, j), a, b, i, j, before != nullptr ? before->at(i, j) : 0) ? 0 : 1;
+    }
+  return found;
+}
+
+/// One doubtful element is summed alone, 36 in tiles: the one has the same bits, and so have all others.
+TEST(BadLinesOnDevice, DoubtfulElementsOfLargeProductsAreSummedToTheSameBits) {
+  SKIP_WITHOUT_GPU();
+  const Result<Context> context = Context::make("cuda");
+  ASSERT_TRUE(context.ok()) << context.status().message();
+  for (const DoubtfulCase& s : doubtful_cases) {
+    Matrix few_a = normal_matrix(s.batch * s.m, s.k, 1);
+    Matrix few_b = normal_matrix(s.batch * s.k, s.n, 2);
+    make_doubtful(few_a, few_b, s.row, s.column);
+    Matrix many_a = few_a;
+    Matrix many_b = few_b;
+    constexpr std::int64_t many = 6;  // the square of that is doubtful
+    for (std::int64_t i = 1; i < many; ++i) make_doubtful(many_a, many_b, s.row + i, s.column + 3 * i);
+    Matrix added = normal_matrix(s.batch * s.m, s.n, 3);
+    for (float& x : added.elements) x = std::ldexp(x, -31);  // seen beside the doubtful elements
+    const Matrix* const before = s.batch > 1 ? &added : nullptr;
+    for (const KernelOfType& kernel : cuda_kernels()) {
+      if (kernel.types != f32_types || kernel.accuracy != Accuracy::standard || !is_sliced(kernel)) continue;
+      const std::optional<Matrix> few = multiplied(context.value(), kernel.kernel, few_a, few_b, before);
+      EXPECT_TRUE(few || kernel.kernel != sums_elements_or_tiles) << kernel.kernel << " refused the product";
+      if (!few) continue;
+      const std::optional<Matrix> more = multiplied(context.value(), kernel.kernel, many_a, many_b, before);
+      ASSERT_TRUE(more) << kernel.kernel;
+      const std::string what = kernel.kernel + ", " + std::to_string(s.batch) + " of " + std::to_string(s.m) + " x " +
+                               std::to_string(s.n) + " x " + std::to_string(s.k);
+      EXPECT_EQ(differences(s, 1, few_a, few_b, *few, *few, before).wrong, 0) << what << ", one doubtful element";
+      const Differences found = differences(s, many, many_a, many_b, *more, *few, before);
+      EXPECT_EQ(found.wrong, 0) << what;
+      EXPECT_EQ(found.changed, 0) << what;
+      EXPECT_EQ(std::bit_cast<unsigned>(more->at(s.row, s.column)), std::bit_cast<unsigned>(few->at(s.row, s.column)))
+          << what;
     }
   }
 }

@@ -10,8 +10,6 @@ TEST(Device, IsTooOldWhereTheBuildHasNoCodeForIt) {
   EXPECT_EQ(why_too_old(75, 80), "this build has code for compute capability 8.0 and later; the device has 7.5");
   EXPECT_EQ(why_too_old(80, 80), "");
   EXPECT_EQ(why_too_old(120, 75), "");
-  EXPECT_GE(least_capability_built(), 75);
-  EXPECT_LE(least_capability_built(), 90) << "Hopper's own kernels are built beside the others";
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ int cuda_device_count() {
       devices(), [](const DeviceInfo& device) { return device.backend == "cuda" && device.available; }));
 }
 
-/// Kernels whose bits depend on no device, with a workspace and without, and one that prepares operands.
+/// Kernels whose bits depend on no device, with a workspace and without.
 const KernelOfType some_kernels[] = {{"simt_f32_64x64", {ElementType::f32, ElementType::f32}},
                                      {"simt_f64_64x64", {ElementType::f64, ElementType::f64}},
                                      {"cuda_register_blocked", {ElementType::f32, ElementType::f32}},

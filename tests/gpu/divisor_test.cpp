@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <limits>
 
 namespace exactile::cuda {
@@ -17,7 +16,7 @@ void check_around_multiples(int divisor) {
   const int last = largest / divisor;
   for (const int multiple : {0, 1, 2, 3, last / 3, last / 2, last - 1, last})
     for (int off = -1; off <= 1; ++off) {
-      const std::int64_t x = std::int64_t{std::max(multiple, 0)} * divisor + off;
+      const std::int64_t x = std::int64_t{multiple} * divisor + off;
       if (x < 0 || x > largest) continue;
       ASSERT_EQ(by.quotient(static_cast<int>(x)), x / divisor) << x << " / " << divisor;
     }
