@@ -11,9 +11,29 @@
 namespace exactile::test {
 namespace {
 
-int cuda_device_count() {
-  return static_cast<int>(std::ranges::count_if(
-      devices(), [](const DeviceInfo& device) { return device.backend == "cuda" && device.available; }));
+/// All that there are have an index; those that are available are computed on.
+struct CudaDevices {
+  int count = 0;
+  std::vector<int> available;
+};
+
+CudaDevices cuda_devices() {
+  CudaDevices found;
+  for (const DeviceInfo& device : devices()) {
+    if (device.backend != "cuda") continue;
+    if (device.available) found.available.push_back(found.count);
+    ++found.count;
+  }
+  return found;
+}
+
+/// Runs work(device, another of them or, where there is one, the same) on two host threads for each available device.
+template <class Work>
+void on_all_devices_at_once(const Work& work) {
+  const std::vector<int> available = cuda_devices().available;
+  std::vector<std::jthread> callers;
+  for (std::size_t t = 0; t < 2 * available.size(); ++t)
+    callers.emplace_back(work, available[t % available.size()], available[(t + 1) % available.size()]);
 }
 
 /// Kernels whose bits depend on no device, with a workspace and without.
@@ -37,42 +57,36 @@ std::vector<std::byte> computed_on(int device, const KernelOfType& kernel) {
 
 TEST(Devices, AllAtOnceGiveTheSameBits) {
   SKIP_WITHOUT_GPU();
-  const int count = cuda_device_count();
   for (const KernelOfType& kernel : some_kernels) {
-    const std::vector<std::byte> expected = computed_on(0, kernel);
-    std::vector<std::jthread> callers;
-    for (int t = 0; t < 2 * count; ++t)
-      callers.emplace_back([&, device = t % count, current = (t + 1) % count] {
-        ASSERT_EQ(cudaSetDevice(current), cudaSuccess);
-        for (int run = 0; run < 5; ++run)
-          EXPECT_EQ(computed_on(device, kernel), expected) << test_name(kernel) << " on device " << device;
-        int after = -1;
-        ASSERT_EQ(cudaGetDevice(&after), cudaSuccess);
-        EXPECT_EQ(after, current);
-      });
+    const std::vector<std::byte> expected = computed_on(cuda_devices().available.front(), kernel);
+    on_all_devices_at_once([&](int device, int current) {
+      ASSERT_EQ(cudaSetDevice(current), cudaSuccess);
+      for (int run = 0; run < 5; ++run)
+        EXPECT_EQ(computed_on(device, kernel), expected) << test_name(kernel) << " on device " << device;
+      int after = -1;
+      ASSERT_EQ(cudaGetDevice(&after), cudaSuccess);
+      EXPECT_EQ(after, current);
+    });
   }
 }
 
 TEST(Devices, TakeOperandsFromHostMemoryAtOnce) {
   SKIP_WITHOUT_GPU();
-  const int count = cuda_device_count();
   constexpr std::int64_t n = 300;
   const std::vector<float> ones(static_cast<std::size_t>(n * n), 1.0f);
-  std::vector<std::jthread> callers;
-  for (int t = 0; t < 2 * count; ++t)
-    callers.emplace_back([&, device = t % count] {
-      std::vector<float> c(ones.size());
-      const GemmDescription d = contiguous_case({ElementType::f32, ElementType::f32}, n, n, n).description;
-      const Status status = gemm(d, {.a = ones.data(), .b = ones.data(), .c = c.data()},
-                                 {.backend = "cuda", .kernel = "simt_f32_64x64", .device = device});
-      EXPECT_TRUE(status.ok()) << status.message();
-      EXPECT_EQ(std::ranges::count(c, static_cast<float>(n)), n * n) << "device " << device;
-    });
+  on_all_devices_at_once([&](int device, int /*current*/) {
+    std::vector<float> c(ones.size());
+    const GemmDescription d = contiguous_case({ElementType::f32, ElementType::f32}, n, n, n).description;
+    const Status status = gemm(d, {.a = ones.data(), .b = ones.data(), .c = c.data()},
+                               {.backend = "cuda", .kernel = "simt_f32_64x64", .device = device});
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(std::ranges::count(c, static_cast<float>(n)), n * n) << "device " << device;
+  });
 }
 
 TEST(Devices, ThatDoNotExistAreRefusedByNumber) {
   SKIP_WITHOUT_GPU();
-  const int count = cuda_device_count();
+  const int count = cuda_devices().count;
   const Status of_context = Context::make("cuda", count).status();
   EXPECT_EQ(of_context.code(), StatusCode::invalid_argument);
   EXPECT_EQ(of_context.message(), "device = " + std::to_string(count) + ": expected 0 to " + std::to_string(count - 1));
