@@ -25,9 +25,9 @@ namespace detail {
 class ContextState;
 }
 
-/// A stretch of device memory, aligned to 256 bytes; freed when it goes, after the work enqueued on its context, which
-/// it keeps alive. Movable; a moved-from object may only be assigned to or destroyed. Several threads may use one at
-/// once, on parts that do not overlap.
+/// A stretch of device memory (CUDA's is aligned to 256 bytes); freed when it goes, after the work enqueued on its
+/// context, which it keeps alive. Movable; a moved-from object may only be assigned to or destroyed. Several threads
+/// may use one at once, on parts that do not overlap.
 class DeviceMemory {
  public:
   DeviceMemory(DeviceMemory&& other) noexcept;
@@ -64,7 +64,7 @@ struct PitchedMemory {
 class Context {
  public:
   /// A queue of its own on the backend's device number `device`, as devices() counts them. Fails with unknown_name,
-  /// with device_unavailable (and the reason), with invalid_argument for a device that is not there, or with
+  /// with device_unavailable (and the reason), with that or invalid_argument for a device that is not there, or with
   /// unsupported for a backend that computes in host memory.
   [[nodiscard]] static Result<Context> make(std::string_view backend, int device = 0);
 

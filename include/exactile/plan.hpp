@@ -63,7 +63,7 @@ struct GemmOptions {
   /// cgroup quota allow. The bits of the result do not depend on it.
   int threads = 0;
   Memory memory = Memory::host;
-  int device = 0;  ///< which of the backend's devices, as devices() counts them
+  int device = 0;  ///< which of the backend's devices, as devices() counts them; the processor is device 0
   /// Sizes of a tunable kernel, "MWG=128 NWG=64 ...", in place of the measured ones; see tuning.hpp.
   std::string parameters = {};
 };
@@ -216,7 +216,7 @@ class PreparedOperand {
 /// threads at once as long as their C operands do not overlap.
 class Plan {
  public:
-  /// Fails with invalid_argument (sizes, strides, overlapping C), unknown_name, unsupported or not_yet_available.
+  /// Fails with any code but device_failure; with invalid_argument for sizes, strides, overlapping C or the device.
   [[nodiscard]] static Result<Plan> make(const GemmDescription& description, const GemmOptions& options = {});
 
   /// Meaning, for every type and kernel: beta = 0 never reads C; alpha = 0 never reads A or B; k = 0 gives beta*C;

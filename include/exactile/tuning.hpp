@@ -29,7 +29,7 @@ struct TuningTarget {
   bool is_cpu = false;
 };
 
-/// Fails with unknown_name, device_unavailable, or unsupported where the kernel has nothing to tune.
+/// Fails with unknown_name, invalid_argument, device_unavailable, or unsupported where there is nothing to tune.
 [[nodiscard]] Result<TuningTarget> tuning_target(std::string_view kernel, GemmTypes types, int device = 0);
 
 }  // namespace exactile
