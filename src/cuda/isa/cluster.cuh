@@ -23,11 +23,9 @@ namespace exactile::cuda::isa {
   return count;
 }
 
-/// mapa.shared::cluster: where CTA `rank` of the cluster has what this CTA has at `pointer` in shared memory.
+/// Where CTA `rank` of the cluster has what this CTA has at `pointer` in shared memory.
 [[nodiscard]] __device__ inline std::uint32_t shared_address_in(const void* pointer, int rank) {
-  std::uint32_t there;
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(shared_address(pointer)), "r"(rank));
-  return there;
+  return mapa(shared_address(pointer), static_cast<std::uint32_t>(rank));
 }
 
 /// st.async: 16 bytes to another CTA's shared memory, counted at a barrier there. Needs no fence, which between CTAs

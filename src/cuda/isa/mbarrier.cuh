@@ -2,6 +2,9 @@
 /// \file
 /// Barriers in shared memory that count arrivals and bytes (PTX mbarrier, sm_90). A phase ends when both counts are
 /// met; waiters name the parity of the phase they wait for.
+///
+/// Wrappers here and in tma.cuh take pointers, or 32-bit addresses: a ring's places are then a product and a sum in
+/// uniform registers, where pointers are worked out by each thread again and again.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +14,13 @@ namespace exactile::cuda::isa {
 /// The 32-bit address PTX wants for shared memory.
 [[nodiscard]] __device__ inline std::uint32_t shared_address(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
+}
+
+/// mapa.shared::cluster: the same place in CTA `rank` of the cluster.
+[[nodiscard]] __device__ inline std::uint32_t mapa(std::uint32_t place, std::uint32_t rank) {
+  std::uint32_t there;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(place), "r"(rank));
+  return there;
 }
 
 /// mbarrier.init: a phase takes `arrivals` arrivals.
@@ -32,26 +42,26 @@ __device__ inline void mbarrier_arrive_after_copies(std::uint64_t* barrier) {
 }
 
 /// mbarrier.arrive.expect_tx: arrives, and the phase now waits for `bytes` more.
+__device__ inline void mbarrier_arrive_expect(std::uint32_t barrier, std::uint32_t bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
 __device__ inline void mbarrier_arrive_expect(std::uint64_t* barrier, std::uint32_t bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
-               : "memory");
+  mbarrier_arrive_expect(shared_address(barrier), bytes);
 }
 
-/// mapa, mbarrier.arrive.shared::cluster: arrives at the same barrier in CTA `rank` of the cluster. Without
-/// .release.cluster, which costs a third of the tensor cores' time: use where only asynchronous reads are handed over.
+/// mbarrier.arrive.shared::cluster at what mapa() gave. Without .release.cluster, which costs a third of the tensor
+/// cores' time: use where only asynchronous reads are handed over.
+__device__ inline void mbarrier_arrive_there(std::uint32_t barrier) {
+  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
+/// The same at the same barrier in CTA `rank` of the cluster.
 __device__ inline void mbarrier_arrive_remote(std::uint64_t* barrier, std::uint32_t rank) {
-  asm volatile(
-      "{\n"
-      ".reg .b32 remote;\n"
-      "mapa.shared::cluster.u32 remote, %0, %1;\n"
-      "mbarrier.arrive.shared::cluster.b64 _, [remote];\n"
-      "}\n" ::"r"(shared_address(barrier)),
-      "r"(rank)
-      : "memory");
+  mbarrier_arrive_there(mapa(shared_address(barrier), rank));
 }
 
 /// mbarrier.try_wait.parity, again and again until the phase of that parity has ended.
-__device__ inline void mbarrier_wait(std::uint64_t* barrier, std::uint32_t parity) {
+__device__ inline void mbarrier_wait(std::uint32_t barrier, std::uint32_t parity) {
   asm volatile(
       "{\n"
       ".reg .pred done;\n"
@@ -60,9 +70,12 @@ __device__ inline void mbarrier_wait(std::uint64_t* barrier, std::uint32_t parit
       "@done bra over;\n"
       "bra again;\n"
       "over:\n"
-      "}\n" ::"r"(shared_address(barrier)),
+      "}\n" ::"r"(barrier),
       "r"(parity)
       : "memory");
+}
+__device__ inline void mbarrier_wait(std::uint64_t* barrier, std::uint32_t parity) {
+  mbarrier_wait(shared_address(barrier), parity);
 }
 
 }  // namespace exactile::cuda::isa

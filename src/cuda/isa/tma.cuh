@@ -17,22 +17,30 @@ __device__ inline void tma_prefetch_map(const CUtensorMap* map) {
 }
 
 /// cp.async.bulk.tensor.3d to this CTA's shared memory; its bytes are counted at `barrier`.
-__device__ inline void tma_load(void* shared, const CUtensorMap* map, int x, int y, int z, std::uint64_t* barrier) {
+__device__ inline void tma_load(std::uint32_t shared, const CUtensorMap* map, int x, int y, int z,
+                                std::uint32_t barrier) {
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::
-          "r"(shared_address(shared)),
-      "l"(map), "r"(x), "r"(y), "r"(z), "r"(shared_address(barrier))
+          "r"(shared),
+      "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier)
       : "memory");
+}
+__device__ inline void tma_load(void* shared, const CUtensorMap* map, int x, int y, int z, std::uint64_t* barrier) {
+  tma_load(shared_address(shared), map, x, y, z, shared_address(barrier));
 }
 
 /// The same with .multicast::cluster: to the same place in every CTA of `mask`, counted at the same barrier of each.
-__device__ inline void tma_load_multicast(void* shared, const CUtensorMap* map, int x, int y, int z,
-                                          std::uint64_t* barrier, std::uint16_t mask) {
+__device__ inline void tma_load_multicast(std::uint32_t shared, const CUtensorMap* map, int x, int y, int z,
+                                          std::uint32_t barrier, std::uint16_t mask) {
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
-      " [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(shared_address(shared)),
-      "l"(map), "r"(x), "r"(y), "r"(z), "r"(shared_address(barrier)), "h"(mask)
+      " [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(shared),
+      "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier), "h"(mask)
       : "memory");
+}
+__device__ inline void tma_load_multicast(void* shared, const CUtensorMap* map, int x, int y, int z,
+                                          std::uint64_t* barrier, std::uint16_t mask) {
+  tma_load_multicast(shared_address(shared), map, x, y, z, shared_address(barrier), mask);
 }
 
 /// cp.async.bulk.tensor.3d from shared memory; what lies outside the tensor is not written.

@@ -22,12 +22,12 @@ enum class Major : int { k = 0, mn = 1 };
 /// The matrix descriptor of a tile in rows of 128 bytes. Along K: rows lie one after the other. Along M or N: a row
 /// holds 64 elements, k rows follow one another, and the next 64 elements begin `next_64` bytes further on.
 template <Major major>
-[[nodiscard]] __device__ inline std::uint64_t wgmma_tile_descriptor(const void* tile, std::uint32_t next_64) {
+[[nodiscard]] __device__ inline std::uint64_t wgmma_tile_descriptor(std::uint32_t tile, std::uint32_t next_64) {
   constexpr std::uint64_t swizzle_128 = 1ull << 62;
   constexpr std::uint64_t stride = static_cast<std::uint64_t>(1024 >> 4) << 32;  // from 8 rows to the next 8
-  const std::uint64_t leading = major == Major::k ? 1 : next_64 >> 4;
+  const std::uint32_t leading = major == Major::k ? 1 : next_64 >> 4;
   // In CTA 1 of a cluster the address has bits above the 18 that a descriptor holds.
-  return swizzle_128 | stride | leading << 16 | (shared_address(tile) & 0x3FFFF) >> 4;
+  return swizzle_128 | stride | (leading << 16 | (tile & 0x3FFFF) >> 4);
 }
 
 #define EXACTILE_R8 "%0, %1, %2, %3, %4, %5, %6, %7"

@@ -21,7 +21,7 @@ __global__ void __launch_bounds__(128 * warpgroups) wgmma_chains(DeviceSum<In>* 
   isa::async_proxy_fence();
   __syncthreads();
   using enum isa::Major;
-  const std::uint64_t descriptor = isa::wgmma_tile_descriptor<k>(tile, 0);
+  const std::uint64_t descriptor = isa::wgmma_tile_descriptor<k>(isa::shared_address(tile), 0);
   DeviceSum<In> sums[columns / 2] = {};
   for (int round = 0; round < rounds; ++round) {
     isa::pin_sums(sums);

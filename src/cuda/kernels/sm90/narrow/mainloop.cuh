@@ -7,7 +7,6 @@
 #pragma once
 
 #include "cuda/isa/read_once.cuh"
-#include "cuda/isa/shared_place.cuh"
 #include "cuda/isa/wgmma_uniform.cuh"
 #include "cuda/kernels/sm90/narrow/tile.cuh"
 
