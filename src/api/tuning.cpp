@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "api/backends.hpp"
+#include "plan/select.hpp"
 
 namespace exactile {
 namespace {
@@ -16,9 +17,7 @@ Result<TuningTarget> target_of(const plan::KernelEntry& entry, GemmTypes types, 
   if (std::ranges::find(entry.types, types) == entry.types.end())
     return Status(StatusCode::unsupported,
                   fmt::format("kernel '{}' does not multiply {}", entry.name, to_string(types)));
-  if (!entry.on_device && device != 0)
-    return Status(StatusCode::invalid_argument,
-                  fmt::format("device = {}: {} computes on the processor, which is device 0", device, entry.name));
+  if (!entry.on_device && device != 0) return plan::no_such_processor(device, entry.name);
   if (const auto reason = entry.unavailable(device); !reason.empty())
     return Status(StatusCode::device_unavailable, fmt::format("kernel '{}': {}", entry.name, reason));
   return entry.tunable(types, device);

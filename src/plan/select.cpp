@@ -59,18 +59,15 @@ Status check_names(std::span<const BackendEntry* const> backends, const GemmOpti
 /// Devices are counted within a backend, and the processor is its backend's only one.
 Status check_device(std::span<const BackendEntry* const> backends, const Problem& problem, const GemmOptions& options) {
   if (problem.device == 0) return {};
-  const auto wrong = [&](const std::string& why) {
-    return Status(StatusCode::invalid_argument, fmt::format("device = {}: {}", problem.device, why));
-  };
   if (options.backend.empty() && options.kernel.empty())
-    return wrong("expected the backend whose device it is to be named");
+    return {StatusCode::invalid_argument,
+            fmt::format("device = {}: expected the backend whose device it is to be named", problem.device)};
   for (const BackendEntry* backend : backends) {
     if (!options.backend.empty() && backend->name != options.backend) continue;
     for (const KernelEntry& entry : backend->kernels())
       if (entry.on_device && (options.kernel.empty() || entry.name == options.kernel)) return {};
   }
-  return wrong(fmt::format("{} computes on the processor, which is device 0",
-                           options.kernel.empty() ? options.backend : options.kernel));
+  return no_such_processor(problem.device, options.kernel.empty() ? options.backend : options.kernel);
 }
 
 constexpr std::string_view is_ladder = "a ladder kernel; runs only when asked for by name";
@@ -131,6 +128,11 @@ const KernelEntry* fastest_measured(std::span<const BackendEntry* const> backend
 bool is_empty(const GemmDescription& d) { return d.m == 0 || d.n == 0 || d.k == 0 || d.batch_count == 0; }
 
 }  // namespace
+
+Status no_such_processor(int device, std::string_view who) {
+  return {StatusCode::invalid_argument,
+          fmt::format("device = {}: {} computes on the processor, which is device 0", device, who)};
+}
 
 std::string_view why_not(const KernelEntry& entry, const Problem& problem, const GemmOptions& options) {
   if (!options.backend.empty() && entry.backend != options.backend) return "another backend was asked for";

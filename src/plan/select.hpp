@@ -7,6 +7,9 @@
 
 namespace exactile::plan {
 
+/// For a device other than 0 of what computes on the processor, its backend's only device.
+[[nodiscard]] Status no_such_processor(int device, std::string_view who);
+
 /// Asks every kernel of every backend for its verdict and takes the cheapest, or where that one was measured on this
 /// device (`exactile tune`) the fastest that was; `options` may narrow the choice to one backend or one kernel.
 [[nodiscard]] Result<const KernelEntry*> select(std::span<const BackendEntry* const> backends, const Problem& problem,
