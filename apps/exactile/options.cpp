@@ -41,10 +41,12 @@ bool is_named(const KernelInfo& kernel, const GemmOptions& options) {
 
 /// Asks the planner, not kernels() or devices(): those look for drivers of every backend, which takes time and memory
 /// that a product on the processor need not spend.
-bool is_known(const GemmOptions& options) {
+Status status_of_names(const GemmOptions& options) {
   const GemmDescription nothing_to_multiply{.m = 1, .n = 1, .k = 0, .c = {.row_stride = 1}};
-  return Plan::make(nothing_to_multiply, options).status().code() != StatusCode::unknown_name;
+  return Plan::make(nothing_to_multiply, options).status();
 }
+
+bool is_known(const GemmOptions& options) { return status_of_names(options).code() != StatusCode::unknown_name; }
 
 constexpr verification::Fill all_fills[] = {verification::Fill::normal,         verification::Fill::uniform,
                                             verification::Fill::small_integers, verification::Fill::wide_range,
@@ -128,8 +130,8 @@ GemmOptions measured_options(const ChoiceOptions& choice) {
 }
 
 void require_one_backends_device(const ChoiceOptions& choice) {
-  if (gemm_options(choice).device != 0 && choice.backend.empty() && choice.kernel.empty())
-    fail(Exit::bad_usage, "--device {}: expected the backend whose device it is to be named", choice.device);
+  const GemmOptions options = gemm_options(choice);
+  if (options.device != 0 && choice.backend.empty() && choice.kernel.empty()) require(status_of_names(options));
 }
 
 void fail_for_want_of_kernels(const GemmDescription& description, const ChoiceOptions& choice) {

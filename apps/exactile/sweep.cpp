@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "exactile/devices.hpp"
 #include "ladder.hpp"
@@ -105,9 +106,27 @@ std::vector<std::int64_t> edges_that_fit(const LadderOptions& options) {
   return edges;
 }
 
+/// The table for a person, line by line; its heading waits for the first, because there may be none.
+class SweepTable {
+ public:
+  SweepTable(const LadderOptions& options, int threads, bool with_copies)
+      : options_(options), threads_(threads), with_copies_(with_copies) {}
+
+  void add(std::int64_t edge, const std::optional<Measurement>& base, const Measurement& best) {
+    if (!std::exchange(has_heading_, true)) print_heading(options_, threads_, with_copies_);
+    print_result("{}", row_text(edge, base, best, with_copies_));
+  }
+
+ private:
+  const LadderOptions& options_;
+  int threads_;
+  bool with_copies_;
+  bool has_heading_ = false;
+};
+
 /// One line of the table for each contender after the first; what cannot be run is said once.
 void run_edge(const LadderOptions& options, std::int64_t edge, const std::vector<GemmOptions>& wanted, PeakMeter& peaks,
-              LadderReport& report) {
+              LadderReport& report, SweepTable& table) {
   Operands operands(request_for(options, edge, {}).description, parse_fill(options.fill), options.seed);
   std::optional<Measurement> base;
   Progress progress;
@@ -123,7 +142,7 @@ void run_edge(const LadderOptions& options, std::int64_t edge, const std::vector
     if (i == 0)
       base = measured.value();
     else if (!options.json)
-      print_result("{}", row_text(edge, base, measured.value(), any_on_device(wanted)));
+      table.add(edge, base, measured.value());
     report.rows.push_back(std::move(measured).value());
   }
 }
@@ -142,8 +161,8 @@ Exit run_sweep(const LadderOptions& options) {
   LadderReport report{.rows = {}, .skipped = {}, .fill = options.fill, .threads = gemm_options(options.choice).threads};
   PeakMeter peaks(report.threads);
   if (report.threads == 0) report.threads = default_threads();
-  if (!options.json) print_heading(options, report.threads, any_on_device(wanted));
-  for (const std::int64_t edge : edges) run_edge(options, edge, wanted, peaks, report);
+  SweepTable table(options, report.threads, any_on_device(wanted));
+  for (const std::int64_t edge : edges) run_edge(options, edge, wanted, peaks, report, table);
   if (report.rows.size() <= edges.size())
     fail_for_want_of_kernels(request_for(options, edges.back(), {}).description, options.choice);
   const auto any = [&](auto&& of) { return std::any_of(report.rows.begin(), report.rows.end(), of); };

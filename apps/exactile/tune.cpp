@@ -110,6 +110,7 @@ Exit tune(const Options& options) {
     note("exactile: {} lines of {} are damaged or foreign and are left out", lines, file);
   Table table({"kernel", "type", "class", "GFLOP/s", "before", "tried", "failed", "known", "parameters"});
   bool found_all = true;
+  bool refused_all = true;
   std::vector<TuningRequest> requests = requests_for(options, file);
   const double limit = parse_seconds(options.time_limit);
   const auto begin = std::chrono::steady_clock::now();
@@ -119,12 +120,13 @@ Exit tune(const Options& options) {
     const double used = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     request.seconds = (limit - used) / left--;
     const TuningOutcome outcome = run_tuning(request);
-    if (outcome.refused) {
+    if (!outcome.refusal.empty()) {
       if (!options.kernel.empty())
-        note("exactile: {} does no {} products of class {}", request.kernel, to_string(request.types),
-             request.shape_class);
+        note("exactile: {} does no {} products of class {}: {}", request.kernel, to_string(request.types),
+             request.shape_class, outcome.refusal);
       continue;
     }
+    refused_all = false;
     const bool had_no_time = outcome.tried == 0 && outcome.failed == 0 && outcome.known == 0;
     if (had_no_time)
       note("exactile: {} {} {}: the time limit came before the first candidate", request.kernel,
@@ -134,6 +136,7 @@ Exit tune(const Options& options) {
                outcome.before > 0 ? number_text(outcome.before * 1e-9) : "-", std::to_string(outcome.tried),
                std::to_string(outcome.failed), std::to_string(outcome.known), outcome.parameters});
   }
+  if (refused_all) fail(Exit::bad_usage, "no kernel does such products");
   table.align_left({1, 2, 8});
   print_result("{}\nkept in {}\n", table.text(), file);
   return found_all ? Exit::done : Exit::check_failed;

@@ -10,6 +10,7 @@
 #include "exactile/devices.hpp"
 #include "failure.hpp"
 #include "interrupt.hpp"
+#include "ladder_report.hpp"
 #include "measure/stopwatch.hpp"
 #include "search/search.hpp"
 #include "terminal.hpp"
@@ -146,6 +147,12 @@ std::string parameters_in_use(const Bench& bench, const TuningRequest& request) 
   return blocking.substr(0, blocking.find(" ("));
 }
 
+std::string why_refused(const Bench& bench, const TuningRequest& request) {
+  const GemmOptions options = bench.options(request, "");
+  const Result<Plan> plan = Plan::make(bench.description(), options);
+  return plan.ok() ? "no parameters fit" : refusal(plan.status(), options);
+}
+
 void file_row(const TuningRequest& request, const tuning::Row& row) {
   const SignalBlock signals_wait;
   require(tuning::add_row(request.file, row));
@@ -195,7 +202,7 @@ TuningOutcome run_tuning(const TuningRequest& request) {
       ++outcome.known;
     }
   if (target.space.empty() && !is_legal({})) {
-    outcome.refused = true;
+    outcome.refusal = why_refused(bench, request);
     return outcome;
   }
   if (!target.space.empty()) outcome.parameters_before = parameters_in_use(bench, request);
@@ -209,7 +216,10 @@ TuningOutcome run_tuning(const TuningRequest& request) {
   while (seconds_since(begin) < request.seconds - final_seconds &&
          (request.most_candidates == 0 || outcome.tried < request.most_candidates)) {
     const auto candidate = search.next();
-    if (!candidate) break;
+    if (!candidate) {
+      if (outcome.tried + outcome.known == 0) outcome.refusal = why_refused(bench, request);
+      break;
+    }
     const std::string text = candidate->to_string();
     progress.show(fmt::format("{} {} {}: best {} GFLOP/s, candidate {}", request.kernel, to_string(request.types),
                               request.shape_class, number_text(search.best_rate() * 1e-9), search.reported() + 1));

@@ -28,7 +28,7 @@ struct TuningOutcome {
   int tried = 0;                  ///< in this search
   int failed = 0;                 ///< of those: not built, refused by the device, or wrong
   int known = 0;                  ///< from earlier searches
-  bool refused = false;           ///< the kernel has no parameters and does not do such products
+  std::string refusal;            ///< why the kernel does no such products, whatever its parameters; empty if it does
 };
 
 /// Tries candidates until the time is over, the last of which may end later. Every one is verified before it is timed,

@@ -147,6 +147,13 @@ def test_bad_usage(tuner):
         assert says in done.stderr, done.stderr
 
 
+def test_a_kernel_that_refuses_every_plan_says_why(tuner):
+    """A shallow K is not opencl_deep's."""
+    done = tuner("tune", "--kernel", "opencl_deep", "--shape-class", "thin", "--time-limit", "60s", code=2)
+    assert "opencl_deep does no f32 products of class thin: K is a single chunk" in done.stderr
+    assert "time limit" not in done.stderr and not done.stdout
+
+
 def test_cache_blocks_of_the_cpu(searcher):
     """Searched like any other kernel's sizes, used by plans of the same number of threads, and never seen in the bits."""
     target = blocked_kernel(searcher)

@@ -60,8 +60,8 @@ def test_version(program):
     (["explain", *SIZES, "--device", "1", "--backend", "cpu"], "device = 1: cpu computes on the processor"),
     (["explain", *SIZES, "--device", "1", "--kernel", "cpu_naive"], "device = 1: cpu_naive computes on the processor"),
     (["bench", *SIZES, "--device", "1", "--backend", "cpu"], "device = 1: cpu computes on the processor"),
-    (["verify", *SIZES, "--device", "1"], "--device 1: expected the backend"),
-    (["bench", *SIZES, "--kernel", "all", "--device", "1"], "--device 1: expected the backend"),
+    (["verify", *SIZES, "--device", "1"], "device = 1: expected the backend"),
+    (["bench", *SIZES, "--kernel", "all", "--device", "1"], "device = 1: expected the backend"),
     (["verify", *SIZES, "--device", "1", "--backend", "cpu"], "computes on the processor, which is device 0"),
     (["tune", "--device", "1", "--backend", "cpu"], "computes on the processor, which is device 0"),
     (["tune", "--device", "4294967296", "--backend", "cpu"], "--device 4294967296: expected 0 to"),
@@ -135,7 +135,8 @@ def test_all_commands_refuse_alike(program, arguments, says):
     known = {kernel["name"] for kernel in kernels} | {kernel["backend"] for kernel in kernels}
     if not set(arguments[3::2]) <= known:
         pytest.skip("left out of this build")
-    commands = [[command, *SIZES] for command in ("explain", "verify", "bench")] + [["ladder", "3", "5", "4"]]
+    commands = [[command, *SIZES] for command in ("explain", "verify", "bench")]
+    commands += [["ladder", "3", "5", "4"], ["ladder", "--sweep", "--max", "1e3"]]
     assert len({program.refuses(*command, *arguments, code=2, says=says).stderr for command in commands}) == 1
 
 
