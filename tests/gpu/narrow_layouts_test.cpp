@@ -184,9 +184,11 @@ void run_all(GemmTypes types) {
   if (device.compute_capability != 90) GTEST_SKIP() << "needs compute capability 9.0";
   ASSERT_EQ(cudaSetDevice(device.index), cudaSuccess);
   int count = 0;
-  // In boxes; in aligned rows where a tile is no box; in rows at any address, with copies of A and B.
+  // In boxes; in aligned rows where a tile is no box; in rows at any address, with copies of A and B, or of one of
+  // them.
   for (const PaddedShape& shape :
-       {PaddedShape{300, 528, 1104}, PaddedShape{261, 137, 515}, PaddedShape{141, 275, 515, 3}})
+       {PaddedShape{300, 528, 1104}, PaddedShape{261, 137, 515}, PaddedShape{141, 275, 515, 3},
+        PaddedShape{137, 272, 205}, PaddedShape{137, 261, 208}})
     for (const bool b_is_transposed : {false, true}) {
       AllLayouts<In, Out> layouts(types, shape, b_is_transposed);
       count += layouts.run(device, false);

@@ -129,17 +129,7 @@ __global__ void __launch_bounds__(T::cta_threads, T::residents)
       if constexpr (T::has_short_sums) {
         multiply_tile_shortly<T>(sums, reader, at, p.stages, blocks);
       } else {
-        // The second warpgroup begins when the first has enqueued a block, and ends as much later: the tensor cores
-        // have one's products while the other is between two tiles. Of shorter tiles the first might begin two before
-        // the second begins one.
-        const bool staggers = T::staggers && blocks >= p.stages;
-        constexpr int begun = 1 + T::consumers;  // behind the warpgroups' own barriers
-        constexpr int threads = T::consumers * warpgroup_threads;
-        if (staggers && warpgroup == 1) isa::named_barrier(begun, threads);
-        multiply_tile<T>(sums, reader, at, p.stages, blocks, [&](int step) {
-          if (staggers && step == 0 && warpgroup == 0) isa::named_barrier_arrive(begun, threads);
-          go_on_storing(step);
-        });
+        multiply_tile<T>(sums, reader, at, p.stages, blocks, go_on_storing);
       }
       if constexpr (T::depth == 1) {
         store(sums, 0);

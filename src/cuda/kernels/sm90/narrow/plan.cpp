@@ -25,7 +25,9 @@ double copy_seconds(const OperandLayout& operand, std::int64_t lines, bool is_a,
   const bool stays = !layout.is_converted() &&
                      (operand.column_stride == 1 || (operand.row_stride == 1 && bytes_of(d.types.input) == 2 &&
                                                      takes_along_lines(is_a, layout.tile)));
-  return 3e-6 + bytes / ((stays ? 0.7 : 0.3) * device.memory_bytes_per_second);
+  // Two of these are one kernel's.
+  return stays ? 1.5e-6 + bytes / (0.8 * device.memory_bytes_per_second)
+               : 3e-6 + bytes / (0.3 * device.memory_bytes_per_second);
 }
 
 constexpr double row_bytes = 128;  // of K in a block

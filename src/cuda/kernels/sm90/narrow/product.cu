@@ -88,13 +88,10 @@ class Product final : public DeviceProduct {
     const GemmArguments arguments = layout_.is_transposed ? plan::transposed(launch.arguments) : launch.arguments;
     auto* const workspace = static_cast<std::byte*>(launch.workspace);
     const Copies copies = copies_for(arguments);
-    Source a;
-    Source b;
-    if (Status s = find_source(a, arguments.a, d.a, d.m, true, copies.a, workspace, launch.stream); !s.ok()) return s;
-    if (Status s = find_source(b, arguments.b, plan::transposed(d.b), d.n, false, copies.b,
-                               workspace + (copies.a ? a_bytes_ : 0), launch.stream);
-        !s.ok())
-      return s;
+    const Source a = source_of(arguments.a, d.a, d.m, true, copies.a ? workspace : nullptr);
+    const Source b = source_of(arguments.b, plan::transposed(d.b), d.n, false,
+                               copies.b ? workspace + (copies.a ? a_bytes_ : 0) : nullptr);
+    if (Status s = lay_out(copies, arguments, a, b, launch.stream); !s.ok()) return s;
     auto* const partial = workspace + (copies.a ? a_bytes_ : 0) + (copies.b ? b_bytes_ : 0);
 
     const Output<Sum> out = output(arguments);
@@ -158,28 +155,40 @@ class Product final : public DeviceProduct {
     return {needs_copy(arguments.a, d.a, true), needs_copy(arguments.b, plan::transposed(d.b), false)};
   }
 
-  /// Enqueues the copy, if the operand must be laid out anew.
-  [[nodiscard]] Status find_source(Source& source, const void* data, const OperandLayout& lines, std::int64_t count,
-                                   bool is_a, bool is_copied, void* to, cudaStream_t stream) const {
+  /// `copy`: where the operand is laid out anew, or null.
+  [[nodiscard]] Source source_of(const void* data, const OperandLayout& lines, std::int64_t count, bool is_a,
+                                 void* copy) const {
     const GemmDescription& d = layout_.d;
-    if (!is_copied) {
+    if (copy == nullptr) {
       const bool along_k = lines.column_stride == 1;
-      source = {data, along_k ? Major::k : Major::mn, along_k ? lines.row_stride : lines.column_stride,
-                lines.batch_stride};
-      return {};
+      return {data, along_k ? Major::k : Major::mn, along_k ? lines.row_stride : lines.column_stride,
+              lines.batch_stride};
     }
     const bool along_lines = sizeof(In) == 2 && !layout_.is_converted() && lines.row_stride == 1 &&
                              lines.column_stride != 1 && takes_along_lines(is_a, layout_.tile);
     const std::int64_t pitch = relayout_pitch(along_lines ? count : d.k, sizeof(In));
-    source = {to, along_lines ? Major::mn : Major::k, pitch, (along_lines ? d.k : count) * pitch};
-    return check(enqueue_relayout(d.types.input, layout_.multiplied,
-                                  {.data = data,
-                                   .layout = lines,
-                                   .lines = count,
-                                   .k = d.k,
-                                   .batches = plan::distinct_matrices(lines, d.batch_count)},
-                                  along_lines, to, stream),
-                 "launch of a copy", kernel_);
+    return {copy, along_lines ? Major::mn : Major::k, pitch, (along_lines ? d.k : count) * pitch};
+  }
+
+  /// Enqueues the copies that are needed.
+  [[nodiscard]] Status lay_out(const Copies& copies, const GemmArguments& arguments, const Source& a, const Source& b,
+                               cudaStream_t stream) const {
+    const GemmDescription& d = layout_.d;
+    const auto move = [&](const void* data, const OperandLayout& lines, std::int64_t count, const Source& to) {
+      return Relayout{.from = {.data = data,
+                               .layout = lines,
+                               .lines = count,
+                               .k = d.k,
+                               .batches = plan::distinct_matrices(lines, d.batch_count)},
+                      .along_lines = to.major == Major::mn,
+                      .to = const_cast<void*>(to.data)};
+    };
+    Relayout moves[2];
+    std::size_t count = 0;
+    if (copies.a) moves[count++] = move(arguments.a, d.a, d.m, a);
+    if (copies.b) moves[count++] = move(arguments.b, plan::transposed(d.b), d.n, b);
+    return check(enqueue_relayout(d.types.input, layout_.multiplied, {moves, count}, stream), "launch of a copy",
+                 kernel_);
   }
 
   /// `shares`: CTAs that load a tile's lines together: each some of them, or some of their k.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cuda/tile/divisor.hpp"
 #include "cuda/tile/early_launch.cuh"
 #include "cuda/tile/epilogue.cuh"
 
@@ -20,6 +21,12 @@ constexpr std::int64_t most_blocks = 65535;
 struct alignas(16) Word {
   unsigned x[4];
 };
+
+/// L2 lets go of it first: the copy is what will be read again.
+[[nodiscard]] __device__ inline Word read_once(const uint4* from) {
+  const uint4 word = __ldcs(from);
+  return {{word.x, word.y, word.z, word.w}};
+}
 
 /// 16 bytes that begin `offset` bytes into `first` and end in `second`.
 [[nodiscard]] __device__ inline Word straddling(const Word& first, const Word& second, unsigned offset) {
@@ -39,56 +46,82 @@ struct alignas(16) Word {
   return word;
 }
 
-/// Rows that are contiguous at any address: a thread puts together 16 bytes of each of four rows from aligned words.
+/// A copy of rows that are contiguous at any address. A thread puts together 16 bytes of each of so many rows from
+/// aligned words; threads are counted along the rows first.
 template <class T>
-__global__ void __launch_bounds__(threads) shift_kernel(Lines from, T* to, std::int64_t pitch) {
-  constexpr int units = 16 / sizeof(T), at_once = 4;
-  start_kernel_after();
-  wait_for_kernel_before();
-  const std::int64_t first = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * units;
-  if (first >= pitch) return;
-  const std::int64_t rows = from.lines * from.batches;
-  for (std::int64_t begin = static_cast<std::int64_t>(blockIdx.y) * at_once; begin < rows;
-       begin += static_cast<std::int64_t>(gridDim.y) * at_once) {
-    const T* data[at_once];
-    Word words[at_once][2];
-    bool are_within[at_once];  // the row: no others are read
+struct Shift {
+  static constexpr int rows_at_once = 2;
+  static constexpr int units = 16 / sizeof(T);
+
+  Lines from;
+  T* to;
+  int words;  ///< in a row of the copy
+  int rows;   ///< of all matrices
+  Divisor by_words;
+  Divisor by_lines;
+
+  Shift() = default;
+  Shift(const Lines& from, void* to)
+      : from(from),
+        to(static_cast<T*>(to)),
+        words(static_cast<int>(relayout_pitch(from.k, sizeof(T)) / units)),
+        rows(static_cast<int>(from.lines * from.batches)),
+        by_words(words),
+        by_lines(static_cast<int>(from.lines)) {}
+  [[nodiscard]] __host__ __device__ int threads() const { return (rows + rows_at_once - 1) / rows_at_once * words; }
+
+  [[nodiscard]] __device__ const T* row(int index) const {
+    const int batch = by_lines.quotient(index);
+    return product_base(static_cast<const T*>(from.data), from.layout, batch) +
+           (index - batch * static_cast<int>(from.lines)) * from.layout.row_stride;
+  }
+  __device__ void move(int thread) const;
+};
+
+template <class T>
+__device__ void Shift<T>::move(int thread) const {
+  const int group = by_words.quotient(thread);
+  const int begin = group * rows_at_once;
+  const std::int64_t first = std::int64_t{thread - group * words} * units;
+  const T* data[rows_at_once];
+  Word read[rows_at_once][2];
+  bool are_within[rows_at_once];  // the row: no others are read
 #pragma unroll
-    for (int i = 0; i < at_once; ++i) {
-      const std::int64_t row = std::min(begin + i, rows - 1);
-      data[i] = product_base(static_cast<const T*>(from.data), from.layout, row / from.lines) +
-                row % from.lines * from.layout.row_stride + first;
-      const auto address = reinterpret_cast<std::uintptr_t>(data[i]);
-      const auto offset = static_cast<int>(address % 16);
-      are_within[i] = first * static_cast<std::int64_t>(sizeof(T)) >= offset &&
-                      (from.k - first) * static_cast<std::int64_t>(sizeof(T)) + offset >= (offset == 0 ? 16 : 32);
-      const auto* const aligned = reinterpret_cast<const Word*>(address - static_cast<unsigned>(offset));
-      words[i][0] = are_within[i] ? aligned[0] : Word{};
-      words[i][1] = are_within[i] && offset != 0 ? aligned[1] : Word{};
-    }
+  for (int i = 0; i < rows_at_once; ++i) {
+    data[i] = row(min(begin + i, rows - 1)) + first;
+    const auto address = reinterpret_cast<std::uintptr_t>(data[i]);
+    const auto offset = static_cast<int>(address % 16);
+    are_within[i] = first * static_cast<std::int64_t>(sizeof(T)) >= offset &&
+                    (from.k - first) * static_cast<std::int64_t>(sizeof(T)) + offset >= (offset == 0 ? 16 : 32);
+    const auto* const aligned = reinterpret_cast<const uint4*>(address - static_cast<unsigned>(offset));
+    read[i][0] = are_within[i] ? read_once(aligned) : Word{};
+    read[i][1] = are_within[i] && offset != 0 ? read_once(aligned + 1) : Word{};
+  }
 #pragma unroll
-    for (int i = 0; i < at_once; ++i) {
-      if (begin + i >= rows) break;
-      union {
-        Word all;
-        T elements[units];
-      } out{
-          straddling(words[i][0], words[i][1], static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(data[i]) % 16))};
-      if (!are_within[i])
-        for (int e = 0; e < units; ++e) out.elements[e] = first + e < from.k ? data[i][e] : T{};
-      *reinterpret_cast<Word*>(to + (begin + i) * pitch + first) = out.all;
-    }
+  for (int i = 0; i < rows_at_once; ++i) {
+    if (begin + i >= rows) break;
+    union {
+      Word all;
+      T elements[units];
+    } out{straddling(read[i][0], read[i][1], static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(data[i]) % 16))};
+    if (!are_within[i])
+      for (int e = 0; e < units; ++e) out.elements[e] = first + e < from.k ? data[i][e] : T{};
+    *reinterpret_cast<Word*>(to + std::int64_t{begin + i} * words * units + first) = out.all;
   }
 }
 
+/// One copy, or two behind one another.
 template <class T>
-[[nodiscard]] cudaError_t enqueue_shift(const Lines& from, void* to, cudaStream_t stream) {
-  const std::int64_t pitch = relayout_pitch(from.k, sizeof(T));
-  const std::int64_t in_row = pitch * static_cast<std::int64_t>(sizeof(T)) / 16;
-  const std::int64_t blocks = (in_row + threads - 1) / threads;
-  const auto block = static_cast<unsigned>(((in_row + blocks - 1) / blocks + 31) / 32 * 32);
-  const dim3 grid(static_cast<unsigned>(blocks), blocks_for((from.lines * from.batches + 3) / 4));
-  return launch_early(true, shift_kernel<T>, grid, block, 0, stream, from, static_cast<T*>(to), pitch);
+__global__ void __launch_bounds__(threads)
+    shift_kernel(const __grid_constant__ Shift<T> x, const __grid_constant__ Shift<T> y) {
+  start_kernel_after();
+  wait_for_kernel_before();
+  const int thread = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (thread < x.threads()) {
+    x.move(thread);
+  } else if (thread - x.threads() < y.threads()) {
+    y.move(thread - x.threads());
+  }
 }
 
 template <class To, class From>
@@ -154,26 +187,52 @@ template <class From, class To>
   return cudaGetLastError();
 }
 
-}  // namespace
-
-cudaError_t enqueue_relayout(ElementType type, ElementType to_type, const Lines& from, bool along_lines, void* to,
-                             cudaStream_t stream) {
-  Lines rows = from;
-  if (along_lines) {
+/// The copy's rows in the operand.
+[[nodiscard]] Lines rows_of(const Relayout& copy) {
+  Lines rows = copy.from;
+  if (copy.along_lines) {
     std::swap(rows.lines, rows.k);
     std::swap(rows.layout.row_stride, rows.layout.column_stride);
   }
-  const bool is_contiguous = rows.layout.column_stride == 1;
-  const auto move = [&]<class Bits>() {
-    return is_contiguous ? enqueue_shift<Bits>(rows, to, stream) : enqueue_square<Bits, Bits>(rows, to, stream);
-  };
-  if (to_type != type)
-    return type == ElementType::f8e4m3 ? enqueue_square<__nv_fp8_e4m3, __half>(rows, to, stream)
-                                       : enqueue_square<__nv_fp8_e5m2, __half>(rows, to, stream);
+  return rows;
+}
+
+template <class Bits>
+[[nodiscard]] cudaError_t enqueue_moves(std::span<const Relayout> copies, cudaStream_t stream) {
+  Shift<Bits> shifts[2]{};
+  int count = 0;
+  for (const Relayout& copy : copies) {
+    const Lines rows = rows_of(copy);
+    if (rows.layout.column_stride == 1) {
+      shifts[count++] = Shift<Bits>(rows, copy.to);
+    } else if (const cudaError_t error = enqueue_square<Bits, Bits>(rows, copy.to, stream); error != cudaSuccess) {
+      return error;
+    }
+  }
+  if (count == 0) return cudaSuccess;
+  const int all = shifts[0].threads() + shifts[1].threads();
+  return launch_early(true, shift_kernel<Bits>, static_cast<unsigned>((all + threads - 1) / threads), threads, 0,
+                      stream, shifts[0], shifts[1]);
+}
+
+}  // namespace
+
+cudaError_t enqueue_relayout(ElementType type, ElementType to_type, std::span<const Relayout> copies,
+                             cudaStream_t stream) {
+  if (to_type != type) {
+    for (const Relayout& copy : copies) {
+      const Lines rows = rows_of(copy);
+      const cudaError_t error = type == ElementType::f8e4m3
+                                    ? enqueue_square<__nv_fp8_e4m3, __half>(rows, copy.to, stream)
+                                    : enqueue_square<__nv_fp8_e5m2, __half>(rows, copy.to, stream);
+      if (error != cudaSuccess) return error;
+    }
+    return cudaSuccess;
+  }
   switch (size_in_bytes(type)) {
-    case 1: return move.operator()<std::uint8_t>();
-    case 2: return move.operator()<std::uint16_t>();
-    default: return move.operator()<std::uint32_t>();
+    case 1: return enqueue_moves<std::uint8_t>(copies, stream);
+    case 2: return enqueue_moves<std::uint16_t>(copies, stream);
+    default: return enqueue_moves<std::uint32_t>(copies, stream);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <span>
 
 #include "exactile/plan.hpp"
 
@@ -26,10 +27,17 @@ struct Lines {
   return (columns + unit - 1) / unit * unit;
 }
 
-/// Enqueues to[batch][line][k], or to[batch][k][line] where `along_lines`; rows of relayout_pitch elements. The type
-/// stays, but 8-bit floats may become f16, which holds all of them. Cheapest where the copy's rows are contiguous in
-/// the operand.
-[[nodiscard]] cudaError_t enqueue_relayout(ElementType type, ElementType to_type, const Lines& from, bool along_lines,
-                                           void* to, cudaStream_t stream);
+/// A copy to[batch][line][k], or to[batch][k][line] where `along_lines`, in rows of relayout_pitch elements.
+struct Relayout {
+  Lines from;
+  bool along_lines;
+  void* to;
+};
+
+/// Enqueues at most two copies, by one kernel where the rows of both are contiguous in their operands, which is the
+/// cheapest. The type stays, but 8-bit floats may become f16, which holds all of them. A copy has less than 2^32 times
+/// 16 bytes.
+[[nodiscard]] cudaError_t enqueue_relayout(ElementType type, ElementType to_type, std::span<const Relayout> copies,
+                                           cudaStream_t stream);
 
 }  // namespace exactile::cuda::sm90::narrow

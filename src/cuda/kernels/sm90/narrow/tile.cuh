@@ -60,8 +60,6 @@ struct Tile {
   /// Of loading warps. Memory is fastest where all CTAs ask for it in the order of K: with two pairs they drift
   /// apart.
   static constexpr int loader_pairs = streams_a ? 1 : 2;
-  /// Whether the second of two multiplying warpgroups begins a tile after the first.
-  static constexpr bool staggers = consumers == 2 && n >= 192 && !has_short_sums && parts == 1;
   static constexpr bool takes_registers =
       n == 256 || consumers == 3 || (has_short_sums && n >= 128);  ///< from the loading warpgroup
   static constexpr int loader_registers = consumers == 3 ? 56 : 40;
