@@ -5,9 +5,8 @@
 ///
 /// A lane computes a column, a warp 32 columns of one chunk of K, and a block's warps take the chunks of its columns in
 /// turns. Each warp streams its part of B, 2 or 4 KiB a stage, through a ring of its own in shared memory, and meets
-/// the others only where the chunks are added up, in order: the sums are those of tile_kernel.cuh, bit for bit. Blocks
-/// that share K are a cluster and read each other's sums of chunks, or where there are too many of them, or no
-/// clusters, leave theirs to add_chunks().
+/// the others only where the chunks are added up, in order. Blocks that share K are a cluster and read each other's
+/// sums of chunks, or where there are too many of them, or no clusters, leave theirs to add_chunks().
 #pragma once
 
 #include "cuda/isa/copy_async.cuh"
@@ -35,7 +34,7 @@ struct Stream {
   static constexpr int lines_at_once = 32 / lanes_per_line;
   static constexpr int copies = (along_terms ? columns : terms) / lines_at_once;  ///< of a lane for a stage
   static constexpr int ring_elements = stages * (columns + Rows) * terms;         ///< of a warp
-  static_assert(chunk_terms % terms == 0 && 32 % lanes_per_line == 0);
+  static_assert(few_rows_piece_terms % terms == 0 && 32 % lanes_per_line == 0);
 };
 
 /// How a product with few rows is divided: a block does `tiles` tiles of 32 columns, a warp for each and each of
@@ -79,9 +78,9 @@ class WarpStream {
     for (int stage = 0; stage < S::stages; ++stage) fetch(stage);
   }
 
-  /// sums[r] += A[r][p] * B[p][lane's column] for the terms of the oldest stage, in order; asks for one more in its
-  /// place.
-  __device__ void multiply(T (&sums)[S::rows]) {
+  /// sums[p % vector][r] += A[r][p] * B[p][lane's column] for the terms of the oldest stage, in order; asks for one
+  /// more in its place.
+  __device__ void multiply(T (&sums)[S::vector][S::rows]) {
     isa::copy_async_wait<S::stages - 1>();
     __syncwarp();
     const T* const b = slot_of(slot_);
@@ -100,7 +99,7 @@ class WarpStream {
 #pragma unroll
       for (int e = 0; e < S::vector; ++e)
 #pragma unroll
-        for (int r = 0; r < S::rows; ++r) sums[r] = multiply_add(x[r].at[e], y.at[e], sums[r]);
+        for (int r = 0; r < S::rows; ++r) sums[e][r] = multiply_add(x[r].at[e], y.at[e], sums[e][r]);
     }
     __syncwarp();
     fetch(slot_);
@@ -164,6 +163,20 @@ class WarpStream {
   int slot_ = 0;
 };
 
+/// The sum of row r of a piece; see summation_order.hpp.
+template <class S>
+[[nodiscard]] __device__ inline typename S::Element sum_of_piece(const typename S::Element (&sums)[S::vector][S::rows],
+                                                                 int r) {
+  typename S::Element parts[S::vector];
+#pragma unroll
+  for (int e = 0; e < S::vector; ++e) parts[e] = sums[e][r];
+#pragma unroll
+  for (int step = 1; step < S::vector; step *= 2)
+#pragma unroll
+    for (int e = 0; e < S::vector; e += 2 * step) parts[e] = add(parts[e], parts[e + step]);
+  return parts[0];
+}
+
 /// What the block of that rank in the cluster has where this one has `pointer`.
 template <class T>
 [[nodiscard]] __device__ inline const T* of_rank(const T* pointer, int rank) {
@@ -211,7 +224,13 @@ __global__ void few_rows_kernel(const __grid_constant__ Work<typename S::Element
     for (std::int64_t chunk = first_chunk; chunk < chunk_end; chunk += few.chunk_warps) {
       const auto terms = static_cast<int>(min(d.k - chunk * chunk_terms, std::int64_t{chunk_terms}));
       T sums[S::rows] = {};
-      for (int term = 0; term < terms; term += S::terms) stream.multiply(sums);
+      for (int term = 0; term < terms; term += few_rows_piece_terms) {
+        T piece[S::vector][S::rows] = {};
+#pragma unroll
+        for (int stage = 0; stage < few_rows_piece_terms / S::terms; ++stage) stream.multiply(piece);
+#pragma unroll
+        for (int r = 0; r < S::rows; ++r) sums[r] = add(sums[r], sum_of_piece<S>(piece, r));
+      }
       T* const to = chunk_sums + (tile * division.chunks_per_split + (chunk - chunk_begin)) * (S::rows * S::columns);
 #pragma unroll
       for (int r = 0; r < S::rows; ++r) to[r * S::columns + lane] = sums[r];

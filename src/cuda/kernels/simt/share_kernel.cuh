@@ -75,6 +75,7 @@ template <class S, Walk walk_a, Walk walk_b>
 __device__ inline void sum_share(const Work<typename S::In, typename S::Out>& work, const Share& share,
                                  typename S::Sum* shared) {
   static_assert(share_terms % S::bk == 0 && chunk_terms % share_terms == 0);
+  static_assert(S::piece_terms == chunk_terms);  // what is carried over has no unfinished piece
   auto loop =
       begin_terms<S, walk_a, walk_b>(work, share.product, share.row, share.column, share.begin, share.end, shared);
 #pragma unroll 1

@@ -14,18 +14,21 @@
 namespace exactile::cuda::simt {
 
 /// BM x BN x BK: tile of C and terms of a panel. A thread computes TM x TN elements, a warp has LM x (32 / LM) lanes
-/// and the block (BM / TM / LM) x (BN / TN / LN) warps.
+/// and the block (BM / TM / LM) x (BN / TN / LN) warps. PieceTerms: see summation_order.hpp; a thread holds twice as
+/// many sums where that is less than a chunk. Ahead: terms by which operands are loaded before they are multiplied.
 template <class InT, class OutT, int Bm, int Bn, int Bk, int Tm, int Tn, int Lm, int Stages, int BlocksPerSm,
-          bool Mixed = false>
+          bool Mixed = false, int PieceTerms = chunk_terms, int Ahead = 1>
 struct Shape {
   using In = InT;
   using Out = OutT;
   using Sum = DeviceSum<In>;
   static constexpr int bm = Bm, bn = Bn, bk = Bk, tm = Tm, tn = Tn, lm = Lm, ln = 32 / Lm;
   static constexpr int stages = Stages, blocks_per_sm = BlocksPerSm;
+  static constexpr int piece_terms = PieceTerms, ahead = Ahead;
   static constexpr int warps_m = bm / (tm * lm), warps_n = bn / (tn * ln);
   static constexpr int threads = 32 * warps_m * warps_n;
   static_assert(bm % (tm * lm) == 0 && bn % (tn * ln) == 0 && chunk_terms % bk == 0 && bk % 2 == 0);
+  static_assert(piece_terms % bk == 0 && chunk_terms % piece_terms == 0);
   static_assert(!Mixed || (lm > 1 && ln > 1));
 
   /// Where a lane lies in the grid of its warp: row after row, or Mixed, so that bit 0 of a lane's number tells columns
@@ -74,6 +77,8 @@ struct Mainloop {
   using LoaderB = PanelLoader<typename S::In, S::bn, S::bk, S::threads, walk_b>;
   using StripA = Strip<Sum, S::tm, S::lm>;
   using StripB = Strip<Sum, S::tn, S::ln>;
+  static constexpr int buffers = S::ahead == 1 ? 2 : 4;  ///< operands' terms in registers, those not in use for free
+  static_assert(S::ahead < buffers && S::bk % buffers == 0);
   static constexpr bool is_async = copies_async<typename S::In>;
   static constexpr int slot_elements = LoaderA::elements + LoaderB::elements;
   static constexpr int shared_bytes = static_cast<int>(sizeof(Sum)) * S::stages * slot_elements;
@@ -82,11 +87,11 @@ struct Mainloop {
   LoaderB b;
   Sum* ring;
   int terms_to_fetch;
-  int slot = 0;        ///< of the panel whose terms are multiplied
-  int row;             ///< the thread's first row in the tile
-  int column;          ///< and column
-  Sum left[2][S::tm];  ///< operands of this term and the next one
-  Sum right[2][S::tn];
+  int slot = 0;              ///< of the panel whose terms are multiplied
+  int row;                   ///< the thread's first row in the tile
+  int column;                ///< and column
+  Sum left[buffers][S::tm];  ///< operands of this term and the next ones
+  Sum right[buffers][S::tn];
 
   __device__ Mainloop(const Panels<typename S::In>& from_a, const Panels<typename S::In>& from_b, Sum* shared)
       : a(from_a, threadIdx.x), b(from_b, threadIdx.x), ring(shared), terms_to_fetch(static_cast<int>(from_a.terms)) {
@@ -102,7 +107,10 @@ struct Mainloop {
   }
 
   /// Between chunks the operands give their registers to the totals.
-  __device__ void begin_chunk() { load(0, 0); }
+  __device__ void begin_chunk() {
+#pragma unroll
+    for (int p = 0; p < S::ahead; ++p) load(p, p);
+  }
 
   __device__ Sum* panels(int at) const { return ring + at * slot_elements; }
 
@@ -129,20 +137,38 @@ struct Mainloop {
     b.deposit(panels(to) + LoaderA::elements);
   }
 
-  /// Adds the next `count` panels to the sums. Operands are loaded a term ahead, also from one panel to the next.
+  /// Adds the next `count` panels to the sums. Operands are loaded ahead, also from one panel to the next.
   __device__ void accumulate(Sum (&sums)[S::tm][S::tn], int count) {
     for (; count > 0; --count) {
       const int free_slot = slot == 0 ? S::stages - 1 : slot - 1;
 #pragma unroll
       for (int p = 0; p < S::bk; ++p) {
-        if (p == S::bk - 1) {
+        if (p == S::bk - S::ahead) {
           deposit(free_slot);
           await_panel();
           slot = slot == S::stages - 1 ? 0 : slot + 1;
         }
-        load((p + 1) % 2, (p + 1) % S::bk);
-        multiply_term(sums, left[p % 2], right[p % 2]);
+        load((p + S::ahead) % buffers, (p + S::ahead) % S::bk);
+        multiply_term(sums, left[p % buffers], right[p % buffers]);
         if (p == 0) fetch(free_slot);
+      }
+    }
+  }
+
+  /// Adds the `count` panels of a chunk, piece by piece, to sums that are zero.
+  __device__ void accumulate_chunk(Sum (&sums)[S::tm][S::tn], int count) {
+    constexpr int of_piece = S::piece_terms / S::bk;
+    if constexpr (S::piece_terms == chunk_terms) {
+      accumulate(sums, count);
+    } else {
+#pragma unroll 1
+      for (; count > 0; count -= of_piece) {
+        Sum piece[S::tm][S::tn] = {};
+        accumulate(piece, min(count, of_piece));
+#pragma unroll
+        for (int i = 0; i < S::tm; ++i)
+#pragma unroll
+          for (int j = 0; j < S::tn; ++j) sums[i][j] = add(sums[i][j], piece[i][j]);
       }
     }
   }
@@ -331,7 +357,8 @@ __global__ void __launch_bounds__(S::threads, S::blocks_per_sm)
     Sum sums[S::tm][S::tn] = {};
     const std::int64_t left = d.k - chunk * chunk_terms;
     loop.begin_chunk();
-    loop.accumulate(sums, left < chunk_terms ? (static_cast<int>(left) + S::bk - 1) / S::bk : chunk_terms / S::bk);
+    loop.accumulate_chunk(sums,
+                          left < chunk_terms ? (static_cast<int>(left) + S::bk - 1) / S::bk : chunk_terms / S::bk);
     add_chunk<S>(sums, work, unit.product, chunk, at);
   }
   finish<S>(work, unit.product, at);
