@@ -38,6 +38,8 @@ struct Arguments {
   std::string accuracy = "standard";
   bool b_by_columns = false;
   Order order = Order::both;
+  Fill fill = Fill::normal;
+  std::string prepared;
   bool rivals_only = false;
   bool peak = false;
   std::string json;
@@ -46,6 +48,8 @@ struct Arguments {
 void declare(CLI::App& app, Arguments& arguments) {
   const std::map<std::string, Order> orders{
       {"forward", Order::forward}, {"backward", Order::backward}, {"both", Order::both}};
+  const std::map<std::string, Fill> fills{
+      {"normal", Fill::normal}, {"uniform", Fill::uniform}, {"wide_range", Fill::wide_range}};
   app.add_option("--types", arguments.types,
                  "f32 (default), f64; in device memory also f16, bf16, i32, i8, f16->f32, ...")
       ->delimiter(',');
@@ -66,6 +70,11 @@ void declare(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
   app.add_flag("--b-by-columns", arguments.b_by_columns,
                "Columns of B are contiguous, the only layout of 8-bit floats that cublaslt takes");
+  app.add_option("--fill", arguments.fill, "What A and B hold: normal (default), uniform or wide_range")
+      ->transform(CLI::CheckedTransformer(fills));
+  app.add_option("--prepared", arguments.prepared,
+                 "exactile's operands that are prepared before the clock runs: a, b or ab")
+      ->check(CLI::IsMember({"a", "b", "ab"}));
   app.add_option("--threads", arguments.threads, "Threads of every contender")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -108,6 +117,8 @@ class Comparison {
     setting_.rivals_only = arguments_.rivals_only;
     limits_.seconds = arguments_.seconds;
     limits_.order = arguments_.order;
+    arguments_.ours.prepared_a = arguments_.prepared.find('a') != std::string::npos;
+    arguments_.ours.prepared_b = arguments_.prepared.find('b') != std::string::npos;
     if (arguments_.on_device) open_device();
     if (arguments_.lead_in >= 0) limits_.lead_in_seconds = arguments_.lead_in;
     if (arguments_.threads > 1) limits_.pause_seconds = 0.05;  // longer than OpenMP's and OpenBLAS's workers spin
@@ -173,7 +184,7 @@ class Comparison {
     Product product = plain_product(shape, type);
     product.accuracy = accuracy_of(arguments_.accuracy);
     if (arguments_.b_by_columns) product.b = {.rows = product.n, .leading = product.k, .transposed = true};
-    row.scores = hold_contest(entrants_, product, limits_, context());
+    row.scores = hold_contest(entrants_, product, limits_, context(), arguments_.fill);
     add(std::move(row));
   }
 
@@ -182,7 +193,7 @@ class Comparison {
     add({.group = "layouts",
          .type = type,
          .shape = shape,
-         .scores = compare_layouts(*entrants_.front().contender, variants, limits_, context()),
+         .scores = compare_layouts(*entrants_.front().contender, variants, limits_, context(), arguments_.fill),
          .layouts = true});
   }
 

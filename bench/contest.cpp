@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "operands.hpp"
 #include "oracle.hpp"
 
 namespace exactile::bench {
@@ -23,6 +22,7 @@ void try_once(const Place& place, Score& score) {
   score.error = std::move(judgement.error);
   score.over_bound = judgement.over_bound;
   score.relative_error = judgement.relative_error;
+  score.norm_error = judgement.norm_error;
 }
 
 double ratio_of_medians(const std::vector<double>& base, const std::vector<double>& other) {
@@ -64,8 +64,8 @@ void run_contest(std::vector<Score>& scores, const std::vector<Place>& places, c
 }  // namespace
 
 std::vector<Score> hold_contest(const std::vector<Entrant>& entrants, const Product& product, const RoundLimits& limits,
-                                const Context* context) {
-  OperandSets sets(product, set_count(product, context), context);
+                                const Context* context, Fill fill) {
+  OperandSets sets(product, set_count(product, context), context, fill);
   std::vector<Score> scores;
   std::vector<Place> places;
   for (const Entrant& entrant : entrants) {
@@ -77,12 +77,12 @@ std::vector<Score> hold_contest(const std::vector<Entrant>& entrants, const Prod
 }
 
 std::vector<Score> compare_layouts(const Contender& contender, const std::vector<Variant>& variants,
-                                   const RoundLimits& limits, const Context* context) {
+                                   const RoundLimits& limits, const Context* context, Fill fill) {
   std::vector<std::unique_ptr<OperandSets>> sets;
   std::vector<Score> scores;
   std::vector<Place> places;
   for (const Variant& variant : variants) {
-    sets.push_back(std::make_unique<OperandSets>(variant.product, set_count(variant.product, context), context));
+    sets.push_back(std::make_unique<OperandSets>(variant.product, set_count(variant.product, context), context, fill));
     scores.push_back({.name = variant.name});
     places.push_back({contender.prepare(variant.product), &variant.product, sets.back().get()});
   }

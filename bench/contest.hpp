@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "operands.hpp"
 #include "rivals/contender.hpp"
 #include "rounds.hpp"
 
@@ -23,6 +24,7 @@ struct Score {
   std::string error = {};  ///< not empty where its result is wrong; it is then not timed
   double over_bound = 0;   ///< the largest error of a sample, as a fraction of what is allowed
   double relative_error = 0;
+  double norm_error = 0;  ///< in the Frobenius norm, of the sample
   Summary time = {};
   double gflops = 0;
   double ratio = 0;                      ///< the first entrant's speed over this one's, from the medians
@@ -33,7 +35,7 @@ struct Score {
 /// `entrants` in the order of a round; each multiplies the same operands.
 /// Operands lie in the context's memory, in the host's where that is null.
 [[nodiscard]] std::vector<Score> hold_contest(const std::vector<Entrant>& entrants, const Product& product,
-                                              const RoundLimits& limits, const Context* context);
+                                              const RoundLimits& limits, const Context* context, Fill fill);
 
 /// One library, several layouts of one product. The first is what the others are compared with.
 struct Variant {
@@ -41,7 +43,7 @@ struct Variant {
   Product product;
 };
 [[nodiscard]] std::vector<Score> compare_layouts(const Contender& contender, const std::vector<Variant>& variants,
-                                                 const RoundLimits& limits, const Context* context);
+                                                 const RoundLimits& limits, const Context* context, Fill fill);
 
 /// Plain, transposed, padded and strided, at one shape.
 [[nodiscard]] std::vector<Variant> layouts_of(const Product& plain);

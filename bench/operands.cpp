@@ -2,6 +2,7 @@
 #include "operands.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <new>
 #include <random>
@@ -46,14 +47,31 @@ void repeat(void* memory, std::int64_t bytes, const std::vector<double>& list) {
     std::copy_n(numbers.data(), std::min(numbers.size(), total - at), elements + at);
 }
 
-/// N(0, 1); integers are up to 100.
-void fill(ElementType type, void* memory, std::int64_t bytes, std::uint32_t seed) {
+/// A product of two such elements, and a sum of many, neither overflows nor vanishes.
+int reach_of(ElementType type) {
+  switch (type) {
+    case ElementType::f64: return 400;
+    case ElementType::f32:
+    case ElementType::bf16: return 40;
+    case ElementType::f16: return 5;
+    default: return 3;
+  }
+}
+
+double draw(Fill kind, ElementType type, std::mt19937_64& bits) {
+  if (!is_floating(type)) return std::uniform_int_distribution<int>(-100, 100)(bits);
+  if (kind == Fill::uniform) return std::uniform_real_distribution<double>()(bits);
+  const double normal = std::normal_distribution<double>()(bits);
+  if (kind == Fill::normal) return normal;
+  const int reach = reach_of(type);
+  return std::ldexp(normal, std::uniform_int_distribution<int>(-reach, reach)(bits));
+}
+
+void fill(Fill kind, ElementType type, void* memory, std::int64_t bytes, std::uint32_t seed) {
   constexpr std::size_t prime = 65521;
   std::mt19937_64 bits(seed);
-  std::normal_distribution<double> normal;
-  std::uniform_int_distribution<int> whole(-100, 100);
   std::vector<double> numbers(prime);
-  for (double& x : numbers) x = is_floating(type) ? normal(bits) : whole(bits);
+  for (double& x : numbers) x = draw(kind, type, bits);
   with_element(type, [&]<class T>() { repeat<T>(memory, bytes, numbers); });
 }
 
@@ -88,7 +106,7 @@ OperandSets::Memory OperandSets::allocate(std::int64_t bytes) {
   return Memory(memory);
 }
 
-OperandSets::OperandSets(const Product& product, std::int64_t count, const Context* context)
+OperandSets::OperandSets(const Product& product, std::int64_t count, const Context* context, Fill kind)
     : context_(context),
       count_(count),
       strides_(distances(product)),
@@ -96,9 +114,9 @@ OperandSets::OperandSets(const Product& product, std::int64_t count, const Conte
       b_(allocate(strides_.b * count)),
       c_(allocate(strides_.c * count)),
       first_{a_.get(), b_.get(), c_.get()} {
-  fill(product.type, a_.get(), strides_.a * count, 1);
-  fill(product.type, b_.get(), strides_.b * count, 2);
-  fill(product.output, c_.get(), strides_.c * count, 3);
+  fill(kind, product.type, a_.get(), strides_.a * count, 1);
+  fill(kind, product.type, b_.get(), strides_.b * count, 2);
+  fill(kind, product.output, c_.get(), strides_.c * count, 3);
   if (context == nullptr) return;
   images_.push_back(image_of(*context, a_.get(), strides_.a * count));
   images_.push_back(image_of(*context, b_.get(), strides_.b * count));

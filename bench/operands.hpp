@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The matrices that are multiplied: random normal elements, in as many copies as it takes to leave the caches.
+/// The matrices that are multiplied: random elements, in as many copies as it takes to leave the caches.
 #pragma once
 
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <vector>
@@ -15,10 +16,17 @@ namespace exactile::bench {
 /// stays in a cache it would look faster than it is for anyone whose operands are fresh.
 [[nodiscard]] std::int64_t set_count(const Product& product, const Context* context);
 
+/// What floating-point operands hold. Integers are uniform up to 100.
+enum class Fill : std::uint8_t {
+  normal,      ///< N(0, 1)
+  uniform,     ///< [0, 1): every term has the same sign
+  wide_range,  ///< N(0, 1), each element by itself times a power of two from 2^-reach to 2^reach (f32: 40)
+};
+
 class OperandSets {
  public:
   /// In the context's memory; in the host's where that is null.
-  OperandSets(const Product& product, std::int64_t count, const Context* context);
+  OperandSets(const Product& product, std::int64_t count, const Context* context, Fill fill);
 
   [[nodiscard]] std::int64_t count() const { return count_; }
   [[nodiscard]] Strides strides() const { return strides_; }

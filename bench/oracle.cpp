@@ -59,8 +59,13 @@ long double bound(const Product& p, long double sum, long double magnitude) {
   return summing + static_cast<long double>(unit_roundoff(p.output)) * (std::fabs(sum) + summing) + half_spacing;
 }
 
+struct SquareSums {
+  long double errors = 0;
+  long double elements = 0;
+};
+
 template <class In, class Out>
-void judge_element(const Product& p, Operands operands, Place at, Judgement& judgement) {
+void judge_element(const Product& p, Operands operands, Place at, SquareSums& squares, Judgement& judgement) {
   const auto a = view_of<In>(operands.a, p.a, at.number);
   const auto b = view_of<In>(operands.b, p.b, at.number);
   long double sum = 0;
@@ -72,6 +77,8 @@ void judge_element(const Product& p, Operands operands, Place at, Judgement& jud
   }
   const long double got = view_of<Out>(operands.c, p.c, at.number)(at.i, at.j);
   const long double error = std::fabs(got - sum);
+  squares.errors += error * error;
+  squares.elements += sum * sum;
   const long double allowed = bound(p, sum, magnitude);
   if (error > 0) judgement.over_bound = std::max(judgement.over_bound, static_cast<double>(error / allowed));
   if (sum != 0)
@@ -103,10 +110,12 @@ Judgement judge_as(const Product& p, Operands operands) {
   };
   // The last element of the last product is the one that edges get wrong most often.
   Place place{p.batch - 1, p.m - 1, p.n - 1};
+  SquareSums squares;
   for (int sample = 0; sample < samples; ++sample) {
-    judge_element<In, Out>(p, operands, place, judgement);
+    judge_element<In, Out>(p, operands, place, squares, judgement);
     place = {below(p.batch), below(p.m), below(p.n)};
   }
+  if (squares.errors > 0) judgement.norm_error = static_cast<double>(std::sqrt(squares.errors / squares.elements));
   return judgement;
 }
 

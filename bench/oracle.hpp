@@ -13,6 +13,7 @@ struct Judgement {
   std::string error = {};     ///< empty where the result is right; else one sentence that names an element
   double over_bound = 0;      ///< the largest error of the sample, as a fraction of what is allowed
   double relative_error = 0;  ///< and relative to the element's own value
+  double norm_error = 0;      ///< the sample's Frobenius norm of errors over that of the exact elements
 };
 
 /// Right is: every element of C is a number, and a sample of them lies within the bound of the plain loop,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ours.hpp"
 
+#include <map>
 #include <stdexcept>
 #include <utility>
 
@@ -18,10 +19,51 @@ OperandLayout layout_of(const Layout& layout, std::int64_t batch) {
 
 [[noreturn]] void fail(const Status& status) { throw std::runtime_error("exactile: " + std::string(status.message())); }
 
+/// What the plan made of an operand, by where the operand lies: each set of operands is prepared when it is first met.
+class PreparedOperands {
+ public:
+  explicit PreparedOperands(Operand operand) : operand_(operand) {}
+
+  const PreparedOperand* of(const Plan& plan, const void* elements, const Execution& on) {
+    const auto found = made_.find(elements);
+    if (found != made_.end()) return &found->second;
+    Result<PreparedOperand> prepared = plan.prepare(operand_, elements, on);
+    if (!prepared.ok()) fail(prepared.status());
+    return &made_.emplace(elements, std::move(prepared).value()).first->second;
+  }
+
+ private:
+  Operand operand_;
+  std::map<const void*, PreparedOperand> made_;
+};
+
+class PreparedCall final : public Call {
+ public:
+  PreparedCall(Plan plan, const OurOptions& options, const Execution& on)
+      : plan_(std::move(plan)), on_(on), with_a_(options.prepared_a), with_b_(options.prepared_b) {}
+
+  void run(Operands at, Strides strides, std::int64_t count) const override {
+    for (std::int64_t i = 0; i < count; ++i, at = advance(at, strides, 1)) {
+      GemmArguments arguments{.a = with_a_ ? nullptr : at.a, .b = with_b_ ? nullptr : at.b, .c = at.c};
+      if (with_a_) arguments.prepared_a = a_.of(plan_, at.a, on_);
+      if (with_b_) arguments.prepared_b = b_.of(plan_, at.b, on_);
+      if (const Status status = plan_.run(arguments, on_); !status.ok()) fail(status);
+    }
+  }
+
+ private:
+  Plan plan_;
+  Execution on_;
+  bool with_a_;
+  bool with_b_;
+  mutable PreparedOperands a_{Operand::a};
+  mutable PreparedOperands b_{Operand::b};
+};
+
 class Exactile final : public Contender {
  public:
   explicit Exactile(OurOptions options)
-      : options_{.backend = std::move(options.backend), .kernel = std::move(options.kernel)} {
+      : ours_(options), options_{.backend = std::move(options.backend), .kernel = std::move(options.kernel)} {
     if (options.context == nullptr) return;
     options_.memory = Memory::device;
     options_.device = options.context->device();
@@ -45,12 +87,15 @@ class Exactile final : public Contender {
     Result<Plan> plan = Plan::make(description, options);
     if (plan.status().code() == StatusCode::unsupported) return nullptr;
     if (!plan.ok()) fail(plan.status());
+    if (ours_.prepared_a || ours_.prepared_b)
+      return std::make_unique<PreparedCall>(std::move(plan).value(), ours_, execution_);
     return make_call([plan = std::move(plan).value(), on = execution_](const void* a, const void* b, void* c) {
       if (const Status status = plan.run({.a = a, .b = b, .c = c}, on); !status.ok()) fail(status);
     });
   }
 
  private:
+  OurOptions ours_;
   GemmOptions options_;
   Execution execution_;
 };

@@ -14,6 +14,8 @@ struct OurOptions {
   std::string backend = "cpu";
   std::string kernel;                ///< "" lets the planner choose
   const Context* context = nullptr;  ///< where the operands lie; null is host memory
+  bool prepared_a = false;           ///< the operand is prepared by the first, untimed call
+  bool prepared_b = false;
 };
 
 [[nodiscard]] std::unique_ptr<Contender> make_exactile(OurOptions options);

@@ -24,6 +24,7 @@ Json json_of(const Score& score) {
   json["gflops"] = score.gflops;
   json["error_over_bound"] = score.over_bound;
   json["relative_error"] = score.relative_error;
+  json["norm_error"] = score.norm_error;
   json["ratio"] = score.ratio;
   json["ratio_ours_first"] = score.ratio_first_entrant_first;
   json["ratio_rivals_first"] = score.ratio_first_entrant_last;

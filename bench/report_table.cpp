@@ -36,7 +36,7 @@ void print_heading(const Row& row) {
   for (const Score& score : row.scores) fmt::print("{:>{}}", score.name, width_of(score));
   fmt::print("  {:>6}", "ratio");
   if (row.peak > 0) fmt::print("  {:>7}", "of peak");
-  fmt::print("  {:<18}  errors over bound\n", "best rival");
+  fmt::print("  {:<18}  errors over bound; in the Frobenius norm\n", "best rival");
 }
 
 }  // namespace
@@ -58,6 +58,8 @@ void print_row(const Row& row, const Setting& setting) {
     if (row.peak > 0) fmt::print("  {:>7.3f}", row.scores.front().gflops * 1e9 / row.peak);
     fmt::print("  {:<18} ", best != nullptr ? best->name : "-");
     for (const Score& score : row.scores) fmt::print(" {}", score.ran ? fmt::format("{:.1e}", score.over_bound) : "-");
+    fmt::print(" ;");
+    for (const Score& score : row.scores) fmt::print(" {}", score.ran ? fmt::format("{:.1e}", score.norm_error) : "-");
     fmt::print("\n");
   }
   std::fflush(stdout);

@@ -178,8 +178,8 @@ class Cublaslt final : public Contender {
   /// Each is run a few times on operands of its own.
   [[nodiscard]] Algorithm fastest(const Settled& settled, const std::vector<Proposal>& proposals,
                                   const Product& p) const {
-    // The same numbers as the contest's: power depends on them.
-    const OperandSets sets(p, 1, &context_);
+    // Numbers as most contests have them: power depends on them.
+    const OperandSets sets(p, 1, &context_, Fill::normal);
     const Operands at = sets.at(0);
     Algorithm best = proposals.front().algorithm;
     double least = 0;
