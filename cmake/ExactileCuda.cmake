@@ -16,7 +16,7 @@ if(NOT EXACTILE_CUDA STREQUAL "OFF")
       set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
       set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
     endif()
-    find_package(CUDAToolkit 12.0 REQUIRED)
+    find_package(CUDAToolkit 12.1 REQUIRED) # the assembler of 12.0 does not know st.async
     # Constexpr functions of the public headers are used on the device.
     string(APPEND CMAKE_CUDA_FLAGS " --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra")
     set(EXACTILE_HAS_CUDA TRUE)
