@@ -19,6 +19,9 @@
 namespace exactile::cpu {
 namespace {
 
+/// A C of so many bytes does not wait in L3 for its next chunk: other operands, and others' data, pass through.
+constexpr std::int64_t least_far_bytes = 16 << 20;
+
 /// What the sizes of a product settle before its blocks are measured or asked for.
 struct Outline {
   int threads;
@@ -103,6 +106,9 @@ class Packed final : public Product<T> {
 
   void run_product(const Operands<T>& data, T* scratch, const Counters& counters, const Member& member) const;
   void compute(const Step& step, T* room, const Member& member) const;
+  [[nodiscard]] std::int64_t next_block(const Step& step, std::int64_t tiles, const Member& member) const;
+  void multiply_block(const Step& step, const Block& block, std::atomic<std::int64_t>& next,
+                      const Member& member) const;
   void multiply_row(const Step& step, const Block& block, std::int64_t index, bool packing) const;
   void multiply_panel(const Block& block, const RowTile& row, std::int64_t panel, T alpha, bool packing) const;
   /// The share of one panel in asking for the next tile of A, and its tile of C.
@@ -122,6 +128,7 @@ class Packed final : public Product<T> {
   std::int64_t panel_count_;
   Parts panels_;                ///< of NR columns or a vector less, in vectors
   std::int64_t column_blocks_;  ///< blocks of nearly equal width, at least one for each thread where there are so many
+  bool c_is_far_;               ///< so large that its tiles come from memory
 };
 
 template <class T>
@@ -140,7 +147,8 @@ Packed<T>::Packed(const plan::Problem& problem, const MicroKernels<T>& kernels, 
       threads_(outline.threads),
       panel_count_(core::ceil_divide(o_.n, blocking_sizes_.nr)),
       panels_(core::ceil_divide(o_.n, kernels.lanes), panel_count_),
-      column_blocks_(column_blocks_for(panel_count_, blocking_sizes_, threads_)) {
+      column_blocks_(column_blocks_for(panel_count_, blocking_sizes_, threads_)),
+      c_is_far_(o_.m * o_.n >= least_far_bytes / std::int64_t{sizeof(T)}) {
   this->blocking_ = blocking_sizes_.text();
   const auto m = static_cast<double>(o_.m);
   const auto n = static_cast<double>(o_.n);
@@ -189,25 +197,51 @@ void Packed<T>::run_product(const Operands<T>& data, T* scratch, const Counters&
   }
 }
 
-/// Each member starts on a block of columns of its own and takes its rows by and by; who is done helps where rows are
-/// left. Rows are taken a 64th of a block at a time, so that nobody waits long at the next meeting where cores run at
-/// different speeds.
+/// Each member starts on a block of columns of its own; who is done goes where most rows are left.
 template <class T>
 void Packed<T>::compute(const Step& step, T* room, const Member& member) const {
   const std::int64_t tiles = a_.tiles(step.a);
-  const std::int64_t at_once = member.count == 1 ? tiles : core::ceil_divide(tiles, 64);
-  for (std::int64_t i = 0; i < column_blocks_; ++i) {
-    const std::int64_t index = (member.id + i) % column_blocks_;
+  bool is_first = true;
+  for (std::int64_t index = member.id % column_blocks_; index >= 0; index = next_block(step, tiles, member)) {
     const Range panels = part_of(panel_count_, column_blocks_, index);
-    const Block block{panels, columns_of(panels), room, room + b_elements_, i == 0};
-    std::atomic<std::int64_t>& next = step.next_tile[index];
-    bool packing = true;
-    for (std::int64_t tile = next.fetch_add(at_once, std::memory_order_relaxed); tile < tiles;
-         tile = next.fetch_add(at_once, std::memory_order_relaxed)) {
-      for (std::int64_t t = tile; t < std::min(tile + at_once, tiles); ++t) {
-        multiply_row(step, block, t, packing);
-        packing = false;
-      }
+    multiply_block(step, {panels, columns_of(panels), room, room + b_elements_, is_first}, step.next_tile[index],
+                   member);
+    is_first = false;
+  }
+}
+
+/// The block with most rows left, -1 if there is none. What is begun and nearly done is left to who is at it: packing
+/// B takes longer.
+template <class T>
+std::int64_t Packed<T>::next_block(const Step& step, std::int64_t tiles, const Member& member) const {
+  constexpr std::int64_t least_left = 5;
+  std::int64_t most = 0;
+  std::int64_t found = -1;
+  for (std::int64_t i = 1; i < column_blocks_; ++i) {
+    const std::int64_t index = (member.id + i) % column_blocks_;
+    const std::int64_t left = tiles - step.next_tile[index].load(std::memory_order_relaxed);
+    if (left <= most || (left < tiles && left < least_left)) continue;
+    most = left;
+    found = index;
+  }
+  return found;
+}
+
+/// Takes rows of a block until none are left: a 64th of what is left at a time, so that nobody waits long at the next
+/// meeting where cores run at different speeds.
+template <class T>
+void Packed<T>::multiply_block(const Step& step, const Block& block, std::atomic<std::int64_t>& next,
+                               const Member& member) const {
+  const std::int64_t tiles = a_.tiles(step.a);
+  bool packing = true;
+  for (;;) {
+    const std::int64_t left = tiles - next.load(std::memory_order_relaxed);
+    const std::int64_t at_once = member.count == 1 ? tiles : core::ceil_divide(std::max<std::int64_t>(left, 1), 64);
+    const std::int64_t tile = next.fetch_add(at_once, std::memory_order_relaxed);
+    if (tile >= tiles) return;
+    for (std::int64_t t = tile; t < std::min(tile + at_once, tiles); ++t) {
+      multiply_row(step, block, t, packing);
+      packing = false;
     }
   }
 }
@@ -245,7 +279,8 @@ Ahead<T> Packed<T>::ahead_of(const Block& block, const RowTile& row, std::int64_
           .a_rows = static_cast<int>(mine.end - mine.begin),
           .lines = c,
           .line_stride = o_.c.row_stride,
-          .line_rows = row.height};
+          .line_rows = row.height,
+          .lines_are_far = c_is_far_};
 }
 
 /// One tile of C, one chunk of terms.

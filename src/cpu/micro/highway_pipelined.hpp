@@ -21,17 +21,19 @@ inline constexpr int pipelined_terms = 8;
 
 /// How many rounds, and what they ask for.
 struct PipelinedRounds {
-  std::int64_t first;  ///< rounds that ask for the next tile of A
-  std::int64_t last;   ///< rounds that ask for two rows of lines each, and follow
-  const void* lines;   ///< as in Ahead; strides in bytes
+  std::int64_t of_lines;  ///< rounds that ask for two rows of lines each
+  std::int64_t of_a;      ///< rounds that ask for the next tile of A
+  const void* lines;      ///< as in Ahead; strides in bytes
   std::int64_t line_stride;
   const void* a;
   std::int64_t a_stride;
   std::int64_t a_rows;
+  std::int64_t lines_first;
 };
-static_assert(offsetof(PipelinedRounds, last) == 8 && offsetof(PipelinedRounds, lines) == 16 &&
+static_assert(offsetof(PipelinedRounds, of_a) == 8 && offsetof(PipelinedRounds, lines) == 16 &&
               offsetof(PipelinedRounds, line_stride) == 24 && offsetof(PipelinedRounds, a) == 32 &&
-              offsetof(PipelinedRounds, a_stride) == 40 && offsetof(PipelinedRounds, a_rows) == 48);
+              offsetof(PipelinedRounds, a_stride) == 40 && offsetof(PipelinedRounds, a_rows) == 48 &&
+              offsetof(PipelinedRounds, lines_first) == 56);
 
 // Sums are operands of the assembly, B is in zmm0 to zmm5, elements of A in zmm6 and zmm7. Of a row R its three
 // multiply-adds, then the element four rows on into the register that they leave:
@@ -74,7 +76,7 @@ static_assert(offsetof(PipelinedRounds, last) == 8 && offsetof(PipelinedRounds, 
   "add $" #SIZE                                                                     \
   "*64, %[a]\n\t"                                                                   \
   "add $1536, %[b]\n\t"
-// rcx and rax: rounds left; r8, r9: lines and from one to the next; r10, r11: the same of A; rdx, rsi: of one request.
+// rax and rcx: rounds left; r8, r9: lines and from one to the next; r10, r11: the same of A; rdx, rsi: of one request.
 #define EXACTILE_ROUNDS(FMA, REPEAT, LANES, SIZE) \
   EXACTILE_ZERO(0) EXACTILE_ZERO(1) EXACTILE_ZERO(2) EXACTILE_ZERO(3) EXACTILE_ZERO(4) EXACTILE_ZERO(5)          \
   EXACTILE_ZERO(6) EXACTILE_ZERO(7) EXACTILE_ZERO(8) EXACTILE_ZERO(9) EXACTILE_ZERO(10) EXACTILE_ZERO(11)        \
@@ -88,40 +90,45 @@ static_assert(offsetof(PipelinedRounds, last) == 8 && offsetof(PipelinedRounds, 
   "vmovups 320(%[b]), %%zmm5\n\t"                                                                                \
   #REPEAT " " #SIZE "(%[a]), %%zmm6\n\t"                                                                                  \
   #REPEAT " " #SIZE "*3(%[a]), %%zmm7\n\t"                                                                         \
-  "mov (%[rounds]), %%rcx\n\t"                                                                                   \
-  "mov 8(%[rounds]), %%rax\n\t"                                                                                  \
+  "mov (%[rounds]), %%rax\n\t"                                                                                   \
+  "mov 8(%[rounds]), %%rcx\n\t"                                                                                  \
   "mov 16(%[rounds]), %%r8\n\t"                                                                                  \
   "mov 24(%[rounds]), %%r9\n\t"                                                                                  \
   "mov 32(%[rounds]), %%r10\n\t"                                                                                 \
   "mov 40(%[rounds]), %%r11\n\t"                                                                                 \
-  "test %%rcx, %%rcx\n\t"                                                                                        \
-  "jle 4f\n\t"                                                                                                   \
+  "cmpq $0, 56(%[rounds])\n\t"                                                                                   \
+  "je 2f\n"                                                                                                      \
+  "7:\n\t"                                                                                                       \
+  "test %%rax, %%rax\n\t"                                                                                        \
+  "jle 2f\n\t"                                                                                                   \
   ".p2align 5\n"                                                                                                 \
   "1:\n\t"                                                                                                       \
-  "mov 48(%[rounds]), %%rdx\n\t"                                                                                 \
-  "mov %%r10, %%rsi\n\t"                                                                                         \
-  "test %%rdx, %%rdx\n\t"                                                                                        \
-  "jle 3f\n"                                                                                                     \
-  "2:\n\t"                                                                                                       \
-  "prefetcht0 (%%rsi)\n\t"                                                                                       \
-  "add %%r11, %%rsi\n\t"                                                                                         \
-  "dec %%rdx\n\t"                                                                                                \
-  "jnz 2b\n"                                                                                                     \
-  "3:\n\t"                                                                                                       \
-  "add $8*" #SIZE ", %%r10\n\t"                                                                                  \
-  EXACTILE_ROUND(FMA, REPEAT, LANES, SIZE, "", "", "", "")                                                              \
-  "dec %%rcx\n\t"                                                                                                \
-  "jnz 1b\n"                                                                                                     \
-  "4:\n\t"                                                                                                       \
-  "test %%rax, %%rax\n\t"                                                                                        \
-  "jle 6f\n\t"                                                                                                   \
-  ".p2align 5\n"                                                                                                 \
-  "5:\n\t"                                                                                                       \
   EXACTILE_ROUND(FMA, REPEAT, LANES, SIZE, "prefetchw (%%r8)\n\t", "prefetchw 64(%%r8)\n\t", "prefetchw 128(%%r8)\n\t", \
                  "prefetchw 191(%%r8)\n\tadd %%r9, %%r8\n\t")                                                    \
   "dec %%rax\n\t"                                                                                                \
-  "jnz 5b\n"                                                                                                     \
-  "6:\n\t"
+  "jnz 1b\n"                                                                                                     \
+  "2:\n\t"                                                                                                       \
+  "test %%rcx, %%rcx\n\t"                                                                                        \
+  "jle 6f\n\t"                                                                                                   \
+  ".p2align 5\n"                                                                                                 \
+  "3:\n\t"                                                                                                       \
+  "mov 48(%[rounds]), %%rdx\n\t"                                                                                 \
+  "mov %%r10, %%rsi\n\t"                                                                                         \
+  "test %%rdx, %%rdx\n\t"                                                                                        \
+  "jle 5f\n"                                                                                                     \
+  "4:\n\t"                                                                                                       \
+  "prefetcht0 (%%rsi)\n\t"                                                                                       \
+  "add %%r11, %%rsi\n\t"                                                                                         \
+  "dec %%rdx\n\t"                                                                                                \
+  "jnz 4b\n"                                                                                                     \
+  "5:\n\t"                                                                                                       \
+  "add $8*" #SIZE ", %%r10\n\t"                                                                                  \
+  EXACTILE_ROUND(FMA, REPEAT, LANES, SIZE, "", "", "", "")                                                              \
+  "dec %%rcx\n\t"                                                                                                \
+  "jnz 3b\n"                                                                                                     \
+  "6:\n\t"                                                                                                       \
+  "test %%rax, %%rax\n\t"                                                                                        \
+  "jg 7b\n\t"
 #define EXACTILE_ZERO(S) "vpxord %[s" #S "], %[s" #S "], %[s" #S "]\n\t"
 #define EXACTILE_SUM(S) [s##S] "=&v"(sums[S / 3][S % 3].raw)
 #define EXACTILE_PIPELINE(FMA, REPEAT, LANES, SIZE)                                                                    \
@@ -173,11 +180,11 @@ HWY_INLINE void pipelined_tile(const TileShape& shape, const T* a, const T* b, T
   constexpr auto size = static_cast<std::int64_t>(sizeof(T));
   // What the last round would read ahead may not be there: its terms, and those that fill no round, come after.
   const std::int64_t rounds = shape.k / pipelined_terms - 1;
-  const std::int64_t last = ahead.line_rows / 2 < rounds ? ahead.line_rows / 2 : rounds;
+  const std::int64_t of_lines = ahead.line_rows / 2 < rounds ? ahead.line_rows / 2 : rounds;
   Vector<T> sums[pipelined_rows][pipelined_vectors];
-  multiply_rounds(
-      sums, a, b,
-      {rounds - last, last, ahead.lines, ahead.line_stride * size, ahead.a, ahead.a_stride * size, ahead.a_rows});
+  multiply_rounds(sums, a, b,
+                  {of_lines, rounds - of_lines, ahead.lines, ahead.line_stride * size, ahead.a, ahead.a_stride * size,
+                   ahead.a_rows, ahead.lines_are_far});
   for (std::int64_t k = shape.k - rounds * pipelined_terms; k > 0; --k) {
     Vector<T> b_row[pipelined_vectors];
 #pragma GCC unroll 4

@@ -37,6 +37,7 @@ struct Ahead {
   const T* lines;  ///< rows of the tile's width: its own of C, or some of B
   std::int64_t line_stride;
   int line_rows;
+  bool lines_are_far = false;  ///< in memory, and must be asked for before the next tile of A
 };
 
 /// The micro-kernels of one instruction set and type, and the register blocks they are best called with.
