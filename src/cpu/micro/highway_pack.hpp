@@ -13,31 +13,49 @@ inline constexpr std::int64_t line_elements = 64 / static_cast<std::int64_t>(siz
 /// pages apart, where no hardware prefetcher looks.
 inline constexpr std::int64_t terms_ahead = 8;
 
-/// Whole vectors, then what is left under a mask.
-template <class T>
-HWY_INLINE void copy_lanes(const T* from, std::int64_t lanes, T* to, hn::Mask<Lanes<T>> rest) {
-  const Lanes<T> d;
-  constexpr std::int64_t step = lane_count<T>;
-  std::int64_t l = 0;
-  for (; l + step <= lanes; l += step) hn::StoreU(hn::LoadU(d, from + l), d, to + l);
-  if (l < lanes) hn::BlendedStore(hn::MaskedLoad(rest, d, from + l), rest, d, to + l);
+/// The width of A's panels for tiles of three vectors, which need not be a vector of lanes.
+inline constexpr std::int64_t narrow_width = 8;
+
+/// Rows of `width` elements, by vectors of at most MostLanes; what fills none is copied under a mask.
+template <std::int64_t MostLanes, class T>
+HWY_INLINE void copy_block(const T* from, std::int64_t stride, std::int64_t width, std::int64_t rows, T* to) {
+  const hn::CappedTag<T, MostLanes> d;
+  constexpr auto step = static_cast<std::int64_t>(hn::MaxLanes(d));
+  const auto rest = hn::FirstN(d, static_cast<std::size_t>(width % step));
+  for (std::int64_t p = 0; p < rows; ++p, from += stride, to += width) {
+    std::int64_t l = 0;
+    for (; l + step <= width; l += step) hn::StoreU(hn::LoadU(d, from + l), d, to + l);
+    if (l < width) hn::BlendedStore(hn::MaskedLoad(rest, d, from + l), rest, d, to + l);
+  }
 }
 
-/// Lanes are neighbours: each row is read once along its whole length and dealt out to the panels.
+template <class T>
+HWY_INLINE void ask_for_rows(const T* from, std::int64_t stride, std::int64_t width, std::int64_t rows) {
+  for (std::int64_t p = 0; p < rows; ++p, from += stride)
+    for (std::int64_t l = 0; l < width; l += line_elements<T>) __builtin_prefetch(from + l);
+}
+
+/// Lanes are neighbours: a few rows at a time are dealt out to the panels, so that each panel takes whole lines, and
+/// lines of different panels, which may all fall into one set of L1, need not stay there together.
 template <class T>
 void copy_rows(const T* from, std::int64_t term_stride, std::int64_t lanes, std::int64_t width, std::int64_t terms,
                T* panels) {
-  const auto rest = hn::FirstN(Lanes<T>(), static_cast<std::size_t>(width % lane_count<T>));
+  constexpr std::int64_t at_once = terms_ahead;
   const std::int64_t whole = lanes / width * width;
-  for (std::int64_t p = 0; p < terms; ++p, from += term_stride) {
-    if (p + terms_ahead < terms)
-      for (std::int64_t l = 0; l < lanes; l += line_elements<T>)
-        __builtin_prefetch(from + l + terms_ahead * term_stride);
-    T* to = panels + p * width;
-    for (std::int64_t first = 0; first < whole; first += width, to += width * terms)
-      copy_lanes(from + first, width, to, rest);
-    if (whole < lanes)
-      for (std::int64_t l = 0; l < width; ++l) to[l] = whole + l < lanes ? from[whole + l] : T(0);
+  for (std::int64_t begin = 0; begin < terms; begin += at_once, from += at_once * term_stride) {
+    const std::int64_t rows = terms - begin < at_once ? terms - begin : at_once;
+    const bool asks = begin + 2 * at_once <= terms;
+    T* to = panels + begin * width;
+    for (std::int64_t first = 0; first < whole; first += width, to += width * terms) {
+      if (asks) ask_for_rows(from + first + at_once * term_stride, term_stride, width, rows);
+      if (width == narrow_width)
+        copy_block<narrow_width>(from + first, term_stride, width, rows, to);
+      else
+        copy_block<lane_count<T>>(from + first, term_stride, width, rows, to);
+    }
+    for (std::int64_t p = 0; p < rows && whole < lanes; ++p)
+      for (std::int64_t l = 0; l < width; ++l)
+        to[p * width + l] = whole + l < lanes ? from[p * term_stride + whole + l] : T(0);
   }
 }
 
@@ -92,6 +110,27 @@ void gather(const T* from, std::int64_t lane_stride, std::int64_t term_stride, s
   }
 }
 
+/// Every second element. Reads none behind the last one, which may be the operand's last, too.
+template <class T>
+HWY_INLINE void copy_every_second(const T* from, std::int64_t count, T* to) {
+  const Lanes<T> d;
+  constexpr std::int64_t step = lane_count<T>;
+  const auto but_last = hn::FirstN(d, static_cast<std::size_t>(step - 1));
+  for (; count >= step; count -= step, from += 2 * step, to += step)
+    hn::StoreU(hn::ConcatEven(d, hn::MaskedLoad(but_last, d, from + step), hn::LoadU(d, from)), d, to);
+  for (; count > 0; --count, from += 2) *to++ = *from;
+}
+
+/// Every second element of a row is a lane.
+template <class T>
+HWY_NOINLINE void gather_every_second(const T* from, std::int64_t term_stride, std::int64_t lanes, std::int64_t width,
+                                      std::int64_t terms, T* panel) {
+  for (std::int64_t p = 0; p < terms; ++p, from += term_stride, panel += width) {
+    if (p + terms_ahead < terms) ask_for_rows(from + terms_ahead * term_stride, 0, 2 * lanes, 1);
+    copy_every_second(from, lanes, panel);
+  }
+}
+
 /// As many lanes as D has, which lie at `from`, for a stretch of terms; `more` lanes follow.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE void turn_lanes(D d, const T* from, std::int64_t lane_stride, std::int64_t width, std::int64_t terms,
@@ -133,6 +172,25 @@ void turn(const T* from, std::int64_t lane_stride, std::int64_t lanes, std::int6
   gather(from + whole_lanes * lane_stride, lane_stride, 1, lanes - whole_lanes, width, terms, panel + whole_lanes);
 }
 
+/// Every second element of a lane is a term: a few lanes' terms are brought together, then turned.
+template <class T>
+HWY_NOINLINE void turn_every_second(const T* from, std::int64_t lane_stride, std::int64_t lanes, std::int64_t width,
+                                    std::int64_t terms, T* panel) {
+  constexpr std::int64_t stretch = 8 * line_elements<T>;
+  constexpr std::int64_t pitch = stretch + line_elements<T>;
+  constexpr std::int64_t most_lanes = 8;
+  alignas(64) T rows[most_lanes * pitch];
+  for (std::int64_t begin = 0; begin < terms; begin += stretch) {
+    const std::int64_t here = terms - begin < stretch ? terms - begin : stretch;
+    for (std::int64_t l = 0; l < lanes; l += most_lanes) {
+      const std::int64_t count = lanes - l < most_lanes ? lanes - l : most_lanes;
+      for (std::int64_t r = 0; r < count; ++r)
+        copy_every_second(from + (l + r) * lane_stride + 2 * begin, here, rows + r * pitch);
+      turn(rows, pitch, count, width, here, panel + begin * width + l);
+    }
+  }
+}
+
 /// Copies lanes of an operand into micro-panels of `width` lanes, `width` * terms elements apart:
 ///
 ///     panels[(l / width) * width * terms + p * width + l % width] = from[l * lane_stride + p * term_stride]
@@ -153,6 +211,10 @@ void pack_panels(const T* from, std::int64_t lane_stride, std::int64_t term_stri
         for (std::int64_t l = here; l < width; ++l) panels[p * width + l] = T(0);
     if (term_stride == 1)
       turn(from, lane_stride, here, width, terms, panels);
+    else if (term_stride == 2)
+      turn_every_second(from, lane_stride, here, width, terms, panels);
+    else if (lane_stride == 2)
+      gather_every_second(from, term_stride, here, width, terms, panels);
     else
       gather(from, lane_stride, term_stride, here, width, terms, panels);
   }
