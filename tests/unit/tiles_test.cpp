@@ -90,8 +90,9 @@ class Tile {
     kernel(shape_in(order), a_in(order).data(), b_.data(), c.data(), factors.alpha, factors.beta, ahead_of(c));
     return c;
   }
-  /// The same with A, by columns, and B packed for exactly this tile, and nothing behind them.
-  [[nodiscard]] std::vector<T> run_packed(typename MicroKernels<T>::AskingKernel kernel, Factors<T> factors) const {
+  /// The same with A, by columns, and B packed for exactly this tile, and nothing behind them; C far away or not.
+  [[nodiscard]] std::vector<T> run_packed(typename MicroKernels<T>::AskingKernel kernel, Factors<T> factors,
+                                          bool c_is_far) const {
     std::vector<T> c = c_;
     std::vector<T> columns_of_a;
     for (std::int64_t p = 0; p < shape_.k; ++p)
@@ -100,7 +101,9 @@ class Tile {
     const BeforeGuard<T> a(columns_of_a);
     const BeforeGuard<T> b(rows_of_b());
     const TileShape shape{rows_, columns_, shape_.c_stride, shape_.k, shape_.last_lanes};
-    kernel(shape, a.data(), b.data(), c.data(), factors.alpha, factors.beta, ahead_of(c));
+    Ahead<T> ahead = ahead_of(c);
+    ahead.lines_are_far = c_is_far;
+    kernel(shape, a.data(), b.data(), c.data(), factors.alpha, factors.beta, ahead);
     return c;
   }
   /// B's rows, one behind the other.
@@ -231,9 +234,11 @@ void expect_asking_tiles_to_agree(const MicroKernels<T>& kernels, AOrder order, 
                                tile.run_by_vectors(kernels, rows, vectors, factors)))
         << rows << " rows, " << vectors << " vectors, " << k << " terms, " << factors;
     if (order == AOrder::rows) return;
-    EXPECT_TRUE(have_same_bits(tile.run_packed(kernels.asking_tile(order, rows, vectors), factors),
-                               tile.run_by_vectors(kernels, rows, vectors, factors)))
-        << "packed, " << rows << " rows, " << vectors << " vectors, " << k << " terms, " << factors;
+    for (const bool c_is_far : {false, true})
+      EXPECT_TRUE(have_same_bits(tile.run_packed(kernels.asking_tile(order, rows, vectors), factors, c_is_far),
+                                 tile.run_by_vectors(kernels, rows, vectors, factors)))
+          << "packed, " << rows << " rows, " << vectors << " vectors, " << k << " terms, " << factors
+          << (c_is_far ? ", C far away" : "");
   });
 }
 
