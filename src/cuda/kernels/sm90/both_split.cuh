@@ -61,17 +61,6 @@ struct BothSpace {
   std::uint64_t sliced[both_stages];
 };
 
-/// Exponents by which sums can be scaled back in one step: those of a row and a column together are an f32's.
-inline constexpr int most_single_exponent = 63;
-
-/// A line's error, or Inf where its sums must be scaled back in two steps.
-[[nodiscard]] __device__ inline float quick_error(Line line) {
-  const float error = error_of(line);
-  const bool is_zero = error == -__builtin_inff();
-  return is_zero || abs(static_cast<int>(static_cast<std::int16_t>(line))) <= most_single_exponent ? error
-                                                                                                   : __builtin_inff();
-}
-
 /// By a warp: slices of 16 lines, from `first` of a half on. Lines 2q and 2q + 1 of them become rows q and q + 8.
 __device__ inline void store_slices(std::byte* half, const SlicePlaces& places, const SliceRegisters& slices,
                                     int first) {

@@ -17,15 +17,12 @@ struct Partials {
   std::int64_t pitch;
 };
 
-/// Enqueues what adds the parts, always in the same order, and does with the sums what store_tile() does. What the
-/// slices cannot hold is summed from A and B.
-[[nodiscard]] Status enqueue_combine(const GemmParameters& parameters, const Partials& partials, cudaStream_t stream);
-
-/// The same where rows or columns have facts for each part of K (SplitOperand::parts).
+/// Enqueues what adds the parts, always in the same order, where rows or columns have facts for each part of K
+/// (SplitOperand::parts), and stores C. What the slices cannot hold is summed from A and B.
 [[nodiscard]] Status enqueue_combine_lines(const GemmParameters& parameters, const Partials& partials,
                                            cudaStream_t stream);
 
-/// Seconds that either of them takes.
+/// Seconds that it takes.
 [[nodiscard]] double combine_seconds(const GemmDescription& description, int parts, const Device& device);
 
 }  // namespace exactile::cuda::sm90

@@ -20,7 +20,7 @@ enum class Turn {
   first,      ///< all that the slices can hold; the others are marked
   leftovers,  ///< those marked by the kernel before
   all,        ///< all
-  part,       ///< sums over a part of K, stored as they are
+  part,       ///< all, from parts of K
 };
 
 /// C, and what is done before it is written.
@@ -62,6 +62,17 @@ template <class Slices>
 }
 
 [[nodiscard]] __device__ inline float error_of(Line line) { return __uint_as_float(line & 0xffff0000u); }
+
+/// Exponents by which sums can be scaled back with no third step: those of a row and a column together are an f32's.
+inline constexpr int most_single_exponent = 63;
+
+/// A line's error, or Inf where its sums must be scaled back with care.
+[[nodiscard]] __device__ inline float quick_error(Line line) {
+  const float error = error_of(line);
+  const bool is_zero = error == -__builtin_inff();
+  return is_zero || abs(static_cast<int>(static_cast<std::int16_t>(line))) <= most_single_exponent ? error
+                                                                                                   : __builtin_inff();
+}
 
 /// sum times two powers of two. Taken together and then in halves, so that no step overflows unless the result does.
 [[nodiscard]] __device__ inline float scaled_back(float sum, Line row, Line column) {
@@ -249,10 +260,6 @@ template <Turn turn, int columns>
         const Line line = s == 0 ? lines.x : lines.y;
         const float sum = sums[0][index];
         const unsigned mark = 1u << index;
-        if constexpr (turn == Turn::part) {
-          pair[s] = sum;
-          continue;
-        }
         pair[s] = scaled_back(sum, rows[r], line);
         if (is_doubtful(sum, rows[r], line, turn == Turn::first ? hopeless : __builtin_inff())) {
           if (turn == Turn::first) marks |= mark;
@@ -319,7 +326,7 @@ template <class Slices, Turn turn, class Space>
 __device__ inline void store_tile(Sums& sums, const Output& c, const CUtensorMap* c_map, Space& space,
                                   const SumPlace& at, int barrier, const ProductFacts& product,
                                   const SplitPair& operands, unsigned (&marks)[4]) {
-  if (turn == Turn::part || (turn == Turn::first && c.by_tma)) {
+  if (turn == Turn::first && c.by_tma) {
     store_pieces<Slices, turn, true>(sums, c, c_map, space, at, barrier, product, operands, marks);
   } else {
     // Not kept from further up: there is more to be found here, and fewer registers for it.

@@ -15,9 +15,9 @@ constexpr std::int64_t alignment = 1024;
 
 /// In how many parts K is best taken. Depends on the shape alone, so that bits do not depend on the device.
 [[nodiscard]] int parts_of(std::int64_t tiles, int k) {
-  constexpr int clusters = 66;     // of an H100 or H200
   constexpr int least_part = 256;  // of K: less is not worth a partial sum
-  return static_cast<int>(std::clamp<std::int64_t>(clusters / tiles, 1, std::max(1, std::min(k / least_part, 16))));
+  return static_cast<int>(
+      std::clamp<std::int64_t>(most_part_works / tiles, 1, std::max(1, std::min(k / least_part, most_sum_parts))));
 }
 
 /// Whether TMA can address C: contiguous rows, everything else in steps of 16 bytes. The number of columns too: TMA
@@ -55,12 +55,13 @@ SlicedLayout::SlicedLayout(const GemmDescription& d, int bytes_per_block, bool m
   left_warps = take(tiles * 4);
   const std::int64_t carried_places = carries(clusters) ? clusters * CarriedSums::places : 0;
   carried_ready = take(carried_places * 4);
+  part_state = take(parts == 1 ? 0 : tiles * 4);
   zeroed = end;
   left_few = take(most_few * sizeof(ElementPlace));
   left_marks = take(tiles * consumers * warpgroup_threads * 16);
   a_slices = take(a_batches * d.m * blocks * bytes_per_block);
   b_slices = take(b_batches * d.n * blocks * bytes_per_block);
-  partials = take(parts == 1 ? 0 : parts * d.batch_count * d.m * partial_pitch() * 4);
+  part_sums = take(parts == 1 ? 0 : parts * tiles * PartSums::tile_bytes);
   carried_sums = take(carried_places * CarriedSums::place_bytes);
   bytes = end;
 }
@@ -103,6 +104,8 @@ GemmParameters sliced_parameters(const GemmDescription& d, const GemmArguments& 
           .shares = {},
           .carried = {.ready = reinterpret_cast<unsigned*>(base + layout.carried_ready),
                       .sums = reinterpret_cast<SumWord<float>*>(base + layout.carried_sums)},
+          .part_sums = {.state = reinterpret_cast<unsigned*>(base + layout.part_state),
+                        .sums = reinterpret_cast<float4*>(base + layout.part_sums)},
           .parts = 1,
           .blocks = 0,
           .operands = {.a = operand(Operand::a, arguments.a, layout.a_slices, 0),
@@ -189,20 +192,28 @@ std::string_view sliced_refuses(const plan::Problem& problem, const Device& devi
   return !why.empty() || has_room ? why : "the slices need too much memory";
 }
 
-double sliced_cost(const GemmDescription& d, const Device& device, double flops_per_second, int bytes_per_block) {
+double sliced_cost(const GemmDescription& description, const Device& device, double flops_per_second,
+                   int bytes_per_block) {
+  // From what was measured on an H200.
+  constexpr double start = 5e-6;
+  constexpr double fresh = 1.3;       // times the rate, as long as power is no limit
+  constexpr double price = 1.06;      // of sharing tiles out
+  constexpr double store = 8e-6;      // of a tile, while the tensor cores wait
+  constexpr double by_rows = 20e-6;   // the same where TMA cannot address C
+  constexpr double finish = 10.5e-6;  // of parts of K: left, loaded, added and stored
+  const GemmDescription d = with_contiguous_rows(description);
   const SlicedLayout layout(d, bytes_per_block, true, clusters_of(device));
   const int clusters = clusters_of(device);
-  const int tiles = layout.order.count() * layout.parts;
-  constexpr double price = 1.06;  // of sharing tiles out
-  constexpr double store = 9e-6;  // of a tile, while the tensor cores wait
-  const double even = static_cast<double>(tiles) / clusters;
+  const double even = static_cast<double>(layout.order.count() * layout.parts) / clusters;
   const double waves = (layout.carries(clusters) ? price * even : std::ceil(even)) / layout.parts;
-  const double tile_flops = 2.0 * cluster * tile_m * tile_n * static_cast<double>(d.k);
+  const double tile_seconds = 2.0 * cluster * tile_m * tile_n * static_cast<double>(d.k) / flops_per_second;
+  const double multiply = std::max(waves * clusters / fresh, static_cast<double>(layout.order.count())) * tile_seconds;
   const double elements = static_cast<double>((layout.a_batches * d.m + layout.b_batches * d.n) * d.k);
   const double split_bytes = elements * (8 + bytes_per_block / static_cast<double>(block_k));
-  return 12e-6 + waves * clusters * tile_flops / flops_per_second +
-         split_bytes / (0.7 * device.memory_bytes_per_second) +
-         (layout.parts > 1 ? combine_seconds(d, layout.parts, device) : std::ceil(even) * store);
+  const double c_bytes = 4.0 * static_cast<double>(d.m * d.n * d.batch_count);
+  const bool by_tma = d.n % 4 == 0 && d.c.row_stride % 4 == 0;
+  const double end = layout.parts > 1 ? finish : std::ceil(even) * (by_tma ? store : by_rows);
+  return start + multiply + (split_bytes + c_bytes) / (0.9 * device.memory_bytes_per_second) + end;
 }
 
 double sliced_model_bytes(const GemmDescription& d, double bytes_per_element) {
@@ -220,18 +231,6 @@ Status make_output_map(GemmParameters& p, const GemmDescription& d) {
                                .batches = d.batch_count,
                                .row_bytes = 4 * d.c.row_stride,
                                .batch_bytes = 4 * (d.batch_count == 1 ? d.m * d.c.row_stride : d.c.batch_stride),
-                               .box_columns = 32,
-                               .box_rows = 64});
-}
-
-Status make_partials_map(GemmParameters& p, const Partials& partials) {
-  return make_tensor_map(p.c, {.type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
-                               .data = partials.data,
-                               .columns = partials.pitch,
-                               .rows = p.out.rows,
-                               .batches = std::int64_t{partials.parts} * p.order.batches,
-                               .row_bytes = 4 * partials.pitch,
-                               .batch_bytes = 4 * partials.pitch * p.out.rows,
                                .box_columns = 32,
                                .box_rows = 64});
 }

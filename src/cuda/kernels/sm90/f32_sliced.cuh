@@ -41,12 +41,13 @@ struct SlicedLayout {
   std::int64_t left_lots;  ///< of A, then of B
   std::int64_t left_warps;
   std::int64_t carried_ready;
+  std::int64_t part_state;
   std::int64_t zeroed;  ///< up to here
   std::int64_t left_few;
   std::int64_t left_marks;
   std::int64_t a_slices;
   std::int64_t b_slices;
-  std::int64_t partials;
+  std::int64_t part_sums;
   std::int64_t carried_sums;
   std::int64_t bytes;
   int parts;  ///< of K; what there is for leftovers is not there for partial sums, and the other way round
@@ -57,8 +58,6 @@ struct SlicedLayout {
 
   /// Whether some tiles are shared by two clusters.
   [[nodiscard]] bool carries(int clusters) const;
-  /// From row to row of the partial sums.
-  [[nodiscard]] std::int64_t partial_pitch() const { return b_pitch; }
 };
 
 /// A's rows or B's columns, as the split reads them; `data`, slices and facts are not there yet.
@@ -100,9 +99,6 @@ inline constexpr GemmTypes f32_types[] = {{ElementType::f32, ElementType::f32}};
 
 /// The tensor map of C, if it is stored that way.
 [[nodiscard]] Status make_output_map(GemmParameters& parameters, const GemmDescription& description);
-
-/// The tensor map of the partial sums.
-[[nodiscard]] Status make_partials_map(GemmParameters& parameters, const Partials& partials);
 
 /// Counts tiles that were tried, and those of which `left`, if it is given, has some, into counts[0] and counts[1].
 [[nodiscard]] Status enqueue_count(const TileOrder& order, const unsigned* left, std::uint64_t* counts,

@@ -4,11 +4,13 @@
 /// ones, its share.
 #pragma once
 
+#include "cuda/isa/cluster_barrier.cuh"
 #include "cuda/kernels/sm90/carried_sums.cuh"
 #include "cuda/kernels/sm90/epilogue.cuh"
 #include "cuda/kernels/sm90/few_left.cuh"
 #include "cuda/kernels/sm90/leftovers.cuh"
 #include "cuda/kernels/sm90/mainloop.cuh"
+#include "cuda/kernels/sm90/part_sums.cuh"
 #include "cuda/tile/tile_shares.hpp"
 
 namespace exactile::cuda::sm90 {
@@ -20,6 +22,7 @@ struct GemmParameters {
   TileOrder order;
   TileShares shares;
   CarriedSums carried;  ///< where tiles are shared out
+  PartSums part_sums;   ///< in Turn::part
   int parts;            ///< of K, computed as products of their own; 1 except in Turn::part
   int blocks;           ///< of block_k
   SplitPair operands;   ///< with A's rows down C, B's across
@@ -80,10 +83,54 @@ template <class Slices>
 template <class Slices, Turn turn>
 struct Shared {
   // Two buffers for TMA to store from, where the ring leaves room for them.
-  static constexpr bool by_tma = turn == Turn::first || turn == Turn::part;
+  static constexpr bool by_tma = turn == Turn::first;
   Ring<Slices> ring;
   StoreSpace<by_tma ? 32 : 16, by_tma ? 2 : 1> space[consumers];
 };
+
+template <class Slices>
+struct Shared<Slices, Turn::part> {
+  struct Space {
+    ColumnLines lines;
+  };
+  static constexpr bool by_tma = false;
+  Ring<Slices> ring;
+  Space space[consumers];
+  PartSpace parts;
+};
+
+[[nodiscard]] __device__ inline ProductFacts product_facts(const GemmParameters& p, int batch) {
+  return {facts_of(p.operands.a, batch), facts_of(p.operands.b, batch), p.tiny_scale,
+          // Somewhat less: where counts are above, so are errors, however they were rounded.
+          static_cast<float>(p.hopeless_tiny) * p.tiny_scale * (1 - 0x1p-10f)};
+}
+
+/// Of C, from a CTA's tile on; none where it has no rows.
+[[nodiscard]] __device__ inline int columns_left(const Output& c, const TilePlace& tile, int rank) {
+  return (tile.row * cluster + rank) * tile_m < c.rows ? c.columns - tile.column * tile_n : 0;
+}
+
+/// By all multiplying threads, when they have summed all their parts: what is still to be finished.
+template <class Slices>
+__device__ inline void finish_parts(const GemmParameters& p, Shared<Slices, Turn::part>& shared, int own, int rank,
+                                    int works, std::uint32_t parity) {
+  isa::named_barrier(PartSums::barrier, PartSums::threads);
+#pragma unroll 1
+  for (int index = 0; index < works; ++index) {
+    const unsigned shares = shared.parts.shares[index];
+    if (shares == 0) continue;
+    const Work work = work_at<Slices>(p, own, index);
+    const TilePlace tile = p.order(work.tile);
+    const int thread = isa::thread_here();
+    const int warpgroup = thread / warpgroup_threads;
+    const SumPlace at{(tile.row * cluster + rank) * tile_m + warpgroup * 64, tile.column * tile_n, tile.batch,
+                      thread % warpgroup_threads / 32, thread % 32};
+    const PartPlace place(work.tile * cluster + rank, work.part, p.parts, columns_left(p.out, tile, rank));
+    const ProductFacts facts = product_facts(p, tile.batch);
+    finish_shares<Slices>(shares, {p.part_sums, place, p.out, at, facts, p.operands}, shared.ring.stage, shared.parts,
+                          parity);
+  }
+}
 
 template <class Slices, Turn turn>
 __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(cta_threads, 1)
@@ -102,7 +149,10 @@ __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(cta_threads, 1
   const int warpgroup = static_cast<int>(threadIdx.x) / warpgroup_threads;
   const int own = static_cast<int>(blockIdx.x) / cluster;
 
-  if (threadIdx.x == 0) shared.ring.initialise();
+  if (threadIdx.x == 0) {
+    if constexpr (turn == Turn::part) shared.parts.initialise();
+    shared.ring.initialise();
+  }
   isa::cluster_sync();
   if constexpr (turn != Turn::leftovers) isa::wait_for_kernel_before();
 
@@ -125,45 +175,61 @@ __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(cta_threads, 1
   } else {
     isa::registers_take<232>();
     Sums sums;
+    std::uint32_t parity = 0;  // in Turn::part, of the barriers behind which shares are loaded
     auto& space = shared.space[warpgroup];
     const int warp = static_cast<int>(threadIdx.x) % warpgroup_threads / 32;
     for (int index = 0; index < works; ++index) {
       const Work work = work_at<Slices>(p, own, index);
       if (turn == Turn::leftovers && nothing_left(p.left, work.tile)) continue;
       const TilePlace place = p.order(work.tile);
-      const SumPlace sum_place{(place.row * cluster + rank) * tile_m + warpgroup * 64, place.column * tile_n,
-                               work.part * p.order.batches + place.batch, warp, static_cast<int>(threadIdx.x) % 32};
-      const ProductFacts facts{facts_of(p.operands.a, place.batch), facts_of(p.operands.b, place.batch), p.tiny_scale,
-                               // Somewhat less: where counts are above, so are errors, however they were rounded.
-                               static_cast<float>(p.hopeless_tiny) * p.tiny_scale * (1 - 0x1p-10f)};
+      const SumPlace in_c{(place.row * cluster + rank) * tile_m + warpgroup * 64, place.column * tile_n, place.batch,
+                          warp, static_cast<int>(threadIdx.x) % 32};
+      const ProductFacts facts = product_facts(p, place.batch);
       const int cta_tile = work.tile * cluster + rank;
       unsigned marks[4] = {};
       const bool may_be_hopeless = turn == Turn::first && begins_hopeless(p, place);
-      if (turn != Turn::part && !work.is_left)
-        load_columns<Slices>(space.lines, facts, sum_place.column, 1 + warpgroup);
+      if (turn != Turn::part && !work.is_left) load_columns<Slices>(space.lines, facts, in_c.column, 1 + warpgroup);
       if (may_be_hopeless && is_hopeless(p, place)) {
-        if (!work.is_left) leave_untried(p.left, p.operands, sum_place, cta_tile, warpgroup);
+        if (!work.is_left) leave_untried(p.left, p.operands, in_c, cta_tile, warpgroup);
         continue;
       }
-      if (work.goes_on) {
+      if (turn != Turn::part && work.goes_on) {
         take_sums(sums, p.carried, carried_place(own - 1, rank, warpgroup));
       } else {
         clear_sums(sums);
       }
       multiply_tile(sums, shared.ring, at, warpgroup, work.blocks);
-      if (work.is_left) {
+      if (turn != Turn::part && work.is_left) {
         leave_sums(sums, p.carried, carried_place(own, rank, warpgroup), 1 + warpgroup);
         continue;
       }
 
-      if constexpr (turn == Turn::leftovers) read_marks(marks, p.left, cta_tile, warpgroup, warp);
-      store_tile<Slices, turn>(sums, p.out, &p.c, space, sum_place, 1 + warpgroup, facts, p.operands, marks);
-      if constexpr (turn == Turn::first) write_marks(marks, p.left, p.operands, sum_place, cta_tile, warpgroup);
+      if constexpr (turn == Turn::part) {
+        const PartPlace part(cta_tile, work.part, p.parts, columns_left(p.out, place, rank));
+        if (index + 1 < works) {
+          leave_part(sums, p.part_sums, part, part.mask());
+          if (threadIdx.x == 0) shared.parts.shares[index] = shares_of_last(p.part_sums, part);
+        } else {
+          isa::cluster_arrive();
+          finish_own_share<Slices>(sums, {p.part_sums, part, p.out, in_c, facts, p.operands}, shared.ring.stage,
+                                   shared.parts, index, parity);
+        }
+      } else {
+        if constexpr (turn == Turn::leftovers) read_marks(marks, p.left, cta_tile, warpgroup, warp);
+        store_tile<Slices, turn>(sums, p.out, &p.c, space, in_c, 1 + warpgroup, facts, p.operands, marks);
+        if constexpr (turn == Turn::first) write_marks(marks, p.left, p.operands, in_c, cta_tile, warpgroup);
+      }
     }
+    if constexpr (turn == Turn::part) finish_parts<Slices>(p, shared, own, rank, works, parity);
     if constexpr (Shared<Slices, turn>::by_tma) isa::tma_store_wait_read<0>();
   }
   // Nobody leaves while the other CTA still loads into it or arrives at its barriers.
-  isa::cluster_sync();
+  if constexpr (turn == Turn::part) {
+    if (warpgroup == consumers) isa::cluster_arrive();
+    isa::cluster_wait();
+  } else {
+    isa::cluster_sync();
+  }
 }
 
 }  // namespace exactile::cuda::sm90

@@ -175,6 +175,7 @@ class BothProduct final : public DeviceProduct {
             .order = p.order,
             .shares = {},
             .carried = {},
+            .part_sums = {},
             .parts = p.partials.parts,
             .blocks = 0,
             .operands = p.operands,

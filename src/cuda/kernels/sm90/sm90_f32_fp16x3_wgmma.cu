@@ -56,12 +56,8 @@ class Fp16x3Product final : public SlicedProduct<Fp16x3> {
     return enqueue_leftovers(again, tiny, tiny + layout_.a_batches * layout_.a_pitch, device_, launch.stream);
   }
   [[nodiscard]] Status launch_parts(GemmParameters& p, const Launch& launch) const {
-    const Partials partials{reinterpret_cast<float*>(static_cast<std::byte*>(launch.workspace) + layout_.partials),
-                            layout_.parts, layout_.partial_pitch()};
     p.parts = layout_.parts;
-    if (Status s = make_partials_map(p, partials); !s.ok()) return s;
-    if (Status s = enqueue_multiply<Fp16x3, Turn::part>(p, device_, fp16x3_name, launch.stream); !s.ok()) return s;
-    return enqueue_combine(p, partials, launch.stream);
+    return enqueue_multiply<Fp16x3, Turn::part>(p, device_, fp16x3_name, launch.stream);
   }
 };
 
