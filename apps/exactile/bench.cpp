@@ -189,6 +189,7 @@ Action add_bench(CLI::App& command) {
       ->type_name("T")
       ->delimiter(',');
   add_choice_options(command, options->choice);
+  add_memory_option(command, options->choice);
   command.remove_option(command.get_option("--kernel"));
   command.add_option("--kernel", options->kernels, "Time these kernels, or all (default: the planner's choice)")
       ->type_name("NAME")

@@ -80,6 +80,7 @@ Action add_explain(CLI::App& command) {
   command.add_option("--type", options->type, "Element type (default f32): " + type_names())->type_name("T");
   add_scale_flags(command, options->scales);
   add_choice_options(command, options->choice);
+  add_memory_option(command, options->choice);
   command.add_flag("--json", options->json, "As JSON (exactile.explain/1)");
   command.footer(footer);
   return [options] { return explain(*options); };

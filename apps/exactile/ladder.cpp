@@ -121,6 +121,7 @@ Action add_ladder(CLI::App& command) {
       ->type_name("NAME");
   add_seed(command, options->seed);
   add_choice_options(command, options->choice);
+  add_memory_option(command, options->choice);
   command.add_flag("--sweep", options->sweep, "The table of sizes instead of the table of kernels");
   command.add_option("--max", options->largest, "Largest m*k*n of the sweep (default 1e10)")->type_name("X");
   command.add_flag("--json", options->json, "As JSON (exactile.ladder/1)");

@@ -87,13 +87,16 @@ void add_choice_options(CLI::App& app, ChoiceOptions& options) {
       ->type_name("NAME");
   add_integer(app, "--threads", options.threads,
               "Most threads to use (default: EXACTILE_NUM_THREADS, OMP_NUM_THREADS, or what the machine allows)");
+  app.add_option("--parameters", options.parameters, "Sizes of a tunable kernel, \"MWG=64 NWG=64 ...\"")
+      ->type_name("LIST");
+  add_integer(app, "--device", options.device, "Which of the backend's devices (default 0)");
+}
+
+void add_memory_option(CLI::App& app, ChoiceOptions& options) {
   app.add_option("--memory", options.memory,
                  "Where the operands lie: host, or device for a GPU's own memory (default: host; in ladder, bench and "
                  "verify where the kernel or backend that is named computes)")
       ->type_name("NAME");
-  app.add_option("--parameters", options.parameters, "Sizes of a tunable kernel, \"MWG=64 NWG=64 ...\"")
-      ->type_name("LIST");
-  add_integer(app, "--device", options.device, "Which of the backend's devices (default 0)");
 }
 
 GemmOptions gemm_options(const ChoiceOptions& options) {

@@ -22,7 +22,7 @@ CLI::Option* add_integer(CLI::App& app, const std::string& name, std::int64_t& v
 /// --seed, any 64-bit number.
 CLI::Option* add_seed(CLI::App& app, std::uint64_t& value);
 
-/// Backend, kernel, accuracy, threads, where the operands lie.
+/// Backend, kernel, accuracy, threads, device; where the operands lie.
 struct ChoiceOptions {
   std::string backend;
   std::string kernel;
@@ -33,6 +33,8 @@ struct ChoiceOptions {
   std::int64_t device = 0;
 };
 void add_choice_options(CLI::App& app, ChoiceOptions& options);
+/// For commands that have no operands, or make them: files are in host memory.
+void add_memory_option(CLI::App& app, ChoiceOptions& options);
 [[nodiscard]] GemmOptions gemm_options(const ChoiceOptions& options);
 /// The same where kernels are compared: those of a device with memory of its own have their operands there, unless
 /// --memory says otherwise.

@@ -235,6 +235,7 @@ Action add_verify(CLI::App& command) {
   add_scale_flags(command, options->scales);
   command.add_option("--activation", options->activation, "none (default), relu or gelu")->type_name("NAME");
   add_choice_options(command, options->choice);
+  add_memory_option(command, options->choice);
   command.add_flag("--json", options->json, "As JSON (exactile.verify/1)");
   command.footer(footer);
   CLI::Option* const m = sizes[0];

@@ -161,3 +161,8 @@ def test_a_refused_kernel_leaves_nothing(program, operands):
 
 def test_reduced_accuracy_is_kept_and_verified(program, operands):
     assert program.json(*operands, "c.npy", "--accuracy", "reduced", "--verify")["accuracy"] == "reduced"
+
+
+def test_files_are_in_host_memory(program, operands):
+    program.refuses(*operands, "c.npy", "--memory", "device", code=2, says="--memory")
+    assert not (program.folder / "c.npy").exists()
