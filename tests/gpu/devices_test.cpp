@@ -4,8 +4,10 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <thread>
 
+#include "cuda/runtime/driver.hpp"
 #include "gpu/device_product.hpp"
 
 namespace exactile::test {
@@ -70,18 +72,51 @@ TEST(Devices, AllAtOnceGiveTheSameBits) {
   }
 }
 
-TEST(Devices, TakeOperandsFromHostMemoryAtOnce) {
-  SKIP_WITHOUT_GPU();
+/// A product of ones out of host memory.
+void expect_product_of_ones(int device) {
   constexpr std::int64_t n = 300;
   const std::vector<float> ones(static_cast<std::size_t>(n * n), 1.0f);
-  on_all_devices_at_once([&](int device, int /*current*/) {
-    std::vector<float> c(ones.size());
-    const GemmDescription d = contiguous_case({ElementType::f32, ElementType::f32}, n, n, n).description;
-    const Status status = gemm(d, {.a = ones.data(), .b = ones.data(), .c = c.data()},
-                               {.backend = "cuda", .kernel = "simt_f32_64x64", .device = device});
-    EXPECT_TRUE(status.ok()) << status.message();
-    EXPECT_EQ(std::ranges::count(c, static_cast<float>(n)), n * n) << "device " << device;
-  });
+  std::vector<float> c(ones.size());
+  const GemmDescription d = contiguous_case({ElementType::f32, ElementType::f32}, n, n, n).description;
+  const Status status = gemm(d, {.a = ones.data(), .b = ones.data(), .c = c.data()},
+                             {.backend = "cuda", .kernel = "simt_f32_64x64", .device = device});
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(std::ranges::count(c, static_cast<float>(n)), n * n) << "device " << device;
+}
+
+TEST(Devices, TakeOperandsFromHostMemoryAtOnce) {
+  SKIP_WITHOUT_GPU();
+  on_all_devices_at_once([](int device, int /*current*/) { expect_product_of_ones(device); });
+}
+
+/// A context takes hundreds of megabytes of its device's memory, and a quarter of a second.
+int contexts_on_devices_before(int end) {
+  const auto state = cuda::driver_function<PFN_cuDevicePrimaryCtxGetState_v7000>("cuDevicePrimaryCtxGetState", 7000);
+  int contexts = 0;
+  for (int device = 0; device < end; ++device) {
+    unsigned flags = 0;
+    int is_active = 0;
+    EXPECT_EQ(state(device, &flags, &is_active), CUDA_SUCCESS);
+    contexts += is_active;
+  }
+  return contexts;
+}
+
+/// In a process that has used no device yet.
+[[noreturn]] void use_last_device_alone() {
+  const std::vector<int> available = cuda_devices().available;
+  const int last = available.back();
+  if (contexts_on_devices_before(cuda_devices().count) != 0) std::exit(2);
+  static_cast<void>(computed_on(last, some_kernels[0]));
+  expect_product_of_ones(last);
+  if (contexts_on_devices_before(last + 1) != 1) std::exit(3);
+  std::exit(::testing::Test::HasFailure() ? 4 : 0);
+}
+
+TEST(DevicesDeathTest, ThatNobodyAskedForHaveNoContext) {
+  SKIP_WITHOUT_GPU();
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // what runs is another process, and runs this test alone
+  EXPECT_EXIT(use_last_device_alone(), ::testing::ExitedWithCode(0), "");
 }
 
 TEST(Devices, ThatDoNotExistAreRefusedByNumber) {

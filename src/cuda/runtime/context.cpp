@@ -31,7 +31,10 @@ class Event {
 class StreamContext final : public plan::DeviceContext {
  public:
   StreamContext(int device, cudaStream_t stream) : device_(device), stream_(stream) {}
-  ~StreamContext() override { static_cast<void>(cudaStreamDestroy(stream_)); }
+  ~StreamContext() override {
+    const DeviceGuard guard(device_);
+    static_cast<void>(cudaStreamDestroy(stream_));
+  }
 
   [[nodiscard]] Result<void*> allocate(std::int64_t bytes) override {
     const DeviceGuard guard(device_);

@@ -3,6 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <mutex>
+
+#include "cuda/runtime/driver.hpp"
+
 namespace exactile::cuda {
 namespace {
 
@@ -71,6 +76,22 @@ std::string gibibytes(std::int64_t bytes) {
   return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (1024.0 * 1024 * 1024));
 }
 
+/// What the runtime uses too. It is kept for the life of the process, as the runtime keeps it.
+Result<CUcontext> primary_context(int index) {
+  static const auto get_device = driver_function<PFN_cuDeviceGet_v2000>("cuDeviceGet", 2000);
+  static const auto retain = driver_function<PFN_cuDevicePrimaryCtxRetain_v7000>("cuDevicePrimaryCtxRetain", 7000);
+  static std::mutex mutex;
+  static auto& contexts = *new std::map<int, CUcontext>;  // contexts of the user may outlive static objects
+  const std::lock_guard lock(mutex);
+  if (const auto found = contexts.find(index); found != contexts.end()) return found->second;
+  CUdevice device = 0;
+  if (Status s = check_driver(get_device(&device, index), "cuDeviceGet"); !s.ok()) return s;
+  CUcontext context = nullptr;
+  if (Status s = check_driver(retain(&context, device), "cuDevicePrimaryCtxRetain"); !s.ok()) return s;
+  contexts.emplace(index, context);
+  return context;
+}
+
 }  // namespace
 
 std::span<const Device> devices() { return found().devices; }
@@ -111,16 +132,19 @@ std::vector<DeviceInfo> device_infos() {
 }
 
 DeviceGuard::DeviceGuard(int device) {
-  status_ = check(cudaGetDevice(&before_), "cudaGetDevice");
-  if (!status_.ok() || before_ == device) {
-    before_ = -1;
-    return;
-  }
-  status_ = check(cudaSetDevice(device), "cudaSetDevice");
+  int current = 0;
+  status_ = check(cudaGetDevice(&current), "cudaGetDevice");
+  if (!status_.ok() || current == device) return;
+  const Result<CUcontext> context = primary_context(device);
+  static const auto push = driver_function<PFN_cuCtxPushCurrent_v4000>("cuCtxPushCurrent", 4000);
+  status_ = context.ok() ? check_driver(push(context.value()), "cuCtxPushCurrent") : context.status();
+  is_pushed_ = status_.ok();
 }
 
 DeviceGuard::~DeviceGuard() {
-  if (before_ >= 0) static_cast<void>(cudaSetDevice(before_));
+  static const auto pop = driver_function<PFN_cuCtxPopCurrent_v4000>("cuCtxPopCurrent", 4000);
+  CUcontext popped = nullptr;
+  if (is_pushed_) static_cast<void>(pop(&popped));
 }
 
 }  // namespace exactile::cuda

@@ -25,7 +25,8 @@ namespace exactile::cuda {
 /// For people and programs: one entry a device, or one that says why there is none.
 [[nodiscard]] std::vector<DeviceInfo> device_infos();
 
-/// Makes a device current for the life of the guard, and the caller's again afterwards.
+/// Makes a device current for the life of the guard, and the caller's again afterwards; a caller's device that was
+/// never used stays so, which cudaSetDevice() would not grant: it makes a context.
 class DeviceGuard {
  public:
   explicit DeviceGuard(int device);
@@ -35,7 +36,7 @@ class DeviceGuard {
   [[nodiscard]] const Status& status() const { return status_; }
 
  private:
-  int before_ = -1;
+  bool is_pushed_ = false;
   Status status_;
 };
 

@@ -18,7 +18,10 @@ std::size_t size(std::int64_t bytes) { return static_cast<std::size_t>(bytes); }
 class StreamEvent final : public staging::Event {
  public:
   StreamEvent(int device, cudaEvent_t event) : device_(device), event_(event) {}
-  ~StreamEvent() override { static_cast<void>(cudaEventDestroy(event_)); }
+  ~StreamEvent() override {
+    const DeviceGuard guard(device_);
+    static_cast<void>(cudaEventDestroy(event_));
+  }
   StreamEvent(const StreamEvent&) = delete;
   StreamEvent& operator=(const StreamEvent&) = delete;
 
@@ -43,7 +46,10 @@ class StreamEvent final : public staging::Event {
 class StreamQueue final : public staging::Queue {
  public:
   StreamQueue(int device, cudaStream_t stream) : device_(device), stream_(stream) {}
-  ~StreamQueue() override { static_cast<void>(cudaStreamDestroy(stream_)); }
+  ~StreamQueue() override {
+    const DeviceGuard guard(device_);
+    static_cast<void>(cudaStreamDestroy(stream_));
+  }
   StreamQueue(const StreamQueue&) = delete;
   StreamQueue& operator=(const StreamQueue&) = delete;
 
@@ -109,7 +115,10 @@ class StagingDevice final : public staging::Device {
       return check(error, fmt::format("cudaHostAlloc of {} bytes", bytes));
     return memory;
   }
-  void release_pinned(void* memory) noexcept override { static_cast<void>(cudaFreeHost(memory)); }
+  void release_pinned(void* memory) noexcept override {
+    const DeviceGuard guard(device_.index);
+    static_cast<void>(cudaFreeHost(memory));
+  }
 
   [[nodiscard]] Result<std::int64_t> free_bytes() override {
     const DeviceGuard guard(device_.index);

@@ -1,28 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/kernels/sm90/tensor_map.hpp"
 
-#include <cudaTypedefs.h>
-
 #include <algorithm>
 #include <array>
-#include <string>
+
+#include "cuda/runtime/driver.hpp"
 
 namespace exactile::cuda::sm90 {
 namespace {
-
-/// cuTensorMapEncodeTiled belongs to the driver, which may be absent: it is looked up, not linked.
-PFN_cuTensorMapEncodeTiled_v12000 find_encoder() {
-  void* function = nullptr;
-  cudaDriverEntryPointQueryResult found{};
-#if CUDART_VERSION >= 12050
-  const cudaError_t error =
-      cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &found);
-#else
-  const cudaError_t error = cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &function, cudaEnableDefault, &found);
-#endif
-  if (error != cudaSuccess || found != cudaDriverEntryPointSuccess) return nullptr;
-  return reinterpret_cast<PFN_cuTensorMapEncodeTiled_v12000>(function);
-}
 
 int bytes_of(CUtensorMapDataType type) {
   if (type == CU_TENSOR_MAP_DATA_TYPE_UINT8) return 1;
@@ -33,7 +18,7 @@ int bytes_of(CUtensorMapDataType type) {
 }  // namespace
 
 Status make_tensor_map(CUtensorMap& map, const TensorBoxes& boxes) {
-  static const auto encode = find_encoder();
+  static const auto encode = driver_function<PFN_cuTensorMapEncodeTiled_v12000>("cuTensorMapEncodeTiled", 12000);
   if (encode == nullptr) return {StatusCode::device_failure, "the driver has no cuTensorMapEncodeTiled"};
 
   const std::array<cuuint64_t, 3> sizes{static_cast<cuuint64_t>(boxes.columns), static_cast<cuuint64_t>(boxes.rows),
@@ -51,9 +36,7 @@ Status make_tensor_map(CUtensorMap& map, const TensorBoxes& boxes) {
   const CUresult result =
       encode(&map, boxes.type, 3, boxes.data, sizes.data(), strides.data(), box.data(), steps.data(),
              CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, boxes.promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  if (result != CUDA_SUCCESS)
-    return {StatusCode::device_failure, "cuTensorMapEncodeTiled: error " + std::to_string(static_cast<int>(result))};
-  return {};
+  return check_driver(result, "cuTensorMapEncodeTiled");
 }
 
 }  // namespace exactile::cuda::sm90
