@@ -23,9 +23,11 @@ struct PartsCase {
   std::int64_t batch;
   std::string_view parts;
 };
+/// In the last one a part takes longer to sum than a cluster waits for others.
 constexpr PartsCase cases[] = {{1023, 1025, 1021, 1, "split-K=3"}, {1280, 1280, 700, 1, "split-K=2"},
                                {513, 700, 2000, 1, "split-K=7"},   {200, 136, 4200, 1, "split-K=16"},
-                               {130, 257, 900, 3, "split-K=3"},    {60, 1, 600, 1, "split-K=2"}};
+                               {130, 257, 900, 3, "split-K=3"},    {60, 1, 600, 1, "split-K=2"},
+                               {60, 1, 131072, 1, "split-K=16"}};
 
 /// Normal numbers; a line of tiny ones that makes sums doubtful, an infinite element, and a line of zeros.
 std::vector<float> elements(std::int64_t lines, std::int64_t length, std::int64_t next_line, std::int64_t next,

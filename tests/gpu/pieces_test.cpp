@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // f32 kernels that form their sums in pieces err by the length of those, not by that of a chunk of K.
-#include <algorithm>
 #include <cmath>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -14,6 +14,15 @@ namespace {
 constexpr std::int64_t columns = 40, terms = 1100;
 constexpr float u = 0x1p-24f;
 
+struct PiecesCase {
+  const char* kernel;
+  int roundings;  ///< within a chunk, see docs/accuracy.md
+};
+constexpr PiecesCase cases[] = {
+    {"simt_f32_32x32", cuda::tile_piece_terms + cuda::chunk_terms / cuda::tile_piece_terms},
+    {"simt_f32_8x128", cuda::tile_piece_terms + cuda::chunk_terms / cuda::tile_piece_terms},
+    {"simt_f32_few_rows", cuda::few_rows_piece_terms / 4 + 2 + cuda::chunk_terms / cuda::few_rows_piece_terms}};
+
 /// A 1 in each row, and beside it what 1 loses when one of them is added, but not when there are some.
 std::vector<float> rows_with_a_one(const std::vector<std::int64_t>& places) {
   std::vector<float> a(places.size() * terms, 0.75f * u);
@@ -21,7 +30,8 @@ std::vector<float> rows_with_a_one(const std::vector<std::int64_t>& places) {
   return a;
 }
 
-void expect_short_sums(const std::string& kernel, bool by_columns) {
+void expect_short_sums(const PiecesCase& s, bool by_columns) {
+  const std::string kernel = s.kernel;
   SCOPED_TRACE(kernel + (by_columns ? ", B by columns" : ""));
   const std::vector<float> a = rows_with_a_one({0, 37, 520, 1099});
   const std::vector<float> b(columns * terms, 1);
@@ -33,15 +43,44 @@ void expect_short_sums(const std::string& kernel, bool by_columns) {
   const Status status = plan.value().run({.a = a.data(), .b = b.data(), .c = c.data()});
   ASSERT_TRUE(status.ok()) << status.message();
   const double sum = 1 + (terms - 1) * 0.75 * u;
-  constexpr int piece = std::max(cuda::tile_piece_terms, cuda::few_rows_piece_terms);
-  constexpr double roundings = piece + cuda::chunk_terms / cuda::tile_piece_terms + terms / cuda::chunk_terms + 1;
+  const double roundings = s.roundings + terms / cuda::chunk_terms + 1;
   for (const float element : c) EXPECT_LE(std::abs(element - sum), roundings * u * sum);
 }
 
 TEST(PiecesOnDevice, KeepSumsShort) {
   SKIP_WITHOUT_GPU();
-  for (const char* kernel : {"simt_f32_32x32", "simt_f32_8x128", "simt_f32_few_rows"})
-    for (const bool by_columns : {false, true}) expect_short_sums(kernel, by_columns);
+  for (const PiecesCase& s : cases)
+    for (const bool by_columns : {false, true}) expect_short_sums(s, by_columns);
+}
+
+/// beta is 2.
+std::vector<float> product_by(const GemmOptions& options, const std::vector<float>& a, const std::vector<float>& b,
+                              std::vector<float> c) {
+  const auto n = static_cast<std::int64_t>(b.size()) / terms;
+  const auto m = static_cast<std::int64_t>(c.size()) / n;
+  const Result<Plan> plan =
+      Plan::make(contiguous_case({ElementType::f32, ElementType::f32}, m, n, terms).description, options);
+  EXPECT_TRUE(plan.ok()) << plan.status().message();
+  if (!plan.ok()) return {};
+  const Status status = plan.value().run({.a = a.data(), .b = b.data(), .c = c.data(), .beta = 2});
+  EXPECT_TRUE(status.ok()) << status.message();
+  return c;
+}
+
+TEST(PiecesOnDevice, LargeTilesHaveTheProcessorsBits) {
+  SKIP_WITHOUT_GPU();
+  constexpr std::int64_t m = 70, n = 130;
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal;
+  const auto numbers = [&](std::int64_t count) {
+    std::vector<float> x(static_cast<std::size_t>(count));
+    for (float& e : x) e = normal(random);
+    return x;
+  };
+  const std::vector<float> a = numbers(m * terms), b = numbers(terms * n), c = numbers(m * n);
+  const std::vector<float> expected = product_by({.backend = "cpu"}, a, b, c);
+  for (const char* kernel : {"simt_f32_128x128", "simt_f32_64x128", "simt_f32_64x64"})
+    EXPECT_EQ(product_by({.backend = "cuda", .kernel = kernel}, a, b, c), expected) << kernel;
 }
 
 }  // namespace

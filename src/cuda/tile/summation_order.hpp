@@ -5,7 +5,7 @@
 /// K is cut into chunks of chunk_terms. The sum of a chunk starts at zero and takes its terms in order, one fused
 /// multiply-add each. The chunks are added in order: the first gives x = fma(alpha, sum, beta * C), or alpha * sum
 /// where beta is 0, each further one x = fma(alpha, sum, x). Then come bias, activation and the rounding to C's type.
-/// For f32 this is the CPU's order as well (decision 0006), so that both give the same bits.
+/// For f32 in large tiles this is the CPU's order as well (decision 0006): both give the same bits.
 ///
 /// Small tiles of f32, and the kernels for few rows, sum a chunk in pieces (decision 0014): each piece starts at zero,
 /// and is added to the chunk's sum, in order. An error then grows with the terms of a piece and the number of pieces

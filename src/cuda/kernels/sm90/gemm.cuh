@@ -95,6 +95,7 @@ struct Shared<Slices, Turn::part> {
   };
   static constexpr bool by_tma = false;
   Ring<Slices> ring;
+  static_assert(most_share_bytes() <= static_cast<int>(sizeof(ring.stage)));
   Space space[consumers];
   PartSpace parts;
 };

@@ -6,6 +6,7 @@
 /// sum, quits, and the last one to come finishes the shares of those who quit. Who finishes a share changes no bits.
 #pragma once
 
+#include <algorithm>
 #include <cuda/atomic>
 
 #include "cuda/isa/bulk_copy.cuh"
@@ -74,6 +75,16 @@ struct PartSpace {
   }
 };
 
+/// Shared memory that a share takes at most, of any tile in any number of parts.
+[[nodiscard]] constexpr int most_share_bytes() {
+  int most = 0;
+  for (int parts = 1; parts <= most_sum_parts; ++parts)
+    for (int groups = 1; groups <= PartSums::groups; ++groups)
+      for (int share = 0; share < parts; ++share)
+        most = std::max(most, parts * (groups * (share + 1) / parts - groups * share / parts));
+  return most * PartSums::group_bytes;
+}
+
 /// A share of a tile where the ring was: [parts][groups][threads].
 struct PartShare {
   float4* room;
@@ -98,6 +109,7 @@ struct PartShare {
     const auto bytes_of = [this](int lot) {
       return (first_of_lot(lot + 1) - first_of_lot(lot)) * PartSums::group_bytes;
     };
+    __syncwarp();  // what one lane has acquired is there for all
     isa::async_proxy_fence_global();
     if (lane < PartSpace::lots)
       isa::mbarrier_arrive_expect(&space.loaded[lane], bytes_of(lane) * (place.parts - (kept < 0 ? 0 : 1)));
@@ -357,6 +369,7 @@ __device__ inline void finish_shares(unsigned shares, const PartTask& t, void* r
 #pragma unroll 1
   for (; shares != 0; shares &= shares - 1, parity ^= 1) {
     const PartShare share(ring, t.place, __ffs(static_cast<int>(shares)) - 1);
+    isa::async_proxy_fence();  // the sums that were kept there are loaded over
     isa::named_barrier(PartSums::barrier, PartSums::threads);
     if (threadIdx.x < 32) share.load(space, t.sums, t.place, -1);
     store_share<Slices>(t, share, space, parity, lines.rows);

@@ -12,12 +12,18 @@ namespace {
 
 double bytes_of(ElementType type) { return static_cast<double>(size_in_bytes(type)); }
 
-/// Seconds to lay an operand out anew, if it must be.
-double copy_seconds(const OperandLayout& operand, std::int64_t lines, bool is_a, const Layout& layout,
-                    const Device& device) {
+/// What it takes to lay operands out anew.
+struct Copies {
+  double seconds = 0;
+  bool by_rows = false;  ///< one kernel copies all that stay rows
+};
+
+/// Adds an operand, if it must be laid out anew.
+void add_copy(Copies& copies, const OperandLayout& operand, std::int64_t lines, bool is_a, const Layout& layout,
+              const Device& device) {
   const GemmDescription& d = layout.d;
   const Reach reach = reach_of(operand, d.types.input, layout.is_converted());
-  if (reach == Reach::along_k || (reach == Reach::along_lines && takes_along_lines(is_a, layout.tile))) return 0;
+  if (reach == Reach::along_k || (reach == Reach::along_lines && takes_along_lines(is_a, layout.tile))) return;
   const double elements = static_cast<double>(lines) * static_cast<double>(d.k) *
                           static_cast<double>(plan::distinct_matrices(operand, d.batch_count));
   const double bytes = elements * (bytes_of(d.types.input) + bytes_of(layout.multiplied));
@@ -25,9 +31,9 @@ double copy_seconds(const OperandLayout& operand, std::int64_t lines, bool is_a,
   const bool stays = !layout.is_converted() &&
                      (operand.column_stride == 1 || (operand.row_stride == 1 && bytes_of(d.types.input) == 2 &&
                                                      takes_along_lines(is_a, layout.tile)));
-  // Two of these are one kernel's.
-  return stays ? 1.5e-6 + bytes / (0.8 * device.memory_bytes_per_second)
-               : 3e-6 + bytes / (0.3 * device.memory_bytes_per_second);
+  if (!stays || !copies.by_rows) copies.seconds += 3e-6;
+  copies.by_rows |= stays;
+  copies.seconds += bytes / ((stays ? 0.8 : 0.3) * device.memory_bytes_per_second);
 }
 
 constexpr double row_bytes = 128;  // of K in a block
@@ -157,8 +163,10 @@ double computed_seconds(const Layout& layout, const Device& device) {
 Layout estimated(Layout layout, const Device& device) {
   const GemmDescription& d = layout.d;
   layout.seconds = streams_a(layout.tile) ? streamed_seconds(layout, device) : computed_seconds(layout, device);
-  layout.seconds += copy_seconds(d.a, d.m, true, layout, device);
-  layout.seconds += copy_seconds(plan::transposed(d.b), d.n, false, layout, device);
+  Copies copies;
+  add_copy(copies, d.a, d.m, true, layout, device);
+  add_copy(copies, plan::transposed(d.b), d.n, false, layout, device);
+  layout.seconds += copies.seconds;
   if (layout.chunks > 1)
     layout.seconds += 3e-6 + 8.0 * static_cast<double>(layout.chunks * d.batch_count * d.m * d.n) /
                                  (0.8 * device.memory_bytes_per_second);

@@ -35,8 +35,8 @@ struct Relayout {
 };
 
 /// Enqueues at most two copies, by one kernel where the rows of both are contiguous in their operands, which is the
-/// cheapest. The type stays, but 8-bit floats may become f16, which holds all of them. A copy has less than 2^32 times
-/// 16 bytes.
+/// cheapest. The type stays, but 8-bit floats may become f16, which holds all of them. Both together
+/// have less than 2^31 times 16 bytes.
 [[nodiscard]] cudaError_t enqueue_relayout(ElementType type, ElementType to_type, std::span<const Relayout> copies,
                                            cudaStream_t stream);
 
