@@ -191,6 +191,35 @@ TEST(BadLinesOnDevice, MayBeAllOfThem) {
   }
 }
 
+/// Lines that are Inf and zeros are scaled back by the smallest power of two, and those beside them here by another
+/// small one: Inf times both together is NaN.
+TEST(BadLinesOnDevice, StayInfiniteBesideSmallOnes) {
+  SKIP_WITHOUT_GPU();
+  const Result<Context> context = Context::make("cuda");
+  ASSERT_TRUE(context.ok()) << context.status().message();
+  for (const KernelOfType& kernel : cuda_kernels()) {
+    if (kernel.types != f32_types || kernel.accuracy != Accuracy::standard) continue;
+    int products = 0;
+    for (const std::int64_t k : {64, 1100})
+      for (const bool of_rows : {true, false}) {
+        Matrix a = normal_matrix(c_rows, k, 1);
+        Matrix b = normal_matrix(k, c_columns, 2);
+        Matrix& small = of_rows ? b : a;
+        for (float& x : small.elements) x = std::ldexp(std::abs(x) + 1, -41);
+        Matrix& infinite = of_rows ? a : b;
+        std::ranges::fill(infinite.elements, 0.0f);
+        for (std::int64_t i = 0; i < (of_rows ? c_rows : c_columns); ++i)
+          (of_rows ? a.at(i, k / 2) : b.at(k / 2, i)) = std::numeric_limits<float>::infinity();
+        const std::optional<Matrix> c = multiplied(context.value(), kernel.kernel, a, b);
+        if (!c) continue;
+        ++products;
+        const auto right = std::ranges::count(c->elements, std::numeric_limits<float>::infinity());
+        EXPECT_EQ(right, c_rows * c_columns) << kernel.kernel << ", k = " << k << (of_rows ? ", rows" : ", columns");
+      }
+    EXPECT_TRUE(products > 0 || !is_sliced(kernel)) << kernel.kernel << " refused all products";
+  }
+}
+
 /// Makes row i of `a` and column j of `b` such that all their products are zero but two, of tiny elements of the row,
 /// near both ends of K: f16 slices cannot hold c(i, j). So it is with every such row and every such column.
 void make_doubtful(Matrix& a, Matrix& b, std::int64_t i, std::int64_t j) {

@@ -155,8 +155,10 @@ __device__ inline void store_tile(BothSums& sums, const BothPlace& at, const Lin
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
         const Line column = i / 2 == 0 ? lines.x : i / 2 == 1 ? lines.y : i / 2 == 2 ? lines.z : lines.w;
-        sum_at(sums, i % 2, g, i / 2) *=
-            power_of_two(static_cast<std::int16_t>(rows[i % 2])) * power_of_two(static_cast<std::int16_t>(column));
+        float& sum = sum_at(sums, i % 2, g, i / 2);
+        // Not by a product of factors: it may be zero where the sum is Inf.
+        sum = sum * power_of_two(static_cast<std::int16_t>(rows[i % 2])) *
+              power_of_two(static_cast<std::int16_t>(column));
       }
     }
   }
