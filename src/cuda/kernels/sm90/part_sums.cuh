@@ -348,6 +348,8 @@ __device__ inline void finish_own_share(const Sums& sums, const PartTask& t, voi
   if (space.is_complete) {
     store_share<Slices>(t, share, space, parity, lines.rows);
   } else {
+#pragma unroll 1
+    for (int lot = 1; lot < PartSpace::lots; ++lot) isa::mbarrier_wait(&space.loaded[lot], parity);
     const int thread = isa::thread_here();
 #pragma unroll 1
     for (int g = 0; g < share.groups; ++g)
