@@ -16,6 +16,7 @@ struct Place {
 };
 
 void try_once(const Place& place, Score& score) {
+  place.call->meet(place.sets->at(0), place.sets->strides(), place.sets->count());
   place.sets->poison();
   place.call->run(place.sets->at(0), {}, 1);
   Judgement judgement = judge(*place.product, place.sets->fetch());

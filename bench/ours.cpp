@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ours.hpp"
 
-#include <map>
+#include <cstddef>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include "exactile/devices.hpp"
 #include "exactile/plan.hpp"
@@ -19,45 +20,50 @@ OperandLayout layout_of(const Layout& layout, std::int64_t batch) {
 
 [[noreturn]] void fail(const Status& status) { throw std::runtime_error("exactile: " + std::string(status.message())); }
 
-/// What the plan made of an operand, by where the operand lies: each set of operands is prepared when it is first met.
-class PreparedOperands {
- public:
-  explicit PreparedOperands(Operand operand) : operand_(operand) {}
-
-  const PreparedOperand* of(const Plan& plan, const void* elements, const Execution& on) {
-    const auto found = made_.find(elements);
-    if (found != made_.end()) return &found->second;
-    Result<PreparedOperand> prepared = plan.prepare(operand_, elements, on);
-    if (!prepared.ok()) fail(prepared.status());
-    return &made_.emplace(elements, std::move(prepared).value()).first->second;
-  }
-
- private:
-  Operand operand_;
-  std::map<const void*, PreparedOperand> made_;
-};
-
+/// Reads one or both operands in the form that the plan made of them, for every set before any is timed.
 class PreparedCall final : public Call {
  public:
   PreparedCall(Plan plan, const OurOptions& options, const Execution& on)
       : plan_(std::move(plan)), on_(on), with_a_(options.prepared_a), with_b_(options.prepared_b) {}
 
+  void meet(Operands first, Strides strides, std::int64_t sets) override {
+    first_ = first;
+    for (std::int64_t set = 0; set < sets; ++set) {
+      const Operands at = advance(first, strides, set);
+      if (with_a_) a_.push_back(prepared(Operand::a, at.a));
+      if (with_b_) b_.push_back(prepared(Operand::b, at.b));
+    }
+  }
+
   void run(Operands at, Strides strides, std::int64_t count) const override {
-    for (std::int64_t i = 0; i < count; ++i, at = advance(at, strides, 1)) {
+    std::size_t set = strides.c == 0 ? 0 : static_cast<std::size_t>(distance(first_.c, at.c) / strides.c);
+    const std::size_t step = strides.c == 0 ? 0 : 1;
+    for (std::int64_t i = 0; i < count; ++i, set += step, at = advance(at, strides, 1)) {
       GemmArguments arguments{.a = with_a_ ? nullptr : at.a, .b = with_b_ ? nullptr : at.b, .c = at.c};
-      if (with_a_) arguments.prepared_a = a_.of(plan_, at.a, on_);
-      if (with_b_) arguments.prepared_b = b_.of(plan_, at.b, on_);
+      if (with_a_) arguments.prepared_a = &a_[set];
+      if (with_b_) arguments.prepared_b = &b_[set];
       if (const Status status = plan_.run(arguments, on_); !status.ok()) fail(status);
     }
   }
 
  private:
+  static std::ptrdiff_t distance(const void* from, const void* to) {
+    return static_cast<const std::byte*>(to) - static_cast<const std::byte*>(from);
+  }
+
+  [[nodiscard]] PreparedOperand prepared(Operand operand, const void* elements) const {
+    Result<PreparedOperand> made = plan_.prepare(operand, elements, on_);
+    if (!made.ok()) fail(made.status());
+    return std::move(made).value();
+  }
+
   Plan plan_;
   Execution on_;
   bool with_a_;
   bool with_b_;
-  mutable PreparedOperands a_{Operand::a};
-  mutable PreparedOperands b_{Operand::b};
+  Operands first_;
+  std::vector<PreparedOperand> a_;  ///< by set; empty where A is read as it lies
+  std::vector<PreparedOperand> b_;
 };
 
 class Exactile final : public Contender {

@@ -14,7 +14,7 @@ struct OurOptions {
   std::string backend = "cpu";
   std::string kernel;                ///< "" lets the planner choose
   const Context* context = nullptr;  ///< where the operands lie; null is host memory
-  bool prepared_a = false;           ///< the operand is prepared by the first, untimed call
+  bool prepared_a = false;           ///< the operand of every set is prepared before any call
   bool prepared_b = false;
 };
 

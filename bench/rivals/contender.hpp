@@ -68,6 +68,8 @@ struct Strides {
 class Call {
  public:
   virtual ~Call() = default;
+  /// Told before the first run of all sets of operands that there will be: `sets` of them, `strides` apart.
+  virtual void meet(Operands /*first*/, Strides /*strides*/, std::int64_t /*sets*/) {}
   /// `count` calls. The loop is in here so that a short call pays for no indirection that is not the library's own.
   virtual void run(Operands first, Strides strides, std::int64_t count) const = 0;
 };
