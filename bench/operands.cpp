@@ -96,6 +96,8 @@ DeviceMemory image_of(const Context& context, const void* data, std::int64_t byt
 }  // namespace
 
 std::int64_t set_count(const Product& product, const Context* context) {
+  // Memory of OpenCL is a handle, not an address: the next set does not lie so many bytes on.
+  if (context != nullptr && context->backend() == "opencl") return 1;
   const std::int64_t enough = context == nullptr ? more_than_the_caches : more_than_a_gpus_caches;
   return is_vector_like(product) ? enough / product.bytes() + 2 : 1;
 }

@@ -13,7 +13,7 @@
 namespace exactile::bench {
 
 /// How many sets of operands `product` is timed on. A vector-like product is bound by memory: timed on one set that
-/// stays in a cache it would look faster than it is for anyone whose operands are fresh.
+/// stays in a cache it would look faster than it is for anyone whose operands are fresh. On OpenCL there is one set.
 [[nodiscard]] std::int64_t set_count(const Product& product, const Context* context);
 
 /// What floating-point operands hold. Integers are uniform up to 100.
