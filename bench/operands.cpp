@@ -47,13 +47,14 @@ void repeat(void* memory, std::int64_t bytes, const std::vector<double>& list) {
     std::copy_n(numbers.data(), std::min(numbers.size(), total - at), elements + at);
 }
 
-/// A product of two such elements, and a sum of many, neither overflows nor vanishes.
+/// A product of two such elements, and a sum of many, neither overflows nor vanishes. With f16 the sums have a standard
+/// deviation of 12.2 sqrt(K) up to K = 65521, where the numbers begin again, and in proportion to K from there on: at
+/// K = 2^17 f16 holds ten of them. Longer products can overflow.
 int reach_of(ElementType type) {
   switch (type) {
     case ElementType::f64: return 400;
     case ElementType::f32:
     case ElementType::bf16: return 40;
-    case ElementType::f16: return 5;
     default: return 3;
   }
 }

@@ -20,7 +20,7 @@ namespace exactile::bench {
 enum class Fill : std::uint8_t {
   normal,      ///< N(0, 1)
   uniform,     ///< [0, 1): every term has the same sign
-  wide_range,  ///< N(0, 1), each element by itself times a power of two from 2^-reach to 2^reach (f32: 40)
+  wide_range,  ///< N(0, 1), each element by itself times a power of two from 2^-reach to 2^reach (f32: 40, f16: 3)
 };
 
 class OperandSets {
