@@ -37,19 +37,20 @@ struct Arguments {
   int device = 0;
   std::string accuracy = "standard";
   bool b_by_columns = false;
-  Order order = Order::both;
-  Fill fill = Fill::normal;
+  std::string order = "both";
+  std::string fill = "normal";
   std::string prepared;
   bool rivals_only = false;
   bool peak = false;
   std::string json;
 };
 
+const std::map<std::string, Order> orders{
+    {"forward", Order::forward}, {"backward", Order::backward}, {"both", Order::both}};
+const std::map<std::string, Fill> fills{
+    {"normal", Fill::normal}, {"uniform", Fill::uniform}, {"wide_range", Fill::wide_range}};
+
 void declare(CLI::App& app, Arguments& arguments) {
-  const std::map<std::string, Order> orders{
-      {"forward", Order::forward}, {"backward", Order::backward}, {"both", Order::both}};
-  const std::map<std::string, Fill> fills{
-      {"normal", Fill::normal}, {"uniform", Fill::uniform}, {"wide_range", Fill::wide_range}};
   app.add_option("--types", arguments.types,
                  "f32 (default), f64; in device memory also f16, bf16, i32, i8, f16->f32, ...")
       ->delimiter(',');
@@ -70,8 +71,7 @@ void declare(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
   app.add_flag("--b-by-columns", arguments.b_by_columns,
                "Columns of B are contiguous, the only layout of 8-bit floats that cublaslt takes");
-  app.add_option("--fill", arguments.fill, "What A and B hold: normal (default), uniform or wide_range")
-      ->transform(CLI::CheckedTransformer(fills));
+  app.add_option("--fill", arguments.fill, "What A and B hold")->check(CLI::IsMember(fills))->capture_default_str();
   app.add_option("--prepared", arguments.prepared,
                  "exactile's operands that are prepared before the clock runs: a, b or ab")
       ->check(CLI::IsMember({"a", "b", "ab"}));
@@ -82,8 +82,11 @@ void declare(CLI::App& app, Arguments& arguments) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--order", arguments.order, "forward (exactile first), backward or both in turn")
-      ->transform(CLI::CheckedTransformer(orders));
-  app.add_flag("--rivals-only", arguments.rivals_only, "Leave exactile out")->excludes("--transposed");
+      ->check(CLI::IsMember(orders))
+      ->capture_default_str();
+  app.add_flag("--rivals-only", arguments.rivals_only, "Leave exactile out")
+      ->excludes("--transposed")
+      ->excludes("--prepared");
   app.add_flag("--peak", arguments.peak, "Measure the multiply-add peak before each shape")->excludes("--rivals-only");
   app.add_option("--json", arguments.json, "Write the results to this file");
 }
@@ -115,8 +118,10 @@ class Comparison {
   explicit Comparison(Arguments arguments) : arguments_(std::move(arguments)) {
     setting_.threads = arguments_.threads;
     setting_.rivals_only = arguments_.rivals_only;
+    setting_.fill = arguments_.fill;
+    setting_.prepared = arguments_.prepared;
     limits_.seconds = arguments_.seconds;
-    limits_.order = arguments_.order;
+    limits_.order = orders.at(arguments_.order);
     arguments_.ours.prepared_a = arguments_.prepared.find('a') != std::string::npos;
     arguments_.ours.prepared_b = arguments_.prepared.find('b') != std::string::npos;
     if (arguments_.on_device) open_device();
@@ -184,7 +189,7 @@ class Comparison {
     Product product = plain_product(shape, type);
     product.accuracy = accuracy_of(arguments_.accuracy);
     if (arguments_.b_by_columns) product.b = {.rows = product.n, .leading = product.k, .transposed = true};
-    row.scores = hold_contest(entrants_, product, limits_, context(), arguments_.fill);
+    row.scores = hold_contest(entrants_, product, limits_, context(), fills.at(arguments_.fill));
     add(std::move(row));
   }
 
@@ -193,7 +198,8 @@ class Comparison {
     add({.group = "layouts",
          .type = type,
          .shape = shape,
-         .scores = compare_layouts(*entrants_.front().contender, variants, limits_, context(), arguments_.fill),
+         .scores =
+             compare_layouts(*entrants_.front().contender, variants, limits_, context(), fills.at(arguments_.fill)),
          .layouts = true});
   }
 

@@ -24,6 +24,8 @@ struct Row {
 struct Setting {
   int threads = 1;
   bool rivals_only = false;
+  std::string fill;      ///< what A and B hold, by the option's name
+  std::string prepared;  ///< exactile's operands that are prepared ahead: "", a, b or ab
   std::vector<std::pair<std::string, std::string>> versions;  ///< name and version of every contender
 };
 

@@ -57,7 +57,8 @@ Json json_of(const GroupMean& mean) {
 }  // namespace
 
 void write_json(const std::string& path, const std::vector<Row>& rows, const Setting& setting) {
-  Json json{{"schema", "exactile.compare/1"}, {"threads", setting.threads}};
+  Json json{{"schema", "exactile.compare/1"}, {"threads", setting.threads}, {"fill", setting.fill}};
+  if (!setting.prepared.empty()) json["prepared"] = setting.prepared;
   for (const auto& [name, version] : setting.versions)
     json["contenders"].push_back({{"name", name}, {"version", version}});
   json["results"] = Json::array();

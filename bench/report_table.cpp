@@ -44,6 +44,8 @@ void print_heading(const Row& row) {
 void print_versions(const Setting& setting) {
   for (const auto& [name, version] : setting.versions) fmt::print("{:<18} {}\n", name, version);
   fmt::print("threads            {}\n", setting.threads);
+  fmt::print("fill               {}\n", setting.fill);
+  if (!setting.prepared.empty()) fmt::print("prepared           {}\n", setting.prepared);
 }
 
 void print_row(const Row& row, const Setting& setting) {

@@ -178,7 +178,7 @@ class Cublaslt final : public Contender {
   /// Each is run a few times on operands of its own.
   [[nodiscard]] Algorithm fastest(const Settled& settled, const std::vector<Proposal>& proposals,
                                   const Product& p) const {
-    // Numbers as most contests have them: power depends on them.
+    // Normal numbers whatever the contest's are, as README.md says: power depends on them.
     const OperandSets sets(p, 1, &context_, Fill::normal);
     const Operands at = sets.at(0);
     Algorithm best = proposals.front().algorithm;
