@@ -20,6 +20,13 @@ Exit exit_for(StatusCode code) {
 
 }  // namespace
 
+std::string refusal(const Status& status, std::string_view kernel) {
+  const std::string who = fmt::format("kernel '{}' cannot do this product: ", kernel);
+  std::string_view message = status.message();
+  if (message.starts_with(who)) message.remove_prefix(who.size());
+  return std::string(message);
+}
+
 void require(const Status& status) {
   if (!status.ok()) throw Failure(exit_for(status.code()), std::string(status.message()));
 }

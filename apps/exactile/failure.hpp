@@ -6,6 +6,7 @@
 
 #include <exception>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "exactile/status.hpp"
@@ -35,6 +36,9 @@ template <class... Args>
 [[noreturn]] void fail(Exit exit_code, fmt::format_string<Args...> format, Args&&... args) {
   throw Failure(exit_code, fmt::format(format, std::forward<Args>(args)...));
 }
+
+/// Why `kernel` did not run, without the name that stands beside it.
+[[nodiscard]] std::string refusal(const Status& status, std::string_view kernel);
 
 /// Turns the library's Status into a Failure: what the caller asked for wrongly is usage, the rest is the machine's.
 void require(const Status& status);

@@ -76,7 +76,7 @@ Exit run_ladder(const LadderOptions& options) {
     if (measured.ok())
       report.rows.push_back(std::move(measured).value());
     else
-      report.skipped.push_back({request.options.kernel, refusal(measured.status(), request.options)});
+      report.skipped.push_back({request.options.kernel, refusal(measured.status(), request.options.kernel)});
   }
   progress.clear();
   if (report.rows.empty()) fail(Exit::bad_usage, "no kernel can run this product");

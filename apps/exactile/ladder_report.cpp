@@ -82,13 +82,6 @@ double speedup(const Measurement& measurement, const std::vector<Measurement>& r
   return 0;
 }
 
-std::string refusal(const Status& status, const GemmOptions& options) {
-  const std::string who = fmt::format("kernel '{}' cannot do this product: ", options.kernel);
-  std::string_view message = status.message();
-  if (message.starts_with(who)) message.remove_prefix(who.size());
-  return std::string(message);
-}
-
 void note_skipped(const std::vector<SkippedKernel>& skipped) {
   std::vector<std::pair<std::string, std::vector<std::string>>> reasons;  // in the order of their first kernel
   for (const SkippedKernel& s : skipped) {

@@ -24,9 +24,6 @@ struct LadderReport {
 /// The time of `cpu_naive` on the same product over this one's; 0 where it is not among the rows.
 [[nodiscard]] double speedup(const Measurement& measurement, const std::vector<Measurement>& rows);
 
-/// Why a kernel did not run, without the name that stands beside it.
-[[nodiscard]] std::string refusal(const Status& status, const GemmOptions& options);
-
 /// A line for each reason, with all kernels that it holds for.
 void note_skipped(const std::vector<SkippedKernel>& skipped);
 

@@ -136,7 +136,7 @@ void run_edge(const LadderOptions& options, std::int64_t edge, const std::vector
     progress.clear();
     if (!measured.ok()) {
       const std::string who = wanted[i].kernel.empty() ? wanted[i].backend : wanted[i].kernel;
-      report.skipped.push_back({fmt::format("{}, m = k = n = {}", who, edge), refusal(measured.status(), wanted[i])});
+      report.skipped.push_back({fmt::format("{}, m = k = n = {}", who, edge), refusal(measured.status(), wanted[i].kernel)});
       continue;
     }
     if (i == 0)

@@ -10,7 +10,6 @@
 #include "exactile/devices.hpp"
 #include "failure.hpp"
 #include "interrupt.hpp"
-#include "ladder_report.hpp"
 #include "measure/stopwatch.hpp"
 #include "search/search.hpp"
 #include "terminal.hpp"
@@ -148,9 +147,8 @@ std::string parameters_in_use(const Bench& bench, const TuningRequest& request) 
 }
 
 std::string why_refused(const Bench& bench, const TuningRequest& request) {
-  const GemmOptions options = bench.options(request, "");
-  const Result<Plan> plan = Plan::make(bench.description(), options);
-  return plan.ok() ? "no parameters fit" : refusal(plan.status(), options);
+  const Result<Plan> plan = Plan::make(bench.description(), bench.options(request, ""));
+  return plan.ok() ? "no parameters fit" : refusal(plan.status(), request.kernel);
 }
 
 void file_row(const TuningRequest& request, const tuning::Row& row) {
