@@ -124,11 +124,13 @@ class SweepTable {
   bool has_heading_ = false;
 };
 
-/// One line of the table for each contender after the first; what cannot be run is said once.
-void run_edge(const LadderOptions& options, std::int64_t edge, const std::vector<GemmOptions>& wanted, PeakMeter& peaks,
+/// One line of the table for each contender after the first, and whether there was one; what cannot be run is said
+/// once.
+bool run_edge(const LadderOptions& options, std::int64_t edge, const std::vector<GemmOptions>& wanted, PeakMeter& peaks,
               LadderReport& report, SweepTable& table) {
   Operands operands(request_for(options, edge, {}).description, parse_fill(options.fill), options.seed);
   std::optional<Measurement> base;
+  bool any_ran = false;
   Progress progress;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     progress.show(fmt::format("m = k = n = {} ({} of {})", edge, i + 1, wanted.size()));
@@ -136,15 +138,18 @@ void run_edge(const LadderOptions& options, std::int64_t edge, const std::vector
     progress.clear();
     if (!measured.ok()) {
       const std::string who = wanted[i].kernel.empty() ? wanted[i].backend : wanted[i].kernel;
-      report.skipped.push_back({fmt::format("{}, m = k = n = {}", who, edge), refusal(measured.status(), wanted[i].kernel)});
+      report.skipped.push_back(
+          {fmt::format("{}, m = k = n = {}", who, edge), refusal(measured.status(), wanted[i].kernel)});
       continue;
     }
     if (i == 0)
       base = measured.value();
     else if (!options.json)
       table.add(edge, base, measured.value());
+    any_ran = any_ran || i > 0;
     report.rows.push_back(std::move(measured).value());
   }
+  return any_ran;
 }
 
 }  // namespace
@@ -162,9 +167,9 @@ Exit run_sweep(const LadderOptions& options) {
   PeakMeter peaks(report.threads);
   if (report.threads == 0) report.threads = default_threads();
   SweepTable table(options, report.threads, any_on_device(wanted));
-  for (const std::int64_t edge : edges) run_edge(options, edge, wanted, peaks, report, table);
-  if (report.rows.size() <= edges.size())
-    fail_for_want_of_kernels(request_for(options, edges.back(), {}).description, options.choice);
+  bool any_ran = false;
+  for (const std::int64_t edge : edges) any_ran = run_edge(options, edge, wanted, peaks, report, table) || any_ran;
+  if (!any_ran) fail_for_want_of_kernels(request_for(options, edges.back(), {}).description, options.choice);
   const auto any = [&](auto&& of) { return std::any_of(report.rows.begin(), report.rows.end(), of); };
   if (options.json) {
     print_ladder_json(report);

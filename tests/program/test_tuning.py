@@ -154,6 +154,16 @@ def test_a_kernel_that_refuses_every_plan_says_why(tuner):
     assert "time limit" not in done.stderr and not done.stdout
 
 
+def test_a_sweep_goes_on_where_the_plain_loop_refuses(searcher):
+    """cpu_naive has no cache blocks."""
+    sweep = ("ladder", "--sweep", "--max", "1e4", "--backend", "cpu", "--parameters", "MC=96 KC=256 NC=480")
+    done = searcher(*sweep)
+    assert [line.split()[:3] for line in done.stdout.splitlines() if line.startswith("1e")] == [["1e3", "10", "-"], ["1e4", "22", "-"]]
+    assert "has no parameters" in done.stderr
+    rows_of_json = searcher.json(*sweep)["results"]
+    assert [row["m"] for row in rows_of_json] == [10, 22] and all(row["kernel"] != "cpu_naive" for row in rows_of_json)
+
+
 def test_cache_blocks_of_the_cpu(searcher):
     """Searched like any other kernel's sizes, used by plans of the same number of threads, and never seen in the bits."""
     target = blocked_kernel(searcher)
