@@ -110,7 +110,7 @@ Exit tune(const Options& options) {
     note("exactile: {} lines of {} are damaged or foreign and are left out", lines, file);
   Table table({"kernel", "type", "class", "GFLOP/s", "before", "tried", "failed", "known", "parameters"});
   bool found_all = true;
-  bool refused_all = true;
+  std::vector<std::string> refusals;
   std::vector<TuningRequest> requests = requests_for(options, file);
   const double limit = parse_seconds(options.time_limit);
   const auto begin = std::chrono::steady_clock::now();
@@ -121,12 +121,10 @@ Exit tune(const Options& options) {
     request.seconds = (limit - used) / left--;
     const TuningOutcome outcome = run_tuning(request);
     if (!outcome.refusal.empty()) {
-      if (!options.kernel.empty())
-        note("exactile: {} does no {} products of class {}: {}", request.kernel, to_string(request.types),
-             request.shape_class, outcome.refusal);
+      refusals.push_back(fmt::format("exactile: {} does no {} products of class {}: {}", request.kernel,
+                                     to_string(request.types), request.shape_class, outcome.refusal));
       continue;
     }
-    refused_all = false;
     const bool had_no_time = outcome.tried == 0 && outcome.failed == 0 && outcome.known == 0;
     if (had_no_time)
       note("exactile: {} {} {}: the time limit came before the first candidate", request.kernel,
@@ -136,6 +134,10 @@ Exit tune(const Options& options) {
                outcome.before > 0 ? number_text(outcome.before * 1e-9) : "-", std::to_string(outcome.tried),
                std::to_string(outcome.failed), std::to_string(outcome.known), outcome.parameters});
   }
+  // Of many kernels some always refuse; that is worth a line only where it was the one asked for, or nothing was left.
+  const bool refused_all = refusals.size() == requests.size();
+  if (refused_all || !options.kernel.empty())
+    for (const std::string& refusal : refusals) note("{}", refusal);
   if (refused_all) fail(Exit::bad_usage, "no kernel does such products");
   table.align_left({1, 2, 8});
   print_result("{}\nkept in {}\n", table.text(), file);

@@ -211,13 +211,15 @@ TuningOutcome run_tuning(const TuningRequest& request) {
 
   Progress progress;
   const double final_seconds = seconds_of_final(request.seconds);
-  while (seconds_since(begin) < request.seconds - final_seconds &&
-         (request.most_candidates == 0 || outcome.tried < request.most_candidates)) {
-    const auto candidate = search.next();
-    if (!candidate) {
-      if (outcome.tried + outcome.known == 0) outcome.refusal = why_refused(bench, request);
-      break;
-    }
+  const auto goes_on = [&] {
+    return seconds_since(begin) < request.seconds - final_seconds &&
+           (request.most_candidates == 0 || outcome.tried < request.most_candidates);
+  };
+  // The first is asked for whatever the clock says: where there is none the kernel refuses, and lack of time is no
+  // reason.
+  std::optional<tuning::Parameters> candidate = search.next();
+  if (!candidate && outcome.known == 0) outcome.refusal = why_refused(bench, request);
+  for (; candidate && goes_on(); candidate = search.next()) {
     const std::string text = candidate->to_string();
     progress.show(fmt::format("{} {} {}: best {} GFLOP/s, candidate {}", request.kernel, to_string(request.types),
                               request.shape_class, number_text(search.best_rate() * 1e-9), search.reported() + 1));

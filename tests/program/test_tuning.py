@@ -152,6 +152,10 @@ def test_a_kernel_that_refuses_every_plan_says_why(tuner):
     done = tuner("tune", "--kernel", "opencl_deep", "--shape-class", "thin", "--time-limit", "60s", code=2)
     assert "opencl_deep does no f32 products of class thin: K is a single chunk" in done.stderr
     assert "time limit" not in done.stderr and not done.stdout
+    # Whatever the clock says, and where the kernel was not asked for by name.
+    for arguments in (("--kernel", "opencl_deep", "--time-limit", "0.001s"), ("--type", "cf32", "--time-limit", "4s")):
+        done = tuner("tune", *arguments, "--shape-class", "thin", code=2)
+        assert "products of class thin: " in done.stderr and "time limit" not in done.stderr, done.stderr
 
 
 def test_a_sweep_goes_on_where_the_plain_loop_refuses(searcher):
