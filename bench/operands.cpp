@@ -59,20 +59,34 @@ int reach_of(ElementType type) {
   }
 }
 
-double draw(Fill kind, ElementType type, std::mt19937_64& bits) {
-  if (!is_floating(type)) return std::uniform_int_distribution<int>(-100, 100)(bits);
-  if (kind == Fill::uniform) return std::uniform_real_distribution<double>()(bits);
-  const double normal = std::normal_distribution<double>()(bits);
-  if (kind == Fill::normal) return normal;
-  const int reach = reach_of(type);
-  return std::ldexp(normal, std::uniform_int_distribution<int>(-reach, reach)(bits));
-}
+/// Draws numbers of one kind, one after the other.
+class Numbers {
+ public:
+  Numbers(Fill kind, ElementType type, std::uint32_t seed) : kind_(kind), type_(type), bits_(seed) {}
+
+  double next() {
+    if (!is_floating(type_)) return whole_(bits_);
+    if (kind_ == Fill::uniform) return uniform_(bits_);
+    const double normal = normal_(bits_);
+    if (kind_ == Fill::normal) return normal;
+    const int reach = reach_of(type_);
+    return std::ldexp(normal, std::uniform_int_distribution<int>(-reach, reach)(bits_));
+  }
+
+ private:
+  Fill kind_;
+  ElementType type_;
+  std::mt19937_64 bits_;
+  std::normal_distribution<double> normal_;
+  std::uniform_real_distribution<double> uniform_;
+  std::uniform_int_distribution<int> whole_{-100, 100};
+};
 
 void fill(Fill kind, ElementType type, void* memory, std::int64_t bytes, std::uint32_t seed) {
   constexpr std::size_t prime = 65521;
-  std::mt19937_64 bits(seed);
+  Numbers drawn(kind, type, seed);
   std::vector<double> numbers(prime);
-  for (double& x : numbers) x = draw(kind, type, bits);
+  for (double& x : numbers) x = drawn.next();
   with_element(type, [&]<class T>() { repeat<T>(memory, bytes, numbers); });
 }
 
