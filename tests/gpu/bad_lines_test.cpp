@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
+#include <initializer_list>
 #include <limits>
 #include <random>
 
@@ -165,49 +167,20 @@ TEST(BadLinesOnDevice, AreNobodyElsesAffair) {
   EXPECT_GT(kernels, 0);
 }
 
-/// Nothing but NaN among a warp's slices of f16: each of its sums must be made anew.
-TEST(BadLinesOnDevice, MayBeAllOfThem) {
-  SKIP_WITHOUT_GPU();
+/// An Inf in each row of A, or each column of B, of positive operands that `prepare` makes of normal ones: all of C is
+/// Inf.
+void expect_all_infinite(std::initializer_list<std::int64_t> depths,
+                         const std::function<void(Matrix& infinite, Matrix& other)>& prepare) {
   const Result<Context> context = Context::make("cuda");
   ASSERT_TRUE(context.ok()) << context.status().message();
   for (const KernelOfType& kernel : cuda_kernels()) {
     if (kernel.types != f32_types || kernel.accuracy != Accuracy::standard) continue;
     int products = 0;
-    for (const std::int64_t k : {64, 128, 1100})
-      for (const bool all_rows : {true, false}) {
-        Matrix a = normal_matrix(c_rows, k, 1);
-        Matrix b = normal_matrix(k, c_columns, 2);
-        for (Matrix* m : {&a, &b})
-          for (float& x : m->elements) x = std::abs(x) + 1;
-        for (std::int64_t i = 0; i < (all_rows ? c_rows : c_columns); ++i)
-          (all_rows ? a.at(i, k / 2) : b.at(k / 2, i)) = std::numeric_limits<float>::infinity();
-        const std::optional<Matrix> c = multiplied(context.value(), kernel.kernel, a, b);
-        if (!c) continue;
-        ++products;
-        const auto right = std::ranges::count(c->elements, std::numeric_limits<float>::infinity());
-        EXPECT_EQ(right, c_rows * c_columns) << kernel.kernel << ", k = " << k << (all_rows ? ", rows" : ", columns");
-      }
-    EXPECT_TRUE(products > 0 || !is_sliced(kernel)) << kernel.kernel << " refused all products";
-  }
-}
-
-/// Lines that are Inf and zeros are scaled back by the smallest power of two, and those beside them here by another
-/// small one: Inf times both together is NaN.
-TEST(BadLinesOnDevice, StayInfiniteBesideSmallOnes) {
-  SKIP_WITHOUT_GPU();
-  const Result<Context> context = Context::make("cuda");
-  ASSERT_TRUE(context.ok()) << context.status().message();
-  for (const KernelOfType& kernel : cuda_kernels()) {
-    if (kernel.types != f32_types || kernel.accuracy != Accuracy::standard) continue;
-    int products = 0;
-    for (const std::int64_t k : {64, 1100})
+    for (const std::int64_t k : depths)
       for (const bool of_rows : {true, false}) {
         Matrix a = normal_matrix(c_rows, k, 1);
         Matrix b = normal_matrix(k, c_columns, 2);
-        Matrix& small = of_rows ? b : a;
-        for (float& x : small.elements) x = std::ldexp(std::abs(x) + 1, -41);
-        Matrix& infinite = of_rows ? a : b;
-        std::ranges::fill(infinite.elements, 0.0f);
+        prepare(of_rows ? a : b, of_rows ? b : a);
         for (std::int64_t i = 0; i < (of_rows ? c_rows : c_columns); ++i)
           (of_rows ? a.at(i, k / 2) : b.at(k / 2, i)) = std::numeric_limits<float>::infinity();
         const std::optional<Matrix> c = multiplied(context.value(), kernel.kernel, a, b);
@@ -218,6 +191,25 @@ TEST(BadLinesOnDevice, StayInfiniteBesideSmallOnes) {
       }
     EXPECT_TRUE(products > 0 || !is_sliced(kernel)) << kernel.kernel << " refused all products";
   }
+}
+
+/// Nothing but NaN among a warp's slices of f16: each of its sums must be made anew.
+TEST(BadLinesOnDevice, MayBeAllOfThem) {
+  SKIP_WITHOUT_GPU();
+  expect_all_infinite({64, 128, 1100}, [](Matrix& infinite, Matrix& other) {
+    for (Matrix* m : {&infinite, &other})
+      for (float& x : m->elements) x = std::abs(x) + 1;
+  });
+}
+
+/// Lines that are Inf and zeros are scaled back by the smallest power of two, and those beside them here by another
+/// small one: Inf times both together is NaN.
+TEST(BadLinesOnDevice, StayInfiniteBesideSmallOnes) {
+  SKIP_WITHOUT_GPU();
+  expect_all_infinite({64, 1100}, [](Matrix& infinite, Matrix& other) {
+    std::ranges::fill(infinite.elements, 0.0f);
+    for (float& x : other.elements) x = std::ldexp(std::abs(x) + 1, -41);
+  });
 }
 
 /// Makes row i of `a` and column j of `b` such that all their products are zero but two, of tiny elements of the row,
