@@ -65,11 +65,12 @@ PreparedInputs prepared_inputs(const std::string& which) {
   return {which.find('a') != std::string::npos, which.find('b') != std::string::npos};
 }
 
-bool all_kernels(const Options& options) { return options.kernels == std::vector<std::string>{"all"}; }
+bool all_kernels(const Options& options) { return std::ranges::find(options.kernels, "all") != options.kernels.end(); }
 
 std::vector<std::string> kernels_for(const Options& options, GemmTypes types) {
   if (options.kernels.empty()) return {""};
   if (!all_kernels(options)) return options.kernels;
+  if (options.kernels.size() > 1) fail(Exit::bad_usage, "--kernel all takes every kernel; expected no other beside it");
   require_one_backends_device(options.choice);
   std::vector<std::string> names;
   for (const KernelInfo& kernel : kernels())

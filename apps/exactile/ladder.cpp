@@ -122,8 +122,11 @@ Action add_ladder(CLI::App& command) {
   add_seed(command, options->seed);
   add_choice_options(command, options->choice);
   add_memory_option(command, options->choice);
-  command.add_flag("--sweep", options->sweep, "The table of sizes instead of the table of kernels");
-  command.add_option("--max", options->largest, "Largest m*k*n of the sweep (default 1e10)")->type_name("X");
+  CLI::Option* const sweep =
+      command.add_flag("--sweep", options->sweep, "The table of sizes instead of the table of kernels");
+  command.add_option("--max", options->largest, "Largest m*k*n of the sweep (default 1e10)")
+      ->type_name("X")
+      ->needs(sweep);
   command.add_flag("--json", options->json, "As JSON (exactile.ladder/1)");
   command.footer(footer);
   return [options, sizes] {

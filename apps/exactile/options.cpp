@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/thread_count.hpp"
 #include "exactile/devices.hpp"
 #include "failure.hpp"
 #include "units.hpp"
@@ -16,7 +17,6 @@
 namespace exactile::program {
 namespace {
 
-constexpr std::int64_t most_threads = 65536;
 constexpr std::int64_t most_devices = 1023;
 
 void require_size(const char* name, std::int64_t value) {
@@ -104,8 +104,8 @@ GemmOptions gemm_options(const ChoiceOptions& options) {
   if (!accuracy)
     fail(Exit::bad_usage, "--accuracy {}: is not known; there are reduced, standard, compensated, correctly_rounded",
          options.accuracy);
-  if (options.threads < 0 || options.threads > most_threads)
-    fail(Exit::bad_usage, "--threads {}: expected 0 (the default number) to {}", options.threads, most_threads);
+  if (options.threads < 0 || options.threads > core::most_threads)
+    fail(Exit::bad_usage, "--threads {}: expected 0 (the default number) to {}", options.threads, core::most_threads);
   if (!options.memory.empty() && options.memory != "host" && options.memory != "device")
     fail(Exit::bad_usage, "--memory {}: is not known; there are host, device", options.memory);
   if (options.device < 0 || options.device > most_devices)

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/environment.hpp"
+#include "core/thread_count.hpp"
 #include "cpu/isa.hpp"
 
 namespace exactile {
@@ -14,8 +15,9 @@ std::vector<std::string> ignored_settings() {
   std::vector<std::string> ignored;
   if (const auto text = core::environment(isa); text && !cpu::isa_named(*text))
     ignored.push_back(fmt::format("{} = {}: is ignored; expected portable, avx2 or avx512", isa, *text));
-  if (const auto text = core::environment(threads); text && !core::environment_count(threads))
-    ignored.push_back(fmt::format("{} = {}: is ignored; expected a number of 1 or more", threads, *text));
+  if (const auto text = core::environment(threads); text && !core::environment_count(threads, core::most_threads))
+    ignored.push_back(
+        fmt::format("{} = {}: is ignored; expected a number from 1 to {}", threads, *text, core::most_threads));
   return ignored;
 }
 

@@ -12,14 +12,21 @@ std::optional<std::string_view> environment(const char* name) noexcept {
   return std::string_view(value);
 }
 
-std::optional<int> environment_count(const char* name) noexcept {
+std::optional<int> environment_count(const char* name, int most) noexcept {
   const auto text = environment(name);
   if (!text) return std::nullopt;
   const std::string_view first = text->substr(0, text->find(','));
   int count = 0;
   const auto [end, error] = std::from_chars(first.data(), first.data() + first.size(), count);
-  if (error != std::errc() || end != first.data() + first.size() || count < 1) return std::nullopt;
+  if (error != std::errc() || end != first.data() + first.size() || count < 1 || count > most) return std::nullopt;
   return count;
+}
+
+std::optional<std::string> cache_folder() {
+  if (const auto cache = environment("XDG_CACHE_HOME"); cache && cache->starts_with('/'))
+    return std::string(*cache) + "/exactile";
+  if (const auto home = environment("HOME")) return std::string(*home) + "/.cache/exactile";
+  return std::nullopt;
 }
 
 }  // namespace exactile::core

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace exactile::core {
@@ -9,8 +10,12 @@ namespace exactile::core {
 /// The variable's value; nothing where it is unset or empty.
 [[nodiscard]] std::optional<std::string_view> environment(const char* name) noexcept;
 
-/// The variable as a whole number >= 1; nothing where it is unset or says anything else. Of a list ("4,2", as
-/// OMP_NUM_THREADS may hold) the first number counts.
-[[nodiscard]] std::optional<int> environment_count(const char* name) noexcept;
+/// The variable as a whole number from 1 to `most`; nothing where it is unset or says anything else. Of a list ("4,2",
+/// as OMP_NUM_THREADS may hold) the first number counts.
+[[nodiscard]] std::optional<int> environment_count(const char* name, int most) noexcept;
+
+/// $XDG_CACHE_HOME/exactile or ~/.cache/exactile; nothing where neither variable is set. As the XDG Base Directory
+/// Specification asks, a path that is not absolute counts for nothing.
+[[nodiscard]] std::optional<std::string> cache_folder();
 
 }  // namespace exactile::core

@@ -59,8 +59,8 @@ int usable_processors() {
 
 int thread_count(int requested) {
   if (requested > 0) return requested;
-  if (const auto own = environment_count("EXACTILE_NUM_THREADS")) return *own;
-  if (const auto omp = environment_count("OMP_NUM_THREADS")) return *omp;
+  if (const auto own = environment_count("EXACTILE_NUM_THREADS", most_threads)) return *own;
+  if (const auto omp = environment_count("OMP_NUM_THREADS", most_threads)) return *omp;
   return usable_processors();
 }
 

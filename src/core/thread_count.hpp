@@ -3,6 +3,9 @@
 
 namespace exactile::core {
 
+/// What the environment or the program may ask for; the team starts no more than a product can occupy.
+inline constexpr int most_threads = 65536;
+
 /// How many processors this process may use: the affinity mask, cut to the cgroup's CPU quota rounded up. Read once.
 [[nodiscard]] int usable_processors();
 

@@ -178,7 +178,7 @@ TEST_F(Environment, OwnVariableBeforeOpenMps) {
 
 TEST_F(Environment, NonsenseIsNoSetting) {
   const int usable = default_threads();
-  for (const char* nonsense : {"", "0", "-3", "many", "3.5", "99999999999999999999", " 4 x"}) {
+  for (const char* nonsense : {"", "0", "-3", "many", "3.5", "99999999999999999999", "65537", " 4 x"}) {
     setenv("EXACTILE_NUM_THREADS", nonsense, 1);
     EXPECT_EQ(default_threads(), usable) << nonsense;
     setenv("OMP_NUM_THREADS", "2", 1);

@@ -42,13 +42,14 @@ def test_version(program):
     (["ladder", "3", "4", "5", "--kernel", "none"], "--kernel none"),
     (["ladder", "4294967296", "4294967296", "4294967296"], "does not fit in 64 bits"),
     (["ladder", "--sweep", "3", "4", "5"], "--sweep"), (["ladder", "--sweep", "--max", "10"], "--max 10"),
-    (["ladder", "--sweep", "--max", "nan"], "--max nan"),
+    (["ladder", "--sweep", "--max", "nan"], "--max nan"), (["ladder", "3", "4", "5", "--max", "1e4"], "--sweep"),
     (["ladder", "3", "0", "5"], "k = 0: there is nothing to time"), (["bench", *SIZES, "--batch", "0"], "batch = 0"),
     (["bench", *SIZES, "--rotate", "maybe"], "--rotate maybe"), (["bench", *SIZES, "--runs", "0"], "--runs 0"),
     (["bench", *SIZES, "--prepared", "c"], "--prepared c"), (["bench", *SIZES, "--prepared", "aa"], "--prepared aa"),
     (["bench", *SIZES, "--seconds", "-1"], "--seconds -1"),
     (["bench", *SIZES, "--seconds", "inf"], "--seconds inf"), (["bench", *SIZES, "--seconds", "nan"], "--seconds nan"),
     (["bench", *SIZES, "--kernel", "none"], "--kernel none"),
+    (["bench", *SIZES, "--kernel", "all,cpu_naive"], "--kernel all takes every kernel"),
     (["bench", "--m", "3037000500", "--n", "3037000500", "--k", "3037000500", "--batch", "100"], "64 bits"),
     (["verify", "--m", "3"], "--m"), (["verify", *SIZES, "--seed", "-1"], "--seed -1"),
     (["verify", *SIZES, "--layout-a", "3"], "--layout-a 3"), (["verify", *SIZES, "--fill", "none"], "--fill none"),
@@ -81,8 +82,8 @@ def test_bad_usage(program, arguments, says):
 
 
 @pytest.mark.parametrize("setting,value,expected", [
-    ("EXACTILE_MAX_ISA", "AVX2", "portable, avx2 or avx512"), ("EXACTILE_NUM_THREADS", "0", "1 or more"),
-    ("EXACTILE_NUM_THREADS", "four", "1 or more")])
+    ("EXACTILE_MAX_ISA", "AVX2", "portable, avx2 or avx512"), ("EXACTILE_NUM_THREADS", "0", "from 1 to"),
+    ("EXACTILE_NUM_THREADS", "four", "from 1 to"), ("EXACTILE_NUM_THREADS", "65537", "to 65536")])
 def test_settings_that_are_ignored_are_said(program, monkeypatch, setting, value, expected):
     monkeypatch.setenv(setting, value)
     done = program("explain", *SIZES)

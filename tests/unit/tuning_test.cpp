@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tuning file and the search, without any device.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,6 +42,22 @@ class TuningFile : public testing::Test {
 
   fs::path folder_;
   fs::path path_;
+};
+
+/// A variable of the environment that has its old value again afterwards.
+class ScopedVariable {
+ public:
+  ScopedVariable(const char* name, const char* value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    setenv(name, value, 1);
+  }
+  ScopedVariable(const ScopedVariable&) = delete;
+  ScopedVariable& operator=(const ScopedVariable&) = delete;
+  ~ScopedVariable() { before_ ? setenv(name_, before_->c_str(), 1) : unsetenv(name_); }
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
 };
 
 Row row(std::int64_t size, double rate) {
@@ -148,6 +165,40 @@ TEST_F(TuningFile, AForeignFileIsNotOverwritten) {
   write("my diary\nnothing happened\n");
   EXPECT_FALSE(add_row(path_, row(16, 1e9)).ok());
   EXPECT_EQ(content(), "my diary\nnothing happened\n");
+}
+
+TEST_F(TuningFile, WhatIsNoFileStaysAsItIs) {
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const fs::path& place : {pipe, folder_}) {
+    EXPECT_TRUE(read_file(place).rows.empty()) << place;
+    const Status status = add_row(place, row(16, 1e9));
+    EXPECT_NE(status.message().find("is no file"), std::string_view::npos) << status.message();
+    EXPECT_FALSE(fs::exists(place.string() + ".lock")) << place;
+  }
+  EXPECT_TRUE(fs::is_fifo(pipe));
+}
+
+TEST_F(TuningFile, ALinkIsFollowed) {
+  const fs::path link = folder_ / "link.tsv";
+  ASSERT_TRUE(add_row(path_, row(16, 1e9)).ok());
+  fs::create_symlink(path_, link);
+  ASSERT_TRUE(add_row(link, row(64, 3e9)).ok());
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_EQ(read_file(path_).rows.size(), 2U);
+}
+
+TEST(UserFile, LiesInTheCacheUnlessItsPathIsRelative) {
+  const auto in_cache = [](const char* cache, const char* home) {
+    const ScopedVariable no_file("EXACTILE_TUNING_DB", "");
+    const ScopedVariable cache_now("XDG_CACHE_HOME", cache);
+    const ScopedVariable home_now("HOME", home);
+    return user_file();
+  };
+  EXPECT_EQ(in_cache("/cache", "/home/me"), "/cache/exactile/tuning.tsv");
+  EXPECT_EQ(in_cache("cache", "/home/me"), "/home/me/.cache/exactile/tuning.tsv");
+  EXPECT_EQ(in_cache("", "/home/me"), "/home/me/.cache/exactile/tuning.tsv");
+  EXPECT_EQ(in_cache("cache", ""), "");
 }
 
 TEST_F(TuningFile, NoFileIsNoRows) {

@@ -63,9 +63,8 @@ void remove_oldest_binaries(std::uintmax_t bytes_to_keep) {
 }
 
 std::string binary_folder() {
-  if (const auto cache = core::environment("XDG_CACHE_HOME")) return std::string(*cache) + "/exactile/opencl";
-  if (const auto home = core::environment("HOME")) return std::string(*home) + "/.cache/exactile/opencl";
-  return {};
+  const auto folder = core::cache_folder();
+  return folder ? *folder + "/opencl" : std::string();
 }
 
 std::optional<std::string> load_binary(std::string_view key) {

@@ -23,7 +23,7 @@ void store_binary(std::string_view key, std::string_view binary) noexcept;
 /// Removes stored programs, those not used for longest first, until the rest is at most so large.
 void remove_oldest_binaries(std::uintmax_t bytes_to_keep);
 
-/// $XDG_CACHE_HOME/exactile/opencl or ~/.cache/exactile/opencl; empty where neither variable is set.
+/// opencl/ in core::cache_folder(); empty where there is none.
 [[nodiscard]] std::string binary_folder();
 
 }  // namespace exactile::opencl

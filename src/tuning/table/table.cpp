@@ -44,6 +44,21 @@ Status file_trouble(std::string_view what, const std::string& path) {
   return {StatusCode::invalid_argument, fmt::format("tuning file {}: {}: {}", path, what, std::strerror(errno))};
 }
 
+/// Rows can be kept where there is nothing yet, or a file of them; devices, pipes and foreign files stay as they are.
+Status check_place(const std::string& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status)) return {};
+  const auto is_refused = [&](std::string_view why) {
+    return Status(StatusCode::invalid_argument, fmt::format("{} is no {}: it is left as it is", path, why));
+  };
+  if (!fs::is_regular_file(status)) return is_refused("file");
+  const std::string text = content_of(path);
+  if (text.empty() || text.starts_with(heading.substr(0, heading.find(':'))) || !parse_rows(text).rows.empty())
+    return {};
+  return is_refused("tuning file");
+}
+
 /// Held by the one process that writes at a time. The lock is on a file beside, because the file itself is replaced.
 class WriteLock {
  public:
@@ -115,9 +130,8 @@ std::shared_ptr<const Rows> rows_of(const std::string& path) {
 
 std::string user_file() {
   if (const auto path = core::environment("EXACTILE_TUNING_DB")) return std::string(*path);
-  if (const auto cache = core::environment("XDG_CACHE_HOME")) return std::string(*cache) + "/exactile/tuning.tsv";
-  if (const auto home = core::environment("HOME")) return std::string(*home) + "/.cache/exactile/tuning.tsv";
-  return {};
+  const auto folder = core::cache_folder();
+  return folder ? *folder + "/tuning.tsv" : std::string();
 }
 
 Rows read_file(const std::string& path) { return *rows_of(path); }
@@ -147,17 +161,16 @@ std::optional<Found> find(const Query& query, const std::function<bool(const Par
   return std::nullopt;
 }
 
-Status add_row(const std::string& path, const Row& row) {
+Status add_row(const std::string& name, const Row& row) {
   std::error_code error;
+  const fs::path target = fs::weakly_canonical(name, error);  // of a link; what is renamed would take its place
+  const std::string path = error ? name : target.string();
+  if (Status s = check_place(path); !s.ok()) return s;
   if (const fs::path folder = fs::path(path).parent_path(); !folder.empty()) fs::create_directories(folder, error);
   const WriteLock lock(path + ".lock");
   if (!lock.held()) return file_trouble("cannot be locked", path);
-  const std::string old = content_of(path);
-  const Rows known = parse_rows(old);
-  if (!old.empty() && known.rows.empty() && !old.starts_with(heading.substr(0, heading.find(':'))))
-    return {StatusCode::invalid_argument, fmt::format("{} is no tuning file: it is left as it is", path)};
   std::string text(heading);
-  for (const Row& kept : known.rows)
+  for (const Row& kept : parse_rows(content_of(path)).rows)
     if (!(kept.key == row.key && kept.parameters == row.parameters)) text += to_line(kept);
   text += to_line(row);
   const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());

@@ -37,15 +37,14 @@ struct Found {
 /// Whether the user has measured anything at all; costs less than a query.
 [[nodiscard]] bool has_user_rows();
 
-/// $EXACTILE_TUNING_DB, or $XDG_CACHE_HOME/exactile/tuning.tsv, or ~/.cache/exactile/tuning.tsv; empty where none of
-/// these variables is set.
+/// $EXACTILE_TUNING_DB, or tuning.tsv in core::cache_folder(); empty where there is neither.
 [[nodiscard]] std::string user_file();
 
 /// The rows of a file; none where there is no file. Read again only when the file has changed.
 [[nodiscard]] Rows read_file(const std::string& path);
 
 /// Adds a row to the file, which is written anew beside it and renamed; several processes may do so at once. Unreadable
-/// lines are left out of the new file.
-[[nodiscard]] Status add_row(const std::string& path, const Row& row);
+/// lines are left out of the new file. What is no file, or a file of something else, is refused.
+[[nodiscard]] Status add_row(const std::string& name, const Row& row);
 
 }  // namespace exactile::tuning
