@@ -24,4 +24,20 @@ struct Operands {
 /// short ones. Other strides are gathered by the host.
 [[nodiscard]] bool goes_directly(const HostOperand& operand, const Region& region);
 
+/// The pieces of a region that the device can copy by itself: one a product.
+template <class Move>
+[[nodiscard]] Status for_each_product(const HostOperand& operand, const void* data, const Region& region, Copy copy,
+                                      const Move& move) {
+  const Image image = operand.image(region);
+  copy.device_pitch = image.pitch;
+  copy.host_pitch = image.lines_per_product > 1 ? operand.line_stride_bytes() : image.line_bytes;
+  copy.line_bytes = image.line_bytes;
+  copy.lines = image.lines_per_product;
+  for (std::int64_t product = 0; product < image.products; ++product) {
+    if (Status s = move(copy, operand.line(data, region, product * image.lines_per_product)); !s.ok()) return s;
+    copy.device_offset += image.pitch * image.lines_per_product;
+  }
+  return {};
+}
+
 }  // namespace exactile::staging

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/team.hpp"
+#include "staging/operands.hpp"
 
 namespace exactile::staging {
 namespace {
@@ -19,35 +20,11 @@ bool is_of_tile(Side side) { return side != Side::a && side != Side::b; }
 std::size_t index(Side side) { return static_cast<std::size_t>(side); }
 std::size_t index(std::int64_t number) { return static_cast<std::size_t>(number); }
 
-std::int64_t slot_count(const Tiling& tiling, Side side) {
-  switch (side) {
-    case Side::a: return tiling.a_slots;
-    case Side::b: return tiling.b_slots;
-    default: return tiling.c_slots;
-  }
-}
-
-/// The pieces of a region that the device can copy by itself: one a product.
-template <class Move>
-Status for_each_product(const HostOperand& operand, const void* data, const Region& region, Copy copy,
-                        const Move& move) {
-  const Image image = operand.image(region);
-  copy.device_pitch = image.pitch;
-  copy.host_pitch = image.lines_per_product > 1 ? operand.line_stride_bytes() : image.line_bytes;
-  copy.line_bytes = image.line_bytes;
-  copy.lines = image.lines_per_product;
-  for (std::int64_t product = 0; product < image.products; ++product) {
-    if (Status s = move(copy, operand.line(data, region, product * image.lines_per_product)); !s.ok()) return s;
-    copy.device_offset += image.pitch * image.lines_per_product;
-  }
-  return {};
-}
-
 }  // namespace
 
 std::size_t Run::event_count(const RunSetup& setup) {
   std::size_t count = setup.schedule.size() + index(setup.tiling.c_slots);
-  for (const Side side : all_sides) count += index(slot_count(setup.tiling, side));
+  for (const Side side : all_sides) count += index(setup.tiling.slots(side));
   return count + index(setup.movement.up_slots) + index(setup.movement.down_slots);
 }
 
@@ -62,7 +39,7 @@ Run::Run(const RunSetup& setup)
   const auto take = [&](std::vector<Event*>& events, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) events.push_back((spare++)->get());
   };
-  for (const Side side : all_sides) take(ready_[index(side)], slot_count(setup.tiling, side));
+  for (const Side side : all_sides) take(ready_[index(side)], setup.tiling.slots(side));
   take(fetched_event_, setup.tiling.c_slots);
   take(computed_event_, static_cast<std::int64_t>(setup.schedule.size()));
   take(up_event_, setup.movement.up_slots);
@@ -72,7 +49,7 @@ Run::Run(const RunSetup& setup)
 Status Run::execute(int threads) {
   core::run_team(threads, [this](const core::Member&) { work(); });
   Status ended = finish();
-  return status_.ok() ? ended : status_;
+  return progress_.status().ok() ? ended : progress_.status();
 }
 
 void Run::work() {
@@ -85,9 +62,8 @@ void Run::work() {
     } catch (const std::bad_alloc&) {
       status = Status(StatusCode::out_of_memory, "no host memory while operands were moved");
     }
-    if (!status.ok()) fail(std::move(status));
-    const std::lock_guard lock(mutex_);
-    if (failed_) return;
+    if (!status.ok()) progress_.fail(std::move(status));
+    if (progress_.has_failed()) return;
   }
 }
 
@@ -118,10 +94,11 @@ Status Run::upload(const Task& task) {
   const Step& now = step(task.step);
   const bool of_c = is_of_tile(task.side);
   const After& after = task.side == Side::a ? now.a.after : now.b.after;
-  const bool may_start =
-      of_c ? wait_until(fetches_, [&] { return is_fetched(now.c_before); }) : wait_until(kernels_, [&] {
-        return std::ranges::all_of(after, [&](std::int64_t step) { return computed_ > step; });
-      });
+  const bool may_start = of_c
+                             ? progress_.wait_until(News::fetches, [&] { return is_fetched(now.c_before); })
+                             : progress_.wait_until(News::kernels, [&] {
+                                 return std::ranges::all_of(after, [&](std::int64_t step) { return computed_ > step; });
+                               });
   if (!may_start) return {};
   return task.ticket < 0 ? upload_directly(task) : upload_through_ring(task);
 }
@@ -142,7 +119,8 @@ Status Run::upload_directly(const Task& task) {
 Status Run::upload_through_ring(const Task& task) {
   const std::int64_t slots = setup_.movement.up_slots;
   const std::int64_t slot = task.ticket % slots;
-  if (!wait_until(up_ring_, [&] { return task.ticket < slots || up_ticket_[index(slot)] == task.ticket - slots; }))
+  if (!progress_.wait_until(News::up_ring,
+                            [&] { return task.ticket < slots || up_ticket_[index(slot)] == task.ticket - slots; }))
     return {};
   if (task.ticket >= slots)
     if (Status s = up_event_[index(slot)]->wait(); !s.ok()) return s;
@@ -158,7 +136,7 @@ Status Run::upload_through_ring(const Task& task) {
   if (Status s = queue.upload(Copy::contiguous(place.memory, place.offset + chunk.offset, chunk.bytes), piece); !s.ok())
     return s;
   if (Status s = queue.record(*up_event_[index(slot)]); !s.ok()) return s;
-  tell(up_ring_, [&] { up_ticket_[index(slot)] = task.ticket; });
+  progress_.tell(News::up_ring, [&] { up_ticket_[index(slot)] = task.ticket; });
   return close_load(task);
 }
 
@@ -181,8 +159,8 @@ Status Run::close_load(const Task& task) {
   const bool is_last = loaded_[index(task.step)][index(task.side)] + 1 == all;
   if (is_last)
     if (Status s = setup_.lane->upload->record(ready_event(task.step, task.side)); !s.ok()) return s;
-  tell(
-      loads_, [&] { ++loaded_[index(task.step)][index(task.side)]; }, is_last);
+  progress_.tell(
+      News::loads, [&] { ++loaded_[index(task.step)][index(task.side)]; }, is_last);
   return {};
 }
 
@@ -197,16 +175,16 @@ bool Run::is_fetched(std::int64_t number) const {
 Status Run::compute(const Task& task) {
   const Step& now = step(task.step);
   // Kernels are enqueued in the order of their numbers, so that "after step s" means after all before it on its queue.
-  if (!wait_until(kernels_, [&] { return computed_ == task.step; })) return {};
-  const bool may_start = wait_until(loads_, [&] {
+  if (!progress_.wait_until(News::kernels, [&] { return computed_ == task.step; })) return {};
+  const bool may_start = progress_.wait_until(News::loads, [&] {
     return is_loaded(now.a.loaded_by, Side::a) && is_loaded(now.b.loaded_by, Side::b) &&
            (!now.starts_tile ||
             std::ranges::all_of(all_sides, [&](Side side) { return !is_of_tile(side) || is_loaded(task.step, side); }));
   });
   if (!may_start) return {};
-  if (now.starts_tile && !wait_until(fetches_, [&] { return is_fetched(now.c_before); })) return {};
+  if (now.starts_tile && !progress_.wait_until(News::fetches, [&] { return is_fetched(now.c_before); })) return {};
   if (Status s = enqueue_kernel(task.step); !s.ok()) return s;
-  tell(kernels_, [&] { ++computed_; });
+  progress_.tell(News::kernels, [&] { ++computed_; });
   return {};
 }
 
@@ -235,7 +213,7 @@ Status Run::enqueue_kernel(std::int64_t number) {
 }
 
 Status Run::download(const Task& task) {
-  if (!wait_until(kernels_, [&] { return computed_ > task.step; })) return {};
+  if (!progress_.wait_until(News::kernels, [&] { return computed_ > task.step; })) return {};
   return task.ticket < 0 ? download_directly(task) : download_through_ring(task);
 }
 
@@ -256,8 +234,8 @@ Status Run::download_directly(const Task& task) {
 Status Run::download_through_ring(const Task& task) {
   const std::int64_t slots = setup_.movement.down_slots;
   const std::int64_t slot = task.ticket % slots;
-  if (!wait_until(down_ring_,
-                  [&] { return task.ticket < slots || drained_ticket_[index(slot)] == task.ticket - slots; }))
+  if (!progress_.wait_until(News::down_ring,
+                            [&] { return task.ticket < slots || drained_ticket_[index(slot)] == task.ticket - slots; }))
     return {};
   const Chunk chunk =
       chunk_of(operand(Side::c).image(region(task.step, Side::c)), setup_.movement.chunk_bytes, task.chunk);
@@ -271,7 +249,7 @@ Status Run::download_through_ring(const Task& task) {
       !s.ok())
     return s;
   if (Status s = queue.record(*down_event_[index(slot)]); !s.ok()) return s;
-  tell(down_ring_, [&] { down_ticket_[index(slot)] = task.ticket; });
+  progress_.tell(News::down_ring, [&] { down_ticket_[index(slot)] = task.ticket; });
   return close_download(task);
 }
 
@@ -280,68 +258,26 @@ Status Run::close_download(const Task& task) {
   const bool is_last = fetched_[index(task.step)] + 1 == setup_.list.downloads[index(task.step)];
   if (is_last)
     if (Status s = setup_.lane->download->record(*fetched_event_[index(step(task.step).c_slot)]); !s.ok()) return s;
-  tell(
-      fetches_, [&] { ++fetched_[index(task.step)]; }, is_last);
+  progress_.tell(
+      News::fetches, [&] { ++fetched_[index(task.step)]; }, is_last);
   return {};
 }
 
 Status Run::drain(const Task& task) {
   const std::int64_t slot = task.ticket % setup_.movement.down_slots;
-  if (!wait_until(down_ring_, [&] { return down_ticket_[index(slot)] == task.ticket; })) return {};
+  if (!progress_.wait_until(News::down_ring, [&] { return down_ticket_[index(slot)] == task.ticket; })) return {};
   if (Status s = down_event_[index(slot)]->wait(); !s.ok()) return s;
   const Region moved = region(task.step, Side::c);
   const Chunk chunk = chunk_of(operand(Side::c).image(moved), setup_.movement.chunk_bytes, task.chunk);
   const char* piece = static_cast<const char*>(setup_.rings->down.data()) + slot * setup_.movement.chunk_bytes;
   operand(Side::c).scatter(piece, moved, chunk, setup_.arguments.c);
-  tell(down_ring_, [&] { drained_ticket_[index(slot)] = task.ticket; });
+  progress_.tell(News::down_ring, [&] { drained_ticket_[index(slot)] = task.ticket; });
   return {};
-}
-
-/// False when another thread has failed meanwhile. Looks for a few microseconds before it sleeps: in a small product
-/// everything happens within them.
-template <class Condition>
-bool Run::wait_until(Progress& progress, const Condition& condition) {
-  constexpr int rounds = 10;
-  constexpr int looks = 2000;
-  std::unique_lock lock(mutex_);
-  const auto over = [&] { return failed_ || condition(); };
-  for (int round = 0; round < rounds && !over(); ++round) {
-    const std::uint32_t seen = changes_.load(std::memory_order_relaxed);
-    lock.unlock();
-    for (int look = 0; look < looks && changes_.load(std::memory_order_relaxed) == seen; ++look) {
-    }
-    lock.lock();
-  }
-  progress.changed.wait(lock, over);
-  return !failed_;
-}
-
-template <class Change>
-void Run::tell(Progress& progress, const Change& change, bool wakes) {
-  const std::lock_guard lock(mutex_);
-  change();
-  changes_.fetch_add(1, std::memory_order_relaxed);
-  if (wakes) progress.changed.notify_all();
-}
-
-void Run::fail(Status status) {
-  const std::lock_guard lock(mutex_);
-  if (!failed_) status_ = std::move(status);
-  failed_ = true;
-  for (Progress* progress : {&loads_, &up_ring_, &kernels_, &fetches_, &down_ring_}) progress->changed.notify_all();
-}
-
-std::int64_t Run::slot_of(std::int64_t number, Side side) const {
-  switch (side) {
-    case Side::a: return step(number).a.slot;
-    case Side::b: return step(number).b.slot;
-    default: return step(number).c_slot;
-  }
 }
 
 Run::Place Run::place_of(std::int64_t number, Side side) const {
   const RunSetup::Slots& slots = setup_.slots[index(side)];
-  const std::int64_t slot = slot_of(number, side);
+  const std::int64_t slot = step(number).slot(side);
   return {slots.blocks[index(slot / slots.per_block)].data(), slot % slots.per_block * slots.slot_bytes};
 }
 
@@ -350,7 +286,7 @@ void* Run::argument(std::int64_t number, Side side) const {
   return setup_.device.at(place.memory, place.offset);
 }
 
-Event& Run::ready_event(std::int64_t number, Side side) { return *ready_[index(side)][index(slot_of(number, side))]; }
+Event& Run::ready_event(std::int64_t number, Side side) { return *ready_[index(side)][index(step(number).slot(side))]; }
 
 const void* Run::host_data(Side side) const { return data_of(setup_.arguments, side); }
 

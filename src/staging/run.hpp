@@ -5,10 +5,10 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <mutex>
 #include <vector>
 
+#include "staging/progress.hpp"
 #include "staging/stager.hpp"
 #include "staging/tasks.hpp"
 #include "staging/tile_kernels.hpp"
@@ -64,21 +64,9 @@ class Run {
   [[nodiscard]] Status drain(const Task& task);
   [[nodiscard]] Status finish();
 
-  /// What threads wait for, each with those who wait for it. All of it only ever grows, so that several conditions can
-  /// be waited for one after the other.
-  struct Progress {
-    std::condition_variable changed;
-  };
-  template <class Condition>
-  [[nodiscard]] bool wait_until(Progress& progress, const Condition& condition);
-  template <class Change>
-  void tell(Progress& progress, const Change& change, bool wakes = true);
-  void fail(Status status);
-
   [[nodiscard]] const Step& step(std::int64_t number) const {
     return setup_.schedule[static_cast<std::size_t>(number)];
   }
-  [[nodiscard]] std::int64_t slot_of(std::int64_t number, Side side) const;
   struct Place {
     void* memory;
     std::int64_t offset;
@@ -97,15 +85,7 @@ class Run {
   const RunSetup& setup_;
   std::atomic<std::size_t> next_{0};
 
-  std::mutex mutex_;  // what follows
-  std::atomic<std::uint32_t> changes_{0};
-  Progress loads_;      // loaded_
-  Progress up_ring_;    // up_ticket_
-  Progress kernels_;    // computed_
-  Progress fetches_;    // fetched_
-  Progress down_ring_;  // down_ticket_, drained_ticket_
-  bool failed_ = false;
-  Status status_;
+  Progress progress_;                                    // guards what follows
   std::vector<std::array<std::int64_t, sides>> loaded_;  // tasks done, by step and side
   std::vector<std::int64_t> fetched_;                    // download tasks enqueued, by step
   std::int64_t computed_ = 0;                            // kernels enqueued

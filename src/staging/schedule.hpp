@@ -36,6 +36,15 @@ struct Step {
   int queue = 0;
   bool starts_tile = true;
   bool ends_tile = true;
+
+  /// What comes and goes with C has C's slot.
+  [[nodiscard]] std::int64_t slot(Side side) const {
+    switch (side) {
+      case Side::a: return a.slot;
+      case Side::b: return b.slot;
+      default: return c_slot;
+    }
+  }
 };
 
 /// Every tile once, chunks of K in ascending order. Panels arrive so that each enables as many tiles as possible: a

@@ -180,15 +180,15 @@ class StagedProduct final : public plan::Executable {
 
   [[nodiscard]] Status take_memory(RunSetup& setup) const {
     const Tiling& t = setup.tiling;
-    const auto take = [&](Side side, std::int64_t count, std::int64_t bytes) {
-      return take_slots(count, bytes, setup.slots[static_cast<std::size_t>(side)]);
+    const auto take = [&](Side side, std::int64_t bytes) {
+      return take_slots(t.slots(side), bytes, setup.slots[static_cast<std::size_t>(side)]);
     };
-    if (Status s = take(Side::a, t.a_slots, t.a_slot_bytes); !s.ok()) return s;
-    if (Status s = take(Side::b, t.b_slots, t.b_slot_bytes); !s.ok()) return s;
-    if (Status s = take(Side::c, t.c_slots, t.c_slot_bytes); !s.ok()) return s;
+    if (Status s = take(Side::a, t.a_slot_bytes); !s.ok()) return s;
+    if (Status s = take(Side::b, t.b_slot_bytes); !s.ok()) return s;
+    if (Status s = take(Side::c, t.c_slot_bytes); !s.ok()) return s;
     for (std::size_t v = 0; v < vector_sides.size(); ++v)
       if (product_.has(vector_sides[v]))
-        if (Status s = take(vector_sides[v], t.c_slots, t.vector_slot_bytes[v]); !s.ok()) return s;
+        if (Status s = take(vector_sides[v], t.vector_slot_bytes[v]); !s.ok()) return s;
     return {};
   }
 

@@ -76,6 +76,14 @@ struct Tiling {
   bool a_stays = true;          ///< a band of A's panels stays while B's stream by; else the other way round
   std::int64_t band_tiles = 1;  ///< tiles along that side in one band
 
+  /// Of a side; what comes and goes with C has as many as C.
+  [[nodiscard]] std::int64_t slots(Side side) const {
+    switch (side) {
+      case Side::a: return a_slots;
+      case Side::b: return b_slots;
+      default: return c_slots;
+    }
+  }
   [[nodiscard]] std::int64_t all_vectors_slot_bytes() const {
     std::int64_t bytes = 0;
     for (const std::int64_t one : vector_slot_bytes) bytes += one;
