@@ -64,12 +64,13 @@ __device__ inline void store_partials(const BothSums& sums, float* to, const Bot
 /// A thread's sums where they can be indexed: [r][g][u] as in sum_at().
 using IndexedSums = float[thread_sums];
 
-/// By a warp, for all kinds of lines: scales back, and sums from A and B what the slices could not hold. Short rather
-/// than fast.
-__device__ inline void settle(IndexedSums& sums, const BothPlace& at, const Line (&rows)[2], const LineEnds& ends,
-                              const Output& c, const SplitPair& operands, int batch) {
+/// By a warp: sums with a bit in `uncertain` are scaled back, or summed from A and B if the slices could not hold them.
+__device__ inline void settle(IndexedSums& sums, std::uint64_t uncertain, const BothPlace& at, const Line (&rows)[2],
+                              const LineEnds& ends, const Output& c, const SplitPair& operands, int batch) {
 #pragma unroll 1
-  for (int index = 0; index < thread_sums; ++index) {
+  for (; __any_sync(~0u, uncertain != 0); uncertain &= uncertain - 1) {
+    const bool is_one = uncertain != 0;
+    const int index = is_one ? __ffsll(static_cast<long long>(uncertain)) - 1 : 0;
     const int r = index / (thread_sums / 2);
     const int g = index / 4 % groups_of_four;
     const Line row = r == 0 ? rows[0] : rows[1];
@@ -78,14 +79,26 @@ __device__ inline void settle(IndexedSums& sums, const BothPlace& at, const Line
     const int j = at.column_of(g, index % 4);
     const float sum = sums[index];
     float settled = scaled_quickly(sum, row, column);
-    unsigned doubtful = __ballot_sync(~0u, i < c.rows && j < c.columns && is_summed(sum, row, column));
-    if (doubtful != 0 && threadIdx.x % 32 == 0) count_summed(c, doubtful);
-    for (; doubtful != 0; doubtful &= doubtful - 1) {
-      const int lane = __ffs(static_cast<int>(doubtful)) - 1;
-      const float summed = warp_sum(operands, batch, __shfl_sync(~0u, i, lane), __shfl_sync(~0u, j, lane));
-      if (static_cast<int>(threadIdx.x) % 32 == lane) settled = summed;
+    unsigned summed = __ballot_sync(~0u, is_one && i < c.rows && j < c.columns && is_summed(sum, row, column));
+    if (summed != 0 && threadIdx.x % 32 == 0) count_summed(c, summed);
+    for (; summed != 0; summed &= summed - 1) {
+      const int lane = __ffs(static_cast<int>(summed)) - 1;
+      const float found = warp_sum(operands, batch, __shfl_sync(~0u, i, lane), __shfl_sync(~0u, j, lane));
+      if (static_cast<int>(threadIdx.x) % 32 == lane) settled = found;
     }
-    sums[index] = settled;
+    if (is_one) sums[index] = settled;
+  }
+}
+
+/// C where the sums are the result: those with a bit in `settled`.
+__device__ inline void store_some(const IndexedSums& sums, std::uint64_t settled, const BothPlace& at, const Output& c,
+                                  float* to) {
+#pragma unroll 1
+  for (; settled != 0; settled &= settled - 1) {
+    const int index = __ffsll(static_cast<long long>(settled)) - 1;
+    const int i = at.row + index / (thread_sums / 2);
+    const int j = at.column_of(index / 4 % groups_of_four, index % 4);
+    if (i < c.rows && j < c.columns) to[i * c.layout.row_stride + j] = sums[index];
   }
 }
 
@@ -124,53 +137,73 @@ __device__ inline void store_settled(IndexedSums& sums, const BothPlace& at, con
   }
 }
 
-/// Whether all sums of a warp may be scaled back in one step, and none is doubtful.
+/// Whether all sums of a warp may be scaled back in one step, and none is doubtful, by the largest errors of its lines.
 [[nodiscard]] __device__ inline bool are_certain(const BothSums& sums, const Line (&rows)[2], const LineEnds& ends) {
   const float row_error = fmaxf(quick_error(rows[0]), quick_error(rows[1]));
-  const float column_error = fmaxf(fmaxf(ends.error[0], ends.error[1]), fmaxf(ends.error[2], ends.error[3]));
+  const float column_error =
+      fmaxf(fmaxf(ends.most_error[0], ends.most_error[1]), fmaxf(ends.most_error[2], ends.most_error[3]));
   float least = 0x1.fffffep127f;  // so that an infinite error never passes: fminf() overlooks the NaN that come of it
 #pragma unroll
   for (int i = 0; i < thread_sums; ++i)
     least = fminf(least, fabsf(sums[i / (both_fragment / 2)][i % (both_fragment / 2)]));
-  if (__all_sync(~0u, row_error + column_error <= least)) return true;
-  bool certain = true;
+  return __all_sync(~0u, row_error + column_error <= least);
+}
+
+/// By a warp: a bit for each sum that is doubtful or must be scaled back with care. In the order of IndexedSums.
+[[nodiscard]] __device__ inline std::uint64_t uncertain_sums(const BothSums& sums, const Line (&rows)[2],
+                                                             const LineEnds& ends) {
+  const float row_error[] = {quick_error(rows[0]), quick_error(rows[1])};
+  unsigned bits[2] = {};
 #pragma unroll
-  for (int i = 0; i < thread_sums / 2; ++i) {
-    const float error = quick_error(ends.line[line_of_sum(i / 4, i % 4)]);
-#pragma unroll
-    for (int r = 0; r < 2; ++r)
-      certain = certain && quick_error(rows[r]) + error <= fabsf(sum_at(sums, r, i / 4, i % 4));
+  for (int i = 0; i < thread_sums; ++i) {
+    const int g = i / 8;
+    const int u = i / 2 % 4;
+    const int r = i % 2;
+    const float error = row_error[r] + ends.error[line_of_sum(g, u)];
+    // An infinite error never passes; a NaN does, unless it is beside one.
+    if (!(error <= fminf(fabsf(sum_at(sums, r, g, u)), 0x1.fffffep127f))) bits[r] |= 1u << (4 * g + u);
   }
-  return __all_sync(~0u, certain);
+  return std::uint64_t{bits[1]} << 32 | bits[0];
+}
+
+/// By a warp: all sums scaled back in one step.
+__device__ inline void scale_back(BothSums& sums, const Line (&rows)[2], const LineEnds& ends) {
+#pragma unroll
+  for (int g = 0; g < groups_of_four; ++g) {
+    const uint4 lines = *reinterpret_cast<const uint4*>(ends.line + line_of_sum(g, 0));
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      const Line column = i / 2 == 0 ? lines.x : i / 2 == 1 ? lines.y : i / 2 == 2 ? lines.z : lines.w;
+      float& sum = sum_at(sums, i % 2, g, i / 2);
+      // Not by a product of factors: it may be zero where the sum is Inf.
+      sum =
+          sum * power_of_two(static_cast<std::int16_t>(rows[i % 2])) * power_of_two(static_cast<std::int16_t>(column));
+    }
+  }
 }
 
 /// All of K: C. `stores_vectors`: rows of C can be written 16 bytes at a time, and the sums are the result.
 __device__ inline void store_tile(BothSums& sums, const BothPlace& at, const Line (&rows)[2], const LineEnds& ends,
                                   const Output& c, bool stores_vectors, const SplitPair& operands, int batch) {
-  const bool is_certain = are_certain(sums, rows, ends);
-  if (is_certain) {
+  const auto sum_of = [&](int i) { return sum_at(sums, i / (thread_sums / 2), i / 4 % groups_of_four, i % 4); };
+  IndexedSums indexed;
+  std::uint64_t uncertain = 0;
+  if (!are_certain(sums, rows, ends)) {
+    uncertain = uncertain_sums(sums, rows, ends);
 #pragma unroll
-    for (int g = 0; g < groups_of_four; ++g) {
-      const uint4 lines = *reinterpret_cast<const uint4*>(ends.line + line_of_sum(g, 0));
-#pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        const Line column = i / 2 == 0 ? lines.x : i / 2 == 1 ? lines.y : i / 2 == 2 ? lines.z : lines.w;
-        float& sum = sum_at(sums, i % 2, g, i / 2);
-        // Not by a product of factors: it may be zero where the sum is Inf.
-        sum = sum * power_of_two(static_cast<std::int16_t>(rows[i % 2])) *
-              power_of_two(static_cast<std::int16_t>(column));
-      }
-    }
+    for (int i = 0; i < thread_sums; ++i) indexed[i] = sum_of(i);
+    settle(indexed, uncertain, at, rows, ends, c, operands, batch);
   }
+  scale_back(sums, rows, ends);
   float* const to = product_base(c.data, c.layout, batch);
-  if (is_certain && stores_vectors) {
+  if (stores_vectors) {
     store_partials(sums, to, at, c.rows, c.columns, c.layout.row_stride);
+    store_some(indexed, uncertain, at, c, to);
     return;
   }
-  IndexedSums indexed;
 #pragma unroll
-  for (int i = 0; i < thread_sums; ++i) indexed[i] = sum_at(sums, i / (thread_sums / 2), i / 4 % groups_of_four, i % 4);
-  if (!is_certain) settle(indexed, at, rows, ends, c, operands, batch);
+  for (int i = 0; i < thread_sums; ++i)
+    if ((uncertain >> i & 1) == 0) indexed[i] = sum_of(i);
   store_settled(indexed, at, c, to);
 }
 

@@ -56,9 +56,9 @@ __device__ inline void load_work(BothSpace& space, RingStep& at, const BothParam
   }
 }
 
-/// By a splitting warpgroup. `end`: which of space.ends is the tile's.
+/// By a splitting warpgroup. `end`: of space.ends, the tile's.
 template <bool whole>
-__device__ inline void split_work(BothSpace& space, RingStep& at, int end, const BothParameters& p,
+__device__ inline void split_work(BothSpace& space, RingStep& at, const RingStep& end, const BothParameters& p,
                                   const BothWork& work, int side) {
   const TileLines& lines = p.lines[side];
   const int barrier = first_splitter_barrier + side;
@@ -67,12 +67,16 @@ __device__ inline void split_work(BothSpace& space, RingStep& at, int end, const
     std::byte* const tile = space.tile[at.index][side].data;
     isa::mbarrier_wait(&space.of_stage.full[at.index], at.parity);
     if (lines.by_fours) straighten(tile, lines, split.thread, barrier);
-    split.take(tile, space.scales[at.index][side], barrier, work.chunks == 1 ? 0 : 3);
-    if (whole && chunk + 1 == work.chunks) split.end(space.ends[end][side], p.tiny_scale);
+    split.take(tile, space.scales[at.index][side], barrier, work.chunks == 1 ? 0 : both_headroom);
     isa::mbarrier_arrive(&space.sliced[at.index]);
     at.advance(both_stages);
   }
-  if (whole || (side == 0 ? work.tile.column : work.tile.row) != 0) return;
+  if constexpr (whole) {
+    split.end(space.ends[end.index][side], p.tiny_scale);
+    isa::mbarrier_arrive(&space.ended[end.index]);
+    return;
+  }
+  if ((side == 0 ? work.tile.column : work.tile.row) != 0) return;
   const SplitOperand& operand = side == 0 ? p.operands.a : p.operands.b;
   const int first = side == 0 ? work.tile.row * tile_m : work.tile.column * both_n;
 #pragma unroll
@@ -136,7 +140,7 @@ __device__ inline void shrink_sums(BothSums& sums, const LineScales& rows, const
 
 /// A multiplying warpgroup's part of one tile.
 template <bool whole>
-__device__ inline void multiply_work(BothSpace& space, RingStep& at, int end, const BothParameters& p,
+__device__ inline void multiply_work(BothSpace& space, RingStep& at, const RingStep& end, const BothParameters& p,
                                      const BothWork& work) {
   BothSums sums = {};
   const SlicePlaces of_a(p.lines[0].along_k);
@@ -163,9 +167,10 @@ __device__ inline void multiply_work(BothSpace& space, RingStep& at, int end, co
   }
   const BothPlace place(work.tile.row * tile_m, work.tile.column * both_n);
   if constexpr (whole) {
-    const uint2 found = *reinterpret_cast<const uint2*>(space.ends[end][0].line + row);
+    isa::mbarrier_wait(&space.ended[end.index], end.parity);
+    const uint2 found = *reinterpret_cast<const uint2*>(space.ends[end.index][0].line + row);
     const Line lines[] = {found.x, found.y};
-    store_tile(sums, place, lines, space.ends[end][1], p.out, p.stores_vectors, p.operands, work.tile.batch);
+    store_tile(sums, place, lines, space.ends[end.index][1], p.out, p.stores_vectors, p.operands, work.tile.batch);
   } else {
     const std::int64_t product = std::int64_t{work.part} * p.order.batches + work.tile.batch;
     store_partials(sums, p.partials.data + product * p.out.rows * p.partials.pitch, place, p.out.rows, p.out.columns,
@@ -182,6 +187,7 @@ __global__ void __launch_bounds__(both_threads, 1) multiply_both(const __grid_co
   if (threadIdx.x == 0) {
     space.of_stage.initialise(2, consumers * warpgroup_threads);
     for (std::uint64_t& barrier : space.sliced) isa::mbarrier_init(&barrier, splitters * warpgroup_threads);
+    for (std::uint64_t& barrier : space.ended) isa::mbarrier_init(&barrier, splitters * warpgroup_threads);
     isa::mbarrier_init_fence();
   }
   __syncthreads();
@@ -189,24 +195,26 @@ __global__ void __launch_bounds__(both_threads, 1) multiply_both(const __grid_co
 
   const int works = p.order.count() * p.operands.a.parts;
   const auto for_all_works = [&](const auto& take) {
-    int end = 0;
+    RingStep end;
     for (int index = static_cast<int>(blockIdx.x); index < works; index += static_cast<int>(gridDim.x)) {
       take(both_work(p, index), end);
-      end = (end + 1) % both_ends;
+      end.advance(both_ends);
     }
   };
   RingStep at;
   if (warpgroup < consumers) {
-    isa::registers_take<128>();
-    for_all_works([&](const BothWork& work, int end) { multiply_work<whole>(space, at, end, p, work); });
+    isa::registers_take<120>();
+    for_all_works([&](const BothWork& work, const RingStep& end) { multiply_work<whole>(space, at, end, p, work); });
   } else if (warpgroup < consumers + splitters) {
-    for_all_works(
-        [&](const BothWork& work, int end) { split_work<whole>(space, at, end, p, work, warpgroup - consumers); });
+    isa::registers_take<104>();
+    for_all_works([&](const BothWork& work, const RingStep& end) {
+      split_work<whole>(space, at, end, p, work, warpgroup - consumers);
+    });
   } else {
-    isa::registers_give<24>();
+    isa::registers_give<32>();
     if (threadIdx.x == (consumers + splitters) * warpgroup_threads) {
       isa::wait_for_kernel_before();
-      for_all_works([&](const BothWork& work, int) { load_work(space, at, p, work); });
+      for_all_works([&](const BothWork& work, const RingStep&) { load_work(space, at, p, work); });
     }
   }
 }

@@ -18,6 +18,9 @@ inline constexpr int splitter_warps = warpgroup_threads / 32;
 inline constexpr int first_splitter_barrier = 1;  // 0 is __syncthreads
 static_assert(both_n == tile_m, "TileLines are as many");
 
+/// Where a line's largest element grows its units grow by 2^this more.
+inline constexpr int both_headroom = 3;
+
 /// A chunk of one operand: f32 as TMA brings it, and then slices in their place.
 struct BothTile {
   alignas(1024) std::byte data[TileLines::by_fours_bytes];
@@ -45,7 +48,8 @@ struct LineScales {
 /// What is known of the lines of a tile, once all of K has been split.
 struct LineEnds {
   alignas(16) Line line[both_n];
-  float error[splitter_warps];  ///< the largest quick_error() of a warp's lines
+  alignas(16) float error[both_n];   ///< quick_error()
+  float most_error[splitter_warps];  ///< of a warp's lines
 };
 
 /// As many as tiles may be under way: whoever splits a tile's last chunk has seen that the stage before the ring's
@@ -59,6 +63,7 @@ struct BothSpace {
   LineEnds ends[both_ends][splitters];
   RingBarriers<both_stages> of_stage;
   std::uint64_t sliced[both_stages];
+  std::uint64_t ended[both_ends];
 };
 
 /// By a warp: slices of 16 lines, from `first` of a half on. Lines 2q and 2q + 1 of them become rows q and q + 8.
@@ -124,7 +129,12 @@ struct LineSplit {
         *reinterpret_cast<float2*>(scales.factor + line(half)) = make_float2(slices.factor[0], slices.factor[1]);
         *reinterpret_cast<float2*>(scales.shrink + line(half)) = make_float2(slices.shrink[0], slices.shrink[1]);
       }
-      isa::named_barrier(barrier, warpgroup_threads);  // nobody's elements are needed any more
+      // Nobody's elements are needed any more. Along K only a warp's own have its slices in their place.
+      if (along_k) {
+        __syncwarp();
+      } else {
+        isa::named_barrier(barrier, warpgroup_threads);
+      }
       store_slices(tile + half * to.half_bytes, to, slices.slice, thread / 32 * 16);
       swap_halves();
     }
@@ -138,12 +148,17 @@ struct LineSplit {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const RowState& state = states[i / 2][i % 2];
-      const Line found = line_of<Fp16x3>(state.max_bits(), state.tiny_count(most_spread), tiny_scale);
-      if (thread % 4 == 0) ends.line[line(i / 2) + i % 2] = found;
+      // In such units that the headroom does not make one of a small fraction.
+      constexpr int unit = 1 << both_headroom;
+      const Line found = line_of<Fp16x3>(state.max_bits(), state.tiny_count(most_spread, unit), tiny_scale / unit);
+      if (thread % 4 == 0) {
+        ends.line[line(i / 2) + i % 2] = found;
+        ends.error[line(i / 2) + i % 2] = quick_error(found);
+      }
       error = fmaxf(error, quick_error(found));
     }
     for (int step = 16; step > 0; step /= 2) error = fmaxf(error, __shfl_xor_sync(~0u, error, step));
-    if (thread % 32 == 0) ends.error[thread / 32] = error;
+    if (thread % 32 == 0) ends.most_error[thread / 32] = error;
   }
 
  private:

@@ -141,27 +141,14 @@ struct RowState {
   [[nodiscard]] __device__ unsigned max_bits() const {
     return is_zero() ? 0 : static_cast<unsigned>(Fp16x3::limit_exponent + 126 - scale) << 23;
   }
-  /// By the four threads; one more where chunks lie further apart than `spread`.
-  [[nodiscard]] __device__ unsigned tiny_count(int spread) const {
+  /// By the four threads; one more where chunks lie further apart than `spread`. `unit`: what one counts as.
+  [[nodiscard]] __device__ unsigned tiny_count(int spread, int unit = 1) const {
     float all = tiny + __shfl_xor_sync(~0u, tiny, 1);
     all += __shfl_xor_sync(~0u, all, 2);
-    return __float2uint_ru(all + (!is_zero() && most_scale - scale > spread ? 1.0f : 0.0f));  // Inf becomes lost_line
+    all += !is_zero() && most_scale - scale > spread ? 1.0f : 0.0f;
+    return __float2uint_ru(all * static_cast<float>(unit));  // Inf becomes lost_line
   }
 };
-
-/// The elements of one row that are not zero, but so small that slices do not hold them; infinite if there are any
-/// whose first slice would be zero, or Inf.
-[[nodiscard]] __device__ inline float tiny_weight(const ChunkElements& x, int r, float factor) {
-  float weight = 0;
-#pragma unroll
-  for (int i = 0; i < chunk_steps * 4; ++i) {
-    const float element = fabsf(x[i / 4][i / 2 % 2 * 2 + r][i % 2]);
-    const float y = element * factor;
-    if (element != 0 && y < Fp16x3::least_ordinary) weight += y < 0x1p-24f ? __builtin_inff() : 1.0f;
-    if (element == __builtin_inff()) weight = __builtin_inff();
-  }
-  return weight;
-}
 
 /// Slices of two rows, 64 of K of each.
 using SliceRegisters = isa::WgmmaRegisters[Fp16x3::slices][chunk_steps];
@@ -173,13 +160,37 @@ struct ChunkSlices {
   float scale[2];
   float shrink[2];
   float factor[2];
-  bool may_be_tiny;  ///< there are zeros, or elements that slices do not hold as well as others
+  __half2 least;  ///< the least first slice of an even and of an odd place, or least_ordinary
 };
+
+/// Elements of row r whose first slices are not zero, but so small that slices do not hold them.
+[[nodiscard]] __device__ inline float tiny_count(const SliceRegisters& slices, int r) {
+  const __half2 least = __float2half2_rn(Fp16x3::least_ordinary);
+  const __half2 zero = __float2half2_rn(0);
+  __half2 count = zero;
+#pragma unroll
+  for (int i = 0; i < chunk_steps * 2; ++i) {
+    const __half2 first = __habs2(reinterpret_cast<const __half2&>(slices[0][i / 2][i % 2 * 2 + r]));
+    count = __hfma2(__hlt2(first, least), __hgt2(first, zero), count);
+  }
+  return __low2float(count) + __high2float(count);
+}
+
+/// Whether row r has elements whose first slices are zero, but they are not.
+[[nodiscard]] __device__ inline bool are_lost(const ChunkElements& x, int r, float scale) {
+  const float most = 0x1p-25f * __uint_as_float((254u << 23) - __float_as_uint(scale));  // over scale
+  bool lost = false;
+#pragma unroll
+  for (int i = 0; i < chunk_steps * 4; ++i) {
+    const unsigned doubled = 2 * __float_as_uint(x[i / 4][i / 2 % 2 * 2 + r][i % 2]);  // without its sign
+    lost = lost || doubled - 1 < 2 * __float_as_uint(most);                            // and 0 becomes the largest
+  }
+  return lost;
+}
 
 /// By the four threads that share two rows. Where the largest element so far grows, the sums' units grow by 2^headroom
 /// more, so that this is seldom.
 __device__ inline void split_chunk(ChunkSlices& to, const ChunkElements& x, RowState (&rows)[2], int headroom) {
-  to.may_be_tiny = false;
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     float most = 0;
@@ -195,19 +206,18 @@ __device__ inline void split_chunk(ChunkSlices& to, const ChunkElements& x, RowS
     rows[r].tiny *= to.shrink[r];
     if (most != 0) rows[r].most_scale = max(rows[r].most_scale, exponent);
     to.factor[r] = power_not_zero(rows[r].scale - exponent);
-    to.may_be_tiny = to.may_be_tiny || most == __builtin_inff();
+    if (most == __builtin_inff()) rows[r].tiny = most;
   }
-  __half2 least = __float2half2_rn(Fp16x3::least_ordinary);
+  to.least = __float2half2_rn(Fp16x3::least_ordinary);
 #pragma unroll
   for (int i = 0; i < chunk_steps * 4; ++i) {
     __half2 s[Fp16x3::slices];
     Fp16x3::split_ordinary(x[i / 4][i % 4][0] * to.scale[i % 2], x[i / 4][i % 4][1] * to.scale[i % 2], s);
-    least = __hmin2(least, __habs2(s[0]));
+    to.least = __hmin2(to.least, __habs2(s[0]));
 #pragma unroll
     for (int slice = 0; slice < Fp16x3::slices; ++slice)
       to.slice[slice][i / 4][i % 4] = reinterpret_cast<const unsigned&>(s[slice]);
   }
-  to.may_be_tiny = to.may_be_tiny || !__hbge2(least, __float2half2_rn(Fp16x3::least_ordinary));
 }
 
 /// By the same: takes a chunk from shared memory, splits it and counts what is tiny.
@@ -216,10 +226,14 @@ __device__ inline void split_tile(ChunkSlices& to, const std::byte* tile, const 
   ChunkElements x;
   load_elements(x, tile, places);
   split_chunk(to, x, rows, headroom);
-  if (!__any_sync(~0u, to.may_be_tiny)) return;
+  if (__all_sync(~0u, __hbge2(to.least, __float2half2_rn(Fp16x3::least_ordinary)))) return;
+#pragma unroll
+  for (int r = 0; r < 2; ++r) rows[r].tiny += tiny_count(to.slice, r) * to.factor[r];
+  if (__all_sync(~0u, __hbgt2(to.least, __float2half2_rn(0)))) return;
   load_elements(x, tile, places);
 #pragma unroll
-  for (int r = 0; r < 2; ++r) rows[r].tiny += tiny_weight(x, r, to.scale[r]) * to.factor[r];
+  for (int r = 0; r < 2; ++r)
+    if (are_lost(x, r, to.scale[r])) rows[r].tiny = __builtin_inff();
 }
 
 /// What is known of a thread's two rows after a part of K, for combine_lines().
