@@ -59,7 +59,7 @@ class StagedProduct final : public plan::Executable {
     for (;;) {
       const Result<RunSetup> setup = set_up(tiling, arguments, operands.value());
       if (setup.ok()) return Run(setup.value()).execute(setup.value().movement.threads);
-      const Status status = setup.status();
+      Status status = setup.status();
       if (status.code() != StatusCode::out_of_memory || !made_smaller(tiling)) return status;
     }
   }
@@ -171,8 +171,8 @@ class StagedProduct final : public plan::Executable {
                                   (reads_c ? c_bytes : 0) + tiling.all_vectors_slot_bytes();
     // Small products are cut finer, so that every thread has something to copy.
     m.threads = static_cast<int>(std::clamp<std::int64_t>((up_bytes + c_bytes) / limits_.thread_bytes, 1, threads_));
-    m.chunk_bytes = std::clamp(core::round_up((up_bytes + c_bytes) / (4 * m.threads), 4096), limits_.least_chunk_bytes,
-                               limits_.most_chunk_bytes);
+    m.chunk_bytes = std::clamp(core::round_up((up_bytes + c_bytes) / (std::int64_t{4} * m.threads), 4096),
+                               limits_.least_chunk_bytes, limits_.most_chunk_bytes);
     m.up_slots = std::min(limits_.ring_slots, core::ceil_divide(up_bytes, m.chunk_bytes));
     m.down_slots = std::min(limits_.ring_slots, core::ceil_divide(c_bytes, m.chunk_bytes));
     return m;
