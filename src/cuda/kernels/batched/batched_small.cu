@@ -10,6 +10,7 @@
 
 #include "cuda/kernels/batched/batched_kernels.hpp"
 #include "cuda/tile/dispatch.cuh"
+#include "cuda/tile/divisor.hpp"
 #include "cuda/tile/epilogue.cuh"
 
 namespace exactile::cuda {
@@ -19,50 +20,37 @@ constexpr int threads_per_block = 256;
 constexpr int patch = 4;  // rows and columns of a thread's sums
 constexpr int shared_limit = 48 * 1024;
 
-/// x / divisor for x * divisor < 2^32.
-class Divisor {
- public:
-  Divisor() = default;
-  explicit Divisor(std::int64_t divisor)
-      : divisor_(static_cast<std::uint32_t>(divisor)),
-        reciprocal_(divisor == 1 ? 0 : static_cast<std::uint32_t>((std::int64_t{1} << 32) / divisor + 1)) {}
-  [[nodiscard]] __device__ std::uint32_t quotient(std::uint32_t x) const {
-    return divisor_ == 1 ? x : __umulhi(x, reciprocal_);
-  }
-  [[nodiscard]] __device__ std::uint32_t value() const { return divisor_; }
-
- private:
-  std::uint32_t divisor_;
-  std::uint32_t reciprocal_;
-};
-
 /// One matrix of each product, element by element in the order in which it lies.
 struct Walk {
   OperandLayout layout;
-  Divisor elements;  ///< of one product
-  Divisor inner;     ///< along the side with the smaller stride
+  int elements;  ///< of one product
+  int inner;     ///< along the side with the smaller stride
+  Divisor by_elements;
+  Divisor by_inner;
   bool inner_is_row;
 
-  Walk(const OperandLayout& l, std::int64_t rows, std::int64_t columns) : layout(l), elements(rows * columns) {
+  Walk(const OperandLayout& l, std::int64_t rows, std::int64_t columns)
+      : layout(l), elements(static_cast<int>(rows * columns)), by_elements(elements) {
     const auto magnitude = [](std::int64_t stride) { return stride < 0 ? -stride : stride; };
     inner_is_row = columns == 1 || (rows > 1 && magnitude(l.row_stride) < magnitude(l.column_stride));
-    inner = Divisor(inner_is_row ? rows : columns);
+    inner = static_cast<int>(inner_is_row ? rows : columns);
+    by_inner = Divisor(inner);
   }
 
   /// Calls visitor(product, row, column) for this thread's share of `products` matrices.
   template <class Visitor>
-  __device__ void for_each(std::uint32_t products, Visitor&& visitor) const {
+  __device__ void for_each(int products, Visitor&& visitor) const {
 #pragma unroll 4
-    for (std::uint32_t e = threadIdx.x; e < products * elements.value(); e += threads_per_block) {
-      const std::uint32_t product = elements.quotient(e);
-      const std::uint32_t within = e - product * elements.value();
-      const std::uint32_t slow = inner.quotient(within);
-      const std::uint32_t fast = within - slow * inner.value();
+    for (int e = static_cast<int>(threadIdx.x); e < products * elements; e += threads_per_block) {
+      const int product = by_elements.quotient(e);
+      const int within = e - product * elements;
+      const int slow = by_inner.quotient(within);
+      const int fast = within - slow * inner;
       visitor(product, inner_is_row ? fast : slow, inner_is_row ? slow : fast);
     }
   }
   template <class T>
-  [[nodiscard]] __device__ T* place(T* data, std::int64_t product, std::uint32_t row, std::uint32_t column) const {
+  [[nodiscard]] __device__ T* place(T* data, std::int64_t product, int row, int column) const {
     return product_base(data, layout, product) + row * layout.row_stride + column * layout.column_stride;
   }
 };
@@ -73,11 +61,12 @@ struct Work {
   Walk c;
   std::int64_t products;
   int k;
-  int n;
   int m_padded;  ///< to whole patches
   int n_padded;
-  Divisor threads_per_product;
-  Divisor patches_down;
+  int threads_per_product;
+  int patches_down;
+  Divisor by_threads_per_product;
+  Divisor by_patches_down;
   int products_per_block;
 };
 
@@ -95,19 +84,21 @@ __global__ void __launch_bounds__(threads_per_block)
   In* const shared_b = shared_a + w.products_per_block * w.k * w.m_padded;
   Sum* const sums = reinterpret_cast<Sum*>(shared);
 
-  const std::uint32_t mine = w.threads_per_product.quotient(threadIdx.x);
-  const std::uint32_t within = threadIdx.x - mine * w.threads_per_product.value();
-  const std::uint32_t column = w.patches_down.quotient(within) * patch;
-  const std::uint32_t row = (within - column / patch * w.patches_down.value()) * patch;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int mine = w.by_threads_per_product.quotient(thread);
+  const int within = thread - mine * w.threads_per_product;
+  const int patches_before = w.by_patches_down.quotient(within);
+  const int column = patches_before * patch;
+  const int row = (within - patches_before * w.patches_down) * patch;
 
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * w.products_per_block;
   for (std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * w.products_per_block; first < w.products;
        first += step) {
-    const auto products = static_cast<std::uint32_t>(min(w.products - first, std::int64_t{w.products_per_block}));
-    w.a.for_each(products, [&](std::uint32_t q, std::uint32_t i, std::uint32_t p) {
+    const auto products = static_cast<int>(min(w.products - first, std::int64_t{w.products_per_block}));
+    w.a.for_each(products, [&](int q, int i, int p) {
       shared_a[(q * w.k + p) * w.m_padded + i] = *w.a.place(a, first + q, i, p);
     });
-    w.b.for_each(products, [&](std::uint32_t q, std::uint32_t p, std::uint32_t j) {
+    w.b.for_each(products, [&](int q, int p, int j) {
       shared_b[(q * w.k + p) * w.n_padded + j] = *w.b.place(b, first + q, p, j);
     });
     __syncthreads();
@@ -136,7 +127,7 @@ __global__ void __launch_bounds__(threads_per_block)
         for (int j = 0; j < patch; ++j) to[i * w.n_padded + j] = sum[i][j];
     }
     __syncthreads();
-    w.c.for_each(products, [&](std::uint32_t q, std::uint32_t i, std::uint32_t j) {
+    w.c.for_each(products, [&](int q, int i, int j) {
       epilogue.store(w.c.place(c, first + q, i, j), sums[(q * w.m_padded + i) * w.n_padded + j], i, j);
     });
     __syncthreads();
@@ -166,16 +157,19 @@ class BatchedSmall final : public DeviceProduct {
 
   [[nodiscard]] Status launch(const Launch& launch) const override {
     const GemmDescription& d = description_;
+    const auto threads = static_cast<int>(threads_per_product(d));
+    const auto patches_down = static_cast<int>(padded(d.m) / patch);
     const Work work{.a = Walk(d.a, d.m, d.k),
                     .b = Walk(d.b, d.k, d.n),
                     .c = Walk(d.c, d.m, d.n),
                     .products = d.batch_count,
                     .k = static_cast<int>(d.k),
-                    .n = static_cast<int>(d.n),
                     .m_padded = static_cast<int>(padded(d.m)),
                     .n_padded = static_cast<int>(padded(d.n)),
-                    .threads_per_product = Divisor(threads_per_product(d)),
-                    .patches_down = Divisor(padded(d.m) / patch),
+                    .threads_per_product = threads,
+                    .patches_down = patches_down,
+                    .by_threads_per_product = Divisor(threads),
+                    .by_patches_down = Divisor(patches_down),
                     .products_per_block = static_cast<int>(products_per_block_)};
     return with_types(d.types, [&]<class In, class Out>() {
       const GemmArguments& arguments = launch.arguments;
