@@ -4,12 +4,15 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cstdio>
 #include <exception>
 #include <map>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -50,6 +53,17 @@ const std::map<std::string, Order> orders{
 const std::map<std::string, Fill> fills{
     {"normal", Fill::normal}, {"uniform", Fill::uniform}, {"wide_range", Fill::wide_range}};
 
+CLI::Validator positive_seconds() {
+  constexpr double most = 1e6;
+  const auto check = [](const std::string& text) {
+    double seconds = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+    const bool is_number = error == std::errc() && end == text.data() + text.size();
+    return is_number && seconds > 0 && seconds <= most ? std::string() : text + ": expected more than 0, at most 1e6";
+  };
+  return {check, "SECONDS"};
+}
+
 void declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--types", arguments.types,
                  "f32 (default), f64; in device memory also f16, bf16, i32, i8, f16->f32, ...")
@@ -76,10 +90,10 @@ void declare(CLI::App& app, Arguments& arguments) {
                  "exactile's operands that are prepared before the clock runs: a, b or ab")
       ->check(CLI::IsMember({"a", "b", "ab"}));
   app.add_option("--threads", arguments.threads, "Threads of every contender")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, 65536))
       ->capture_default_str();
   app.add_option("--seconds", arguments.seconds, "Timed work for each contender and shape")
-      ->check(CLI::PositiveNumber)
+      ->check(positive_seconds())
       ->capture_default_str();
   app.add_option("--order", arguments.order, "forward (exactile first), backward or both in turn")
       ->check(CLI::IsMember(orders))
@@ -219,7 +233,11 @@ class Comparison {
 int compare_all(const Arguments& arguments) try {
   Comparison comparison(arguments);
   comparison.run();
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) throw std::runtime_error("cannot write to standard output");
   return comparison.all_right() ? 0 : 1;
+} catch (const std::bad_alloc&) {
+  fmt::print(stderr, "exactile_compare: no memory for the operands\n");
+  return 2;
 } catch (const std::exception& error) {
   fmt::print(stderr, "exactile_compare: {}\n", error.what());
   return 2;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shapes.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
@@ -22,6 +23,15 @@ std::vector<std::int64_t> parse_sizes(const std::string& text, std::size_t expec
   }
   if (sizes.size() != expected) throw std::runtime_error("shape '" + text + "': expected " + form);
   return sizes;
+}
+
+/// The shape, whose operands have addresses.
+Shape addressable(const Shape& shape, const std::string& text) {
+  const auto m = static_cast<double>(shape.m), n = static_cast<double>(shape.n), k = static_cast<double>(shape.k);
+  constexpr double most_elements = 0x1p58;
+  if (std::max({m * k, k * n, m * n}) * static_cast<double>(shape.batch) > most_elements)
+    throw std::runtime_error("shape '" + text + "': its operands do not fit in 64 bits");
+  return shape;
 }
 
 std::vector<std::string> lines_of(const std::string& path) {
@@ -46,12 +56,12 @@ std::vector<std::string> split_at_commas(const std::string& list) {
 
 Shape parse_shape(const std::string& text) {
   const std::vector<std::int64_t> sizes = parse_sizes(text, 3, "MxNxK, each at least 1");
-  return {sizes[0], sizes[1], sizes[2], 1};
+  return addressable({sizes[0], sizes[1], sizes[2], 1}, text);
 }
 
 Shape parse_batch(const std::string& text) {
   const std::vector<std::int64_t> sizes = parse_sizes(text, 4, "COUNTxMxNxK, each at least 1");
-  return {sizes[1], sizes[2], sizes[3], sizes[0]};
+  return addressable({sizes[1], sizes[2], sizes[3], sizes[0]}, text);
 }
 
 ShapeGroup read_shapes(const std::string& file_or_list) {
