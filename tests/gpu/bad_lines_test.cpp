@@ -257,6 +257,34 @@ TEST(BadLinesOnDevice, DoubtfulElementsAreSummedAloneOrInTilesToTheSameBits) {
   }
 }
 
+/// The sums of doubtful elements meet C as all others do.
+TEST(BadLinesOnDevice, DoubtfulElementsAreAddedToC) {
+  SKIP_WITHOUT_GPU();
+  const Result<Context> context = Context::make("cuda");
+  ASSERT_TRUE(context.ok()) << context.status().message();
+  for (const KernelOfType& kernel : cuda_kernels()) {
+    if (kernel.types != f32_types || kernel.accuracy != Accuracy::standard) continue;
+    int products = 0;
+    for (const std::int64_t k : {128, 500})
+      for (const std::int64_t lines : {1, 6}) {
+        Matrix a = normal_matrix(c_rows, k, 1);
+        Matrix b = normal_matrix(k, c_columns, 2);
+        for (std::int64_t i = 0; i < lines; ++i) make_doubtful(a, b, i, (3 * i + 5) % c_columns);
+        Matrix before = normal_matrix(c_rows, c_columns, 3);
+        for (float& x : before.elements) x = std::ldexp(x, -31);  // seen beside the doubtful elements
+        const std::optional<Matrix> c = multiplied(context.value(), kernel.kernel, a, b, &before);
+        if (!c) continue;
+        ++products;
+        int wrong = 0;
+        for (std::int64_t i = 0; i < c_rows; ++i)
+          for (std::int64_t j = 0; j < c_columns; ++j)
+            wrong += is_right(c->at(i, j), a, b, i, j, before.at(i, j)) ? 0 : 1;
+        EXPECT_EQ(wrong, 0) << kernel.kernel << ", k = " << k << ", " << lines << " doubtful lines";
+      }
+    EXPECT_TRUE(products > 0 || !is_sliced(kernel)) << kernel.kernel << " refused all products";
+  }
+}
+
 /// Products with some doubtful rows of A, one below the other, and as many columns of B, each the third after the
 /// other.
 struct DoubtfulCase {

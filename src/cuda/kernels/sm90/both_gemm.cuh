@@ -85,15 +85,16 @@ __device__ inline void split_work(BothSpace& space, RingStep& at, const RingStep
                 both_spread<whole>);
 }
 
-/// fragment = the products of one chunk, 64 rows with 64 columns, small ones first. `a`, `b`: isa::wgmma_uniform().
+/// fragment = the products of fragment_steps of a chunk, 64 rows with 64 columns, small ones first. `a`, `b`:
+/// isa::wgmma_uniform().
 __device__ inline void multiply_fragment(float (&fragment)[both_fragment / 2], std::uint64_t a, int a_box,
-                                         std::uint64_t b, int b_box) {
+                                         std::uint64_t b, int b_box, int first_step) {
   isa::pin(fragment);
   isa::wgmma_fence();
 #pragma unroll
-  for (int i = 0; i < Fp16x3::products * chunk_steps; ++i) {
-    const SlicePair pair = Fp16x3::product(i / chunk_steps);
-    const int k = i % chunk_steps * 16;
+  for (int i = 0; i < Fp16x3::products * fragment_steps; ++i) {
+    const SlicePair pair = Fp16x3::product(i / fragment_steps);
+    const int k = (first_step + i % fragment_steps) * 16;
     const auto place = [&](int slice, int box) {
       return k / block_k * box + Fp16x3::slice_offset(slice, tile_m) + k % block_k * 2;
     };
@@ -159,8 +160,12 @@ __device__ inline void multiply_work(BothSpace& space, RingStep& at, const RingS
 #pragma unroll
     for (int f = 0; f < both_n / both_fragment; ++f) {
       float fragment[both_fragment / 2];
-      multiply_fragment(fragment, a, of_a.box_bytes, isa::wgmma_further(b, f * of_b.half_bytes), of_b.box_bytes);
-      add_fragment(sums, fragment, f, rows, columns, row);
+#pragma unroll 1
+      for (int step = 0; step < chunk_steps; step += fragment_steps) {
+        multiply_fragment(fragment, a, of_a.box_bytes, isa::wgmma_further(b, f * of_b.half_bytes), of_b.box_bytes,
+                          step);
+        add_fragment(sums, fragment, f, rows, columns, row);
+      }
     }
     isa::mbarrier_arrive(&space.of_stage.empty[at.index]);
     at.advance(both_stages);

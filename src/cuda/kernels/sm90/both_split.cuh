@@ -18,6 +18,14 @@ inline constexpr int splitter_warps = warpgroup_threads / 32;
 inline constexpr int first_splitter_barrier = 1;  // 0 is __syncthreads
 static_assert(both_n == tile_m, "TileLines are as many");
 
+/// Of a chunk's steps the tensor cores sum so many before f32 takes over. What they cut off is always of one sign.
+inline constexpr int fragment_steps = chunk_steps / 2;
+
+/// The slices where this is so; see docs/accuracy.md.
+struct Fp16x3InHalves : Fp16x3 {
+  [[nodiscard]] static constexpr int roundings(int k) { return 32 + k / 32; }
+};
+
 /// Where a line's largest element grows its units grow by 2^this more.
 inline constexpr int both_headroom = 3;
 
@@ -102,6 +110,15 @@ __device__ inline void straighten(std::byte* tile, const TileLines& lines, int t
   isa::named_barrier(barrier, warpgroup_threads);
 }
 
+/// By four threads, with four numbers each: the sum of all those at the thread's own place.
+[[nodiscard]] __device__ inline float sum_of_own(const float (&x)[4], int own) {
+  const bool is_high = own / 2 != 0;
+  const bool is_odd = own % 2 != 0;
+  const float even = (is_high ? x[2] : x[0]) + __shfl_xor_sync(~0u, is_high ? x[0] : x[2], 2);
+  const float odd = (is_high ? x[3] : x[1]) + __shfl_xor_sync(~0u, is_high ? x[1] : x[3], 2);
+  return (is_odd ? odd : even) + __shfl_xor_sync(~0u, is_odd ? even : odd, 1);
+}
+
 /// A splitting warpgroup's part of one tile.
 struct LineSplit {
   bool along_k;
@@ -143,22 +160,25 @@ struct LineSplit {
     isa::async_proxy_fence();
   }
 
+  /// Four threads share four lines: each finds what one of them ends with.
   __device__ void end(LineEnds& ends, float tiny_scale) const {
-    float error = -__builtin_inff();
+    const int own = thread % 4;
+    RowState state = states[0][0];
+    float tiny[4];
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const RowState& state = states[i / 2][i % 2];
-      // In such units that the headroom does not make one of a small fraction.
-      constexpr int unit = 1 << both_headroom;
-      const Line found = line_of<Fp16x3>(state.max_bits(), state.tiny_count(most_spread, unit), tiny_scale / unit);
-      if (thread % 4 == 0) {
-        ends.line[line(i / 2) + i % 2] = found;
-        ends.error[line(i / 2) + i % 2] = quick_error(found);
-      }
-      error = fmaxf(error, quick_error(found));
+      tiny[i] = states[i / 2][i % 2].tiny;
+      if (own == i) state = states[i / 2][i % 2];
     }
-    for (int step = 16; step > 0; step /= 2) error = fmaxf(error, __shfl_xor_sync(~0u, error, step));
-    if (thread % 32 == 0) ends.most_error[thread / 32] = error;
+    // In such units that the headroom does not make one of a small fraction. Inf becomes lost_line.
+    constexpr int unit = 1 << both_headroom;
+    const unsigned count = __float2uint_ru((sum_of_own(tiny, own) + state.spread_weight(most_spread)) * unit);
+    const Line found = line_of<Fp16x3>(state.max_bits(), count, tiny_scale / unit);
+    const float error = quick_error(found);
+    ends.line[line(own / 2) + own % 2] = found;
+    ends.error[line(own / 2) + own % 2] = error;
+    const int most = __reduce_max_sync(~0u, __float_as_int(error));  // none is negative but -Inf
+    if (thread % 32 == 0) ends.most_error[thread / 32] = __int_as_float(most);
   }
 
  private:

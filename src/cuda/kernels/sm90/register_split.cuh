@@ -141,12 +141,15 @@ struct RowState {
   [[nodiscard]] __device__ unsigned max_bits() const {
     return is_zero() ? 0 : static_cast<unsigned>(Fp16x3::limit_exponent + 126 - scale) << 23;
   }
-  /// By the four threads; one more where chunks lie further apart than `spread`. `unit`: what one counts as.
-  [[nodiscard]] __device__ unsigned tiny_count(int spread, int unit = 1) const {
+  /// What chunks that lie further apart than `spread` count as.
+  [[nodiscard]] __device__ float spread_weight(int spread) const {
+    return !is_zero() && most_scale - scale > spread ? 1.0f : 0.0f;
+  }
+  /// By the four threads.
+  [[nodiscard]] __device__ unsigned tiny_count(int spread) const {
     float all = tiny + __shfl_xor_sync(~0u, tiny, 1);
     all += __shfl_xor_sync(~0u, all, 2);
-    all += !is_zero() && most_scale - scale > spread ? 1.0f : 0.0f;
-    return __float2uint_ru(all * static_cast<float>(unit));  // Inf becomes lost_line
+    return __float2uint_ru(all + spread_weight(spread));  // Inf becomes lost_line
   }
 };
 

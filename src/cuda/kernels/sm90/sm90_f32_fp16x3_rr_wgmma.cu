@@ -111,7 +111,7 @@ class BothProduct final : public DeviceProduct {
 
   [[nodiscard]] std::int64_t workspace_bytes() const override { return layout_.bytes; }
   [[nodiscard]] std::string blocking() const override {
-    return "BM=128 BN=128 BK=64 KC=64 split-K=" + std::to_string(plan_.parts);
+    return "BM=128 BN=128 BK=64 KC=32 split-K=" + std::to_string(plan_.parts);
   }
   [[nodiscard]] double model_bytes() const override {
     const GemmDescription& d = plan_.d;
@@ -145,7 +145,7 @@ class BothProduct final : public DeviceProduct {
                      .partials = {.data = reinterpret_cast<float*>(base + layout_.partials),
                                   .parts = plan_.parts,
                                   .pitch = layout_.partial_pitch},
-                     .tiny_scale = tiny_scale<Fp16x3>(static_cast<int>(d.k)),
+                     .tiny_scale = tiny_scale<Fp16x3InHalves>(static_cast<int>(d.k)),
                      .out = {.data = static_cast<float*>(launch.arguments.c),
                              .layout = d.c,
                              .rows = static_cast<int>(d.m),
