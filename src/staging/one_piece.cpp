@@ -84,7 +84,7 @@ Status run_in_one_piece(const HostProduct& product, const Tiling& tiling, const 
   const Execution execution{
       .queue = queue.handle(), .workspace = workspace.data(), .workspace_bytes = workspace.bytes()};
   const std::int64_t c_bytes = product.c.image(regions.c).bytes();
-  const Status status = [&]() -> Status {
+  Status status = [&]() -> Status {
     if (Status s = queue.upload(Copy::contiguous(device, 0, reads_c ? at.end : at.c), host); !s.ok()) return s;
     if (Status s = kernel.run(moved, execution); !s.ok()) return s;
     return queue.download(Copy::contiguous(device, at.c, c_bytes), host + at.c);

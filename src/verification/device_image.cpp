@@ -8,6 +8,7 @@ namespace {
 
 std::vector<void*> pointers_into(const DeviceMemory& body, const std::vector<std::int64_t>& offsets) {
   std::vector<void*> pointers;
+  pointers.reserve(offsets.size());
   for (const std::int64_t offset : offsets) pointers.push_back(body.at(offset));
   return pointers;
 }
