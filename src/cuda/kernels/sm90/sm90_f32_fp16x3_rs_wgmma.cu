@@ -45,6 +45,7 @@ constexpr TileWidth tile_widths[] = {{64, enqueue_unsplit<64>},   {72, enqueue_u
 struct RegisterTiles {
   int columns;
   int cluster_size;
+  double waves;
   double seconds;  ///< that they take, all parts of K and products together
 };
 
@@ -105,7 +106,7 @@ struct RegisterPlan {
     constexpr double hertz = 1.45e9;          // less than the clock: with what is not counted here
     constexpr double start_and_end = 3.5e-6;  // until the first tile has its first chunk, and until the last is stored
     constexpr double store = 1.5e-6;
-    RegisterTiles best{64, 1, std::numeric_limits<double>::infinity()};
+    RegisterTiles best{64, 1, 0, std::numeric_limits<double>::infinity()};
     const double chunks = std::min<double>(part_k, static_cast<double>(d.k)) / chunk_k;
     for (const TileWidth& width : tile_widths) {
       // A warpgroup splits, then multiplies; both together multiply.
@@ -113,8 +114,9 @@ struct RegisterPlan {
       for (const int cluster_size : {2, 1}) {
         if (width.columns / cluster_size % 8 != 0) continue;
         const auto ctas = static_cast<double>(works_of(width.columns, cluster_size) * cluster_size);
-        const double seconds = start_and_end + std::ceil(ctas / multiprocessors) * (store + chunks * cycles / hertz);
-        if (seconds < best.seconds) best = {width.columns, cluster_size, seconds};
+        const double waves = std::ceil(ctas / multiprocessors);
+        const double seconds = start_and_end + waves * (store + chunks * cycles / hertz);
+        if (seconds < best.seconds) best = {width.columns, cluster_size, waves, seconds};
       }
     }
     return best;
@@ -299,7 +301,8 @@ template <Operand unsplit>
 /// Seconds, from what was measured on an H200.
 template <Operand unsplit>
 [[nodiscard]] double register_cost(const plan::Problem& problem, const Device& device) {
-  constexpr double overhead = 12e-6;  // of three kernels
+  constexpr double overhead = 9e-6;   // of three kernels
+  constexpr double next_wave = 4e-6;  // more than the tiles' estimate has of each but the first
   constexpr double by_fours = 1.25;   // times slower, where lines do not begin at multiples of 16 bytes
   constexpr double without_tma = 4;
   constexpr double unsplit_a = 1.3;  // times slower than tiles were measured to be, where A is what is not split
@@ -319,7 +322,7 @@ template <Operand unsplit>
   const double bytes_per_second = device.memory_bytes_per_second;
   const double unsplit_bytes = 4.0 * static_cast<double>(plan.unsplit_batches() * plan.unsplit_rows() * d.k);
   const double split_bytes = 8.0 * static_cast<double>(plan.sliced_batches() * plan.sliced_rows() * d.k);
-  return overhead + split_bytes / (0.5 * bytes_per_second) +
+  return overhead + (plan.tiles.waves - 1) * next_wave + split_bytes / (0.5 * bytes_per_second) +
          std::max(tiles_seconds, unsplit_bytes / (0.7 * bytes_per_second)) + combine_seconds(d, plan.parts, device);
 }
 
