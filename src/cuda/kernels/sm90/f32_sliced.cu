@@ -2,6 +2,7 @@
 #include "cuda/kernels/sm90/f32_sliced.cuh"
 
 #include <cmath>
+#include <cstdlib>
 #include <utility>
 
 #include "core/checked.hpp"
@@ -41,6 +42,9 @@ SlicedLayout::SlicedLayout(const GemmDescription& d, int bytes_per_block, bool m
       b_pitch(core::round_up(d.n, tile_n)),
       order{static_cast<int>(a_pitch / (cluster * tile_m)), static_cast<int>(b_pitch / tile_n),
             static_cast<int>(d.batch_count)},
+      buckets(d.m, d.n, d.batch_count,
+              std::abs(d.a.column_stride) > std::abs(d.a.row_stride) &&
+                  std::abs(d.b.row_stride) <= std::abs(d.b.column_stride)),
       parts(may_divide ? parts_of(order.count(), static_cast<int>(d.k)) : 1) {
   const std::int64_t tiles = order.count() * cluster;
   const std::int64_t blocks = blocks_of<Fp16x3>(static_cast<int>(d.k));  // no slices need more
@@ -50,14 +54,16 @@ SlicedLayout::SlicedLayout(const GemmDescription& d, int bytes_per_block, bool m
   max_bits = take(lines);
   tiny = take(lines);
   tiny_again = take(lines);
-  left_count = take(4);
+  left_count = take(sizeof(LeftCount));
+  left_heads = take(std::int64_t{buckets.count} * 4);
   left_lots = take(lines / lot_lines);
   left_warps = take(tiles * 4);
   const std::int64_t carried_places = carries(clusters) ? clusters * CarriedSums::places : 0;
   carried_ready = take(carried_places * 4);
   part_state = take(parts == 1 ? 0 : tiles * 4);
   zeroed = end;
-  left_few = take(most_few * sizeof(ElementPlace));
+  left_filled = take(std::int64_t{buckets.count} * 4);
+  left_few = take(tiles * list_places * static_cast<std::int64_t>(sizeof(ListedElement)));
   left_marks = take(tiles * consumers * warpgroup_threads * 16);
   a_slices = take(a_batches * d.m * blocks * bytes_per_block);
   b_slices = take(b_batches * d.n * blocks * bytes_per_block);
@@ -118,9 +124,12 @@ GemmParameters sliced_parameters(const GemmDescription& d, const GemmArguments& 
                   .columns = static_cast<int>(d.n),
                   .by_tma = epilogue.is_plain && stores_by_tma(d, arguments),
                   .epilogue = epilogue},
-          .left = {.count = reinterpret_cast<unsigned*>(base + layout.left_count),
+          .left = {.count = reinterpret_cast<LeftCount*>(base + layout.left_count),
+                   .buckets = layout.buckets,
+                   .heads = reinterpret_cast<unsigned*>(base + layout.left_heads),
+                   .filled = reinterpret_cast<int*>(base + layout.left_filled),
+                   .few = reinterpret_cast<ListedElement*>(base + layout.left_few),
                    .lots = {lots, lots + b_first / lot_lines},
-                   .few = reinterpret_cast<ElementPlace*>(base + layout.left_few),
                    .warps = reinterpret_cast<unsigned*>(base + layout.left_warps),
                    .marks = reinterpret_cast<uint4*>(base + layout.left_marks)}};
 }

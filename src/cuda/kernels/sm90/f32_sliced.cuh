@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "cuda/kernel.hpp"
@@ -34,15 +35,18 @@ struct SlicedLayout {
   std::int64_t a_pitch;  ///< rows rounded up to whole cluster tiles
   std::int64_t b_pitch;
   TileOrder order;
+  Buckets buckets;
   std::int64_t max_bits;    ///< of A, then of B
   std::int64_t tiny;        ///< the same, for the first slices
   std::int64_t tiny_again;  ///< for the second; from here on all is zeroed first
   std::int64_t left_count;
+  std::int64_t left_heads;
   std::int64_t left_lots;  ///< of A, then of B
   std::int64_t left_warps;
   std::int64_t carried_ready;
   std::int64_t part_state;
   std::int64_t zeroed;  ///< up to here
+  std::int64_t left_filled;
   std::int64_t left_few;
   std::int64_t left_marks;
   std::int64_t a_slices;
@@ -133,6 +137,13 @@ template <class Slices>
   return map(p.b, p.operands.b, tile_n / cluster);
 }
 
+/// More tiny elements than that in a row and a column together, of 2k, are not tried by f16. Where others are spread
+/// evenly, some 100 of a sum's products are then of two that are not tiny, and about one sum in 1000 is doubtful: to
+/// list those takes as long as f16 saves. Those of A D and D^-1 B are doubtful from far fewer tiny elements on.
+[[nodiscard]] inline unsigned hopeless_tiny(int k) {
+  return static_cast<unsigned>(std::max(2.0 * k - 20 * std::sqrt(k), 1.0 * k));
+}
+
 template <class Slices, Turn turn>
 [[nodiscard]] Status enqueue_multiply(GemmParameters& p, const Device& device, std::string_view kernel,
                                       cudaStream_t stream) {
@@ -140,9 +151,7 @@ template <class Slices, Turn turn>
   if (Status s = allow_shared_memory(multiply<Slices, turn>, shared_bytes, kernel); !s.ok()) return s;
   p.blocks = blocks_of<Slices>(p.operands.a.k);
   p.tiny_scale = tiny_scale<Slices>(p.operands.a.k);
-  // Of 2k. Elements spread evenly over 90 binary orders of magnitude have as many, and are mostly summed well enough;
-  // those of A D and D^-1 B are not, from far fewer on.
-  p.hopeless_tiny = static_cast<unsigned>(p.operands.a.k / 8 * 13);
+  p.hopeless_tiny = hopeless_tiny(p.operands.a.k);
   const int tiles = p.order.count() * p.parts;
   const int clusters = std::min(tiles, clusters_of(device));
   const bool may_be_cut = turn == Turn::first || turn == Turn::all;

@@ -1,38 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Elements that the first slices could not hold, where they are few: a CTA sums each of them from A and B, by the
-/// products and additions by which a tile would have been summed, to the same bits. So nobody sees how many there were.
+/// Elements that the first slices could not hold, where a tile has few: a CTA sums up to eight of them from A and B, by
+/// the products and additions by which a tile would have been summed, to the same bits. So nobody sees how many there
+/// were.
 ///
 /// What the tensor cores sum of a chunk of K is the same wherever its factors lie in a tile. So here row r of A's tile
-/// is chunk r of the row, column r of B's tile is chunk r of the column, and the chunks' sums are on the diagonal.
+/// is a chunk of an element's row, column r of B's tile is that chunk of its column, and the sums are on the diagonal.
 #pragma once
 
 #include "cuda/isa/wgmma_tile.cuh"
-#include "cuda/kernels/sm90/leftovers.cuh"
+#include "cuda/kernels/sm90/gemm.cuh"
+#include "cuda/kernels/sm90/split_passes.cuh"
 
 namespace exactile::cuda::sm90 {
 
-inline constexpr int few_chunks = 64;  ///< at a time
-
-/// Of a CTA, in shared memory.
-template <class Slices>
-struct FewSpace {
-  alignas(1024) std::byte tile[2][few_chunks * block_bytes<Slices>];  ///< of A, of B
-  float sums[few_chunks];
-  unsigned tiny[2];
-};
+inline constexpr int few_chunks = 64;  ///< at a time, of all elements together
 
 /// An element's row of A or column of B.
 struct FewLine {
   const float* data;
-  std::int64_t stride;
-  unsigned max_bits;
-
-  __device__ FewLine(const SplitOperand& operand, int line, int batch)
-      : data(product_base(operand.data, operand.layout, batch) + line * operand.layout.row_stride),
-        stride(operand.layout.column_stride),
-        max_bits(facts_of(operand, batch).max_bits[line]) {}
+  float scale;
 };
+
+/// Of a CTA, in shared memory.
+template <class Slices>
+struct FewSpace {
+  static constexpr int most_elements = Buckets::lines;                ///< together
+  alignas(1024) std::byte tile[2][few_chunks * block_bytes<Slices>];  ///< of A, of B
+  float sums[few_chunks];
+  FewLine lines[2][most_elements];
+  unsigned tiny[2][most_elements];
+  ElementPlace places[most_elements];
+  int count;      ///< of elements
+  unsigned next;  ///< of the bucket
+
+  /// By one thread: elements of a bucket from that one on.
+  __device__ void take(const ListedElement* few, unsigned first) {
+    count = 0;
+    for (next = first; next != 0 && count < most_elements; next = few[next - 1].next)
+      places[count++] = few[next - 1].place;
+  }
+};
+
+/// How the chunks of one pass are shared out: a power of two for each element, its first ones first.
+struct FewShares {
+  int chunks_log;
+
+  __device__ explicit FewShares(int elements) : chunks_log(elements > 4 ? 3 : elements > 2 ? 4 : elements > 1 ? 5 : 6) {
+    static_assert(few_chunks == 1 << 6);
+  }
+  [[nodiscard]] __device__ int chunks() const { return 1 << chunks_log; }
+  [[nodiscard]] __device__ int element(int chunk) const { return chunk >> chunks_log; }
+  [[nodiscard]] __device__ int within(int chunk) const { return chunk & (chunks() - 1); }
+};
+
+[[nodiscard]] __device__ inline unsigned max_bits_of(const SplitOperand& operand, int batch, int line) {
+  return facts_of(operand, batch).max_bits[line];
+}
+
+/// By a CTA: what is known of the lines before they are read.
+template <class Slices>
+__device__ inline void find_lines(FewSpace<Slices>& space, const SplitPair& operands) {
+  constexpr int each = FewSpace<Slices>::most_elements;
+  const int side = static_cast<int>(threadIdx.x) / each;
+  const int element = static_cast<int>(threadIdx.x) % each;
+  if (side > 1 || element >= space.count) return;
+  const SplitOperand& operand = side == 0 ? operands.a : operands.b;
+  const ElementPlace& at = space.places[element];
+  const int line = side == 0 ? at.row : at.column;
+  space.lines[side][element] = {product_base(operand.data, operand.layout, at.batch) + line * operand.layout.row_stride,
+                                power_of_two(scale_exponent<Slices>(max_bits_of(operand, at.batch, line)))};
+  space.tiny[side][element] = 0;
+}
 
 /// Bytes from the beginning of a tile of `few_chunks` rows, swizzled as the tensor cores expect it.
 template <class Slices>
@@ -41,35 +80,40 @@ template <class Slices>
   return Slices::slice_offset(slice, few_chunks) + chunk * Slices::row_bytes + (k / 8 ^ chunk / 2 % 4) * 16 + k % 8 * 2;
 }
 
-/// By a CTA: slices of both lines from `first_k` on, and how much tiny is in them.
+/// By a CTA: slices of all lines from `first_k` on, and how much tiny is in them.
 template <class Slices>
-__device__ inline void split_few(FewSpace<Slices>& space, const FewLine (&lines)[2], int first_k, int all_k) {
-  constexpr int elements = few_chunks * block_k;
-  constexpr int per_thread = (elements + cta_threads - 1) / cta_threads;
-  const auto index = [](int i) { return static_cast<int>(threadIdx.x) + i * cta_threads; };
+__device__ inline void split_few(FewSpace<Slices>& space, const FewShares& shares, const SplitPair& operands,
+                                 int first_k) {
+  constexpr int per_thread = few_chunks * block_k / split::threads;
+  const int all_k = operands.a.k;
+  const int count = space.count;
+  const int in_chunk = static_cast<int>(threadIdx.x) % block_k;
+  const auto chunk_of = [](int i) { return static_cast<int>(threadIdx.x + i * split::threads) / block_k; };
   float x[2][per_thread];
+#pragma unroll
+  for (int side = 0; side < 2; ++side) {
+    const std::int64_t stride = (side == 0 ? operands.a : operands.b).layout.column_stride;
+#pragma unroll
+    for (int i = 0; i < per_thread; ++i) {
+      const int element = shares.element(chunk_of(i));
+      const int k = first_k + shares.within(chunk_of(i)) * block_k + in_chunk;
+      x[side][i] = element < count && k < all_k ? space.lines[side][element].data[k * stride] : 0.0f;
+    }
+  }
 #pragma unroll
   for (int side = 0; side < 2; ++side)
 #pragma unroll
     for (int i = 0; i < per_thread; ++i) {
-      const int k = first_k + index(i);
-      x[side][i] = index(i) < elements && k < all_k ? lines[side].data[k * lines[side].stride] : 0.0f;
-    }
-#pragma unroll
-  for (int side = 0; side < 2; ++side) {
-    const float scale = power_of_two(scale_exponent<Slices>(lines[side].max_bits));
-#pragma unroll
-    for (int i = 0; i < per_thread; ++i) {
-      if (index(i) >= elements) continue;
+      const int element = shares.element(chunk_of(i));
+      const float scale = element < count ? space.lines[side][element].scale : 0.0f;
       typename Slices::Element s[Slices::slices];
-      if (const unsigned tiny = Slices::split(x[side][i], x[side][i] * scale, all_k, s); tiny != 0)
-        atomicAdd(&space.tiny[side], tiny);
+      const unsigned tiny = __reduce_add_sync(~0u, Slices::split(x[side][i], x[side][i] * scale, all_k, s));
+      if (tiny != 0 && threadIdx.x % 32 == 0) atomicAdd(&space.tiny[side][element], tiny);
 #pragma unroll
       for (int slice = 0; slice < Slices::slices; ++slice)
-        *reinterpret_cast<typename Slices::Element*>(
-            space.tile[side] + few_offset<Slices>(index(i) / block_k, index(i) % block_k, slice)) = s[slice];
+        *reinterpret_cast<typename Slices::Element*>(space.tile[side] +
+                                                     few_offset<Slices>(chunk_of(i), in_chunk, slice)) = s[slice];
     }
-  }
 }
 
 /// By a warpgroup: the chunks' sums, in the order of multiply_chunk().
@@ -98,44 +142,65 @@ __device__ inline void multiply_few(FewSpace<Slices>& space) {
     if (row + i / 2 % 2 * 8 == i / 4 * 8 + lane % 4 * 2 + i % 2) space.sums[row + i / 2 % 2 * 8] = fragment[i];
 }
 
-/// By a CTA: one element, into C.
+/// By a CTA: the elements of space.places, into C.
 template <class Slices>
-__device__ inline void sum_element(FewSpace<Slices>& space, const SplitPair& operands, float tiny_scale,
-                                   const Output& c, const ElementPlace& at) {
-  const FewLine lines[] = {{operands.a, at.row, at.batch}, {operands.b, at.column, at.batch}};
-  const int all_k = operands.a.k;
+__device__ inline void sum_elements(FewSpace<Slices>& space, const SplitPair& operands, float tiny_scale,
+                                    const Output& c) {
+  const int count = space.count;
+  const FewShares shares(count);
+  find_lines(space, operands);
+  const int lane = static_cast<int>(threadIdx.x);  // in the first warp: of an element
   float sum = 0;
-  if (threadIdx.x < 2) space.tiny[threadIdx.x] = 0;
-  for (int first_k = 0; first_k < all_k; first_k += few_chunks * block_k) {
-    __syncthreads();  // nobody reads what was there
-    split_few(space, lines, first_k, all_k);
+  for (int first_k = 0; first_k < operands.a.k; first_k += shares.chunks() * block_k) {
+    __syncthreads();
+    split_few(space, shares, operands, first_k);
     isa::async_proxy_fence();
     __syncthreads();
     if (threadIdx.x < warpgroup_threads) multiply_few(space);
     __syncthreads();
-    const int chunks = min((all_k - first_k + block_k - 1) / block_k, few_chunks);
-    for (int chunk = 0; chunk < chunks; ++chunk) sum += space.sums[chunk];
+    const int chunks = min((operands.a.k - first_k + block_k - 1) / block_k, shares.chunks());
+    if (lane < count)
+      for (int chunk = 0; chunk < chunks; ++chunk) sum += space.sums[lane * shares.chunks() + chunk];
   }
-  if (threadIdx.x >= 32) return;
-  const Line row = line_of<Slices>(lines[0].max_bits, space.tiny[0], tiny_scale);
-  const Line column = line_of<Slices>(lines[1].max_bits, space.tiny[1], tiny_scale);
+  if (lane >= 32) return;
+  const int element = min(lane, count - 1);
+  const ElementPlace at = space.places[element];
+  const Line row = line_of<Slices>(max_bits_of(operands.a, at.batch, at.row), space.tiny[0][element], tiny_scale);
+  const Line column = line_of<Slices>(max_bits_of(operands.b, at.batch, at.column), space.tiny[1][element], tiny_scale);
   float result = scaled_back(sum, row, column);
-  if (is_doubtful(sum, row, column)) {
-    result = warp_sum(operands, at.batch, at.row, at.column);
-    if (threadIdx.x == 0) count_summed(c, 1);
+  unsigned doubtful = __ballot_sync(~0u, lane < count && is_doubtful(sum, row, column));
+  if (doubtful != 0 && lane == 0) count_summed(c, doubtful);
+  for (; doubtful != 0; doubtful &= doubtful - 1) {
+    const int other = __ffs(static_cast<int>(doubtful)) - 1;
+    const ElementPlace& its = space.places[other];
+    const float summed = warp_sum(operands, its.batch, its.row, its.column);
+    if (lane == other) result = summed;
   }
-  if (threadIdx.x != 0) return;
+  if (lane >= count) return;
   float* const to = product_base(c.data, c.layout, at.batch) + at.row * c.layout.row_stride;
   c.epilogue.store(to + at.column * c.layout.column_stride, result, at.row, at.column);
 }
 
-/// By all CTAs: so many elements.
+/// Sums what is listed, and writes the slices of lines that tiles with marks take in.
 template <class Slices>
-__device__ inline void sum_few(FewSpace<Slices>& space, const SplitPair& operands, float tiny_scale, const Output& c,
-                               const ElementPlace* few, unsigned count) {
-  for (unsigned i = blockIdx.x; i < count; i += gridDim.x) {
-    sum_element(space, operands, tiny_scale, c, few[i]);
-    __syncthreads();
+__global__ void __launch_bounds__(split::threads, 4) sum_few(const __grid_constant__ GemmParameters p) {
+  isa::wait_for_kernel_before();
+  const LeftCount left = *p.left.count;
+  if (left.buckets == 0 && left.some_marked == 0) return;
+  __shared__ union {
+    FewSpace<Slices> few;
+    split::Transposed transposed;
+  } space;
+  if (left.some_marked != 0) split::write_lots<Slices>(p.operands, p.left.lots, space.transposed);
+  for (unsigned i = blockIdx.x; i < left.buckets; i += gridDim.x) {
+    unsigned next = p.left.heads[p.left.filled[i]];
+    while (next != 0) {
+      if (threadIdx.x == 0) space.few.take(p.left.few, next);
+      __syncthreads();
+      next = space.few.next;
+      sum_elements(space.few, p.operands, p.tiny_scale, p.out);
+      __syncthreads();
+    }
   }
 }
 

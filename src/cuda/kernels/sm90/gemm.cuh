@@ -7,7 +7,6 @@
 #include "cuda/isa/cluster_barrier.cuh"
 #include "cuda/kernels/sm90/carried_sums.cuh"
 #include "cuda/kernels/sm90/epilogue.cuh"
-#include "cuda/kernels/sm90/few_left.cuh"
 #include "cuda/kernels/sm90/leftovers.cuh"
 #include "cuda/kernels/sm90/mainloop.cuh"
 #include "cuda/kernels/sm90/part_sums.cuh"
@@ -139,11 +138,7 @@ __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(cta_threads, 1
   extern __shared__ __align__(1024) std::byte dynamic[];
   if constexpr (turn == Turn::leftovers) {
     isa::wait_for_kernel_before();
-    const unsigned left = *p.left.count;
-    if (left <= most_few) {
-      sum_few(*reinterpret_cast<FewSpace<Slices>*>(dynamic), p.operands, p.tiny_scale, p.out, p.left.few, left);
-      return;
-    }
+    if (p.left.count->some_marked == 0) return;
   }
   auto& shared = *reinterpret_cast<Shared<Slices, turn>*>(dynamic);
   const int rank = static_cast<int>(isa::cluster_rank());

@@ -234,7 +234,7 @@ __device__ inline void store_group(const float4& sums, const Output& c, const Su
     if (doubtful != 0 && at.lane == 0) count_summed(c, doubtful);
     for (; doubtful != 0; doubtful &= doubtful - 1) {
       const int lane = __ffs(static_cast<int>(doubtful)) - 1;
-      const float summed = warp_sum(operands, at.batch, __shfl_sync(~0u, i, lane), __shfl_sync(~0u, j, lane));
+      const float summed = warp_sum<16>(operands, at.batch, __shfl_sync(~0u, i, lane), __shfl_sync(~0u, j, lane));
       if (at.lane == lane) sum = summed;
     }
     if (is_inside)

@@ -10,19 +10,6 @@
 
 namespace exactile::cuda::sm90 {
 
-template <class Slices>
-Status enqueue_slices(const SplitPair& operands, const unsigned* left, const LotsLeft& lots, cudaStream_t stream) {
-  using namespace split;
-  const std::int64_t tiles = count(operands.a, tile) + count(operands.b, tile);
-  // So few that it takes no time to see that there is nothing to do.
-  constexpr std::int64_t leftovers_ctas = 1024;
-  const std::int64_t ctas = left == nullptr ? tiles : std::min(tiles, leftovers_ctas);
-  return check(
-      launch_early(true, write_slices<Slices>, static_cast<unsigned>(ctas), threads, 0, stream, operands, left, lots),
-      "launch", "write_slices");
-}
-template Status enqueue_slices<Bf16x6>(const SplitPair&, const unsigned*, const LotsLeft&, cudaStream_t);
-
 namespace {
 
 /// Pass after pass, for operands of any depth.
@@ -44,7 +31,9 @@ Status enqueue_passes(const SplitPair& operands, unsigned* zero, std::int64_t ze
   const std::int64_t ctas = count(operands.a, k_tile) + count(operands.b, k_tile);
   find_maxima<<<static_cast<unsigned>(ctas), threads, 0, stream>>>(operands);
   if (Status s = check_launch("find_maxima"); !s.ok()) return s;
-  return enqueue_slices<Slices>(operands, nullptr, {}, stream);
+  const std::int64_t tiles = count(operands.a, tile) + count(operands.b, tile);
+  return check(launch_early(true, write_slices<Slices>, static_cast<unsigned>(tiles), threads, 0, stream, operands),
+               "launch", "write_slices");
 }
 
 }  // namespace

@@ -29,9 +29,6 @@ struct SplitOperand {
 
 inline constexpr int most_part_k = 15360;
 
-/// So few elements of C that slices could not hold are summed one by one (few_left.cuh).
-inline constexpr unsigned most_few = 32;
-
 /// Lots of neighbouring lines of A and B, of one product each; not zero where elements of C are left that need them.
 struct LotsLeft {
   unsigned* a;
@@ -54,11 +51,5 @@ struct SplitPair {
 template <class Slices>
 [[nodiscard]] Status enqueue_split(const SplitPair& operands, unsigned* zero, std::int64_t zero_words,
                                    cudaStream_t stream, bool next_begins_early = false);
-
-/// Enqueues other slices of the same operands: facts.max_bits are there, facts.tiny are zero. Nothing is done where
-/// `left` is given and at most most_few on the device; otherwise what is in `lots`.
-template <class Slices>
-[[nodiscard]] Status enqueue_slices(const SplitPair& operands, const unsigned* left, const LotsLeft& lots,
-                                    cudaStream_t stream);
 
 }  // namespace exactile::cuda::sm90

@@ -87,9 +87,11 @@ static __global__ void __launch_bounds__(threads) find_maxima(const __grid_const
   }
 }
 
+using Transposed = float[tile][tile + 1];
+
 /// One tile, by way of `transposed`.
 template <class Slices>
-__device__ inline void write_tile(const Place& at, float (&transposed)[tile][tile + 1]) {
+__device__ inline void write_tile(const Place& at, Transposed& transposed) {
   const Share share(at.operand.layout);
   float x[per_thread];
   load(x, share, at, at.k);
@@ -117,16 +119,20 @@ __device__ inline void write_tile(const Place& at, float (&transposed)[tile][til
 
 /// Second pass.
 template <class Slices>
-__global__ void __launch_bounds__(threads)
-    write_slices(const __grid_constant__ SplitPair pair, const unsigned* left, const LotsLeft lots) {
+__global__ void __launch_bounds__(threads) write_slices(const __grid_constant__ SplitPair pair) {
   isa::wait_for_kernel_before();
-  if (left != nullptr && *left <= most_few) return;
-  __shared__ float transposed[tile][tile + 1];
+  __shared__ Transposed transposed;
+  write_tile<Slices>(place(pair, tile, blockIdx.x), transposed);
+}
+
+/// Other slices of what is in `lots`, by CTAs that share the work: facts.max_bits are there, facts.tiny are zero.
+template <class Slices>
+__device__ inline void write_lots(const SplitPair& pair, const LotsLeft& lots, Transposed& transposed) {
   const std::int64_t tiles = count(pair.a, tile) + count(pair.b, tile);
   for (std::int64_t index = blockIdx.x; index < tiles; index += gridDim.x) {
     const Place at = place(pair, tile, index);
     const unsigned* of_operand = &at.operand == &pair.a ? lots.a : lots.b;
-    if (left != nullptr && of_operand[lot_of(at.operand, at.batch, at.row)] == 0) continue;
+    if (of_operand[lot_of(at.operand, at.batch, at.row)] == 0) continue;
     write_tile<Slices>(at, transposed);
     __syncthreads();
   }

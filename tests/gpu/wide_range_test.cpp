@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of f32 whose elements each have a range of their own: a few sums of many tiles are doubtful, and are summed
+// by themselves. Their bits are the same however the operands lie in memory.
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "gpu/device_product.hpp"
+#include "support/matrices.hpp"
+
+namespace exactile::test {
+namespace {
+
+constexpr GemmTypes f32_types{ElementType::f32, ElementType::f32};
+constexpr Shape shape{2300, 2564, 260};  // so many tiles that K is in one part
+
+/// [rows][columns], normal numbers, each times a power of two from 2^-reach to 2^reach.
+std::vector<float> wide_range(std::int64_t rows, std::int64_t columns, int reach, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  std::uniform_int_distribution<int> exponent(-reach, reach);
+  std::vector<float> x(static_cast<std::size_t>(rows * columns));
+  for (float& element : x) element = std::ldexp(normal(random), exponent(random));
+  return x;
+}
+
+std::vector<float> transposed(const std::vector<float>& x, std::int64_t rows, std::int64_t columns) {
+  std::vector<float> to(x.size());
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j)
+      to[static_cast<std::size_t>(j * rows + i)] = x[static_cast<std::size_t>(i * columns + j)];
+  return to;
+}
+
+/// C, and how many tiles or elements took each path.
+struct Counted {
+  std::vector<float> c;
+  std::array<std::uint64_t, 3> paths{};
+};
+
+std::optional<Counted> multiplied(const Context& context, const GemmDescription& d, const std::string& kernel,
+                                  const std::vector<float>& a, const std::vector<float>& b) {
+  const Result<Plan> plan = Plan::make(d, {.backend = "cuda", .kernel = kernel, .memory = Memory::device});
+  if (!plan.ok()) {
+    EXPECT_EQ(plan.status().code(), StatusCode::unsupported) << plan.status().message();
+    return std::nullopt;
+  }
+  Counted result{std::vector<float>(static_cast<std::size_t>(d.m * d.n)), {}};
+  const auto bytes = [](const auto& x) { return std::ssize(x) * std::int64_t{sizeof(x[0])}; };
+  Result<DeviceMemory> on_device[] = {context.allocate(bytes(a)), context.allocate(bytes(b)),
+                                      context.allocate(bytes(result.c)), context.allocate(bytes(result.paths))};
+  for (const Result<DeviceMemory>& memory : on_device) EXPECT_TRUE(memory.ok()) << memory.status().message();
+  auto& [da, db, dc, counts] = on_device;
+  EXPECT_TRUE(da.value().upload(a.data(), bytes(a)).ok() && db.value().upload(b.data(), bytes(b)).ok());
+  EXPECT_TRUE(dc.value().fill_bytes(0xff).ok() && counts.value().fill_bytes(0).ok());
+  Execution execution = context.execution();
+  execution.path_counts = counts.value().at();
+  const Status status = plan.value().run({.a = da.value().at(), .b = db.value().at(), .c = dc.value().at()}, execution);
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_TRUE(dc.value().download(result.c.data(), bytes(result.c)).ok());
+  EXPECT_TRUE(counts.value().download(result.paths.data(), bytes(result.paths)).ok());
+  return result;
+}
+
+/// Of a part of all elements: those that are not what the plain loop may give.
+int wrong_ones(const std::vector<float>& c, const std::vector<float>& a, const std::vector<float>& b) {
+  constexpr std::int64_t every = 37;  // the oracle takes its time
+  int wrong = 0;
+  for (std::int64_t i = 0; i < shape.m; ++i)
+    for (std::int64_t j = i % every; j < shape.n; j += every) {
+      double sum = 0, magnitude = 0;
+      for (std::int64_t p = 0; p < shape.k; ++p) {
+        const double product = static_cast<double>(a[static_cast<std::size_t>(i * shape.k + p)]) *
+                               static_cast<double>(b[static_cast<std::size_t>(p * shape.n + j)]);
+        sum += product;
+        magnitude += std::abs(product);
+      }
+      const double error = std::abs(static_cast<double>(c[static_cast<std::size_t>(i * shape.n + j)]) - sum);
+      wrong += error <= static_cast<double>(shape.k + 3) * 0x1p-24 * magnitude ? 0 : 1;
+    }
+  return wrong;
+}
+
+TEST(WideRangeOnDevice, DoubtfulElementsHaveTheSameBitsInEveryLayout) {
+  SKIP_WITHOUT_GPU();
+  const Result<Context> context = Context::make("cuda");
+  ASSERT_TRUE(context.ok()) << context.status().message();
+  const std::string kernel = "sm90_f32_fp16x3_wgmma";
+  for (const int reach : {9, 16}) {  // a few of a tile's elements; many in some warps
+    const std::vector<float> a = wide_range(shape.m, shape.k, reach, 1);
+    const std::vector<float> b = wide_range(shape.k, shape.n, reach, 2);
+    const std::vector<float> a_by_columns = transposed(a, shape.m, shape.k);
+    const std::vector<float> b_by_columns = transposed(b, shape.k, shape.n);
+    std::optional<Counted> first;
+    for (const bool a_is_transposed : {false, true})
+      for (const bool b_is_transposed : {false, true}) {
+        GemmDescription d = contiguous(f32_types, shape.m, shape.n, shape.k, 1);
+        if (a_is_transposed) d.a = {1, shape.m};
+        if (b_is_transposed) d.b = {1, shape.k};
+        const std::optional<Counted> c = multiplied(context.value(), d, kernel, a_is_transposed ? a_by_columns : a,
+                                                    b_is_transposed ? b_by_columns : b);
+        if (!c) GTEST_SKIP() << kernel << " cannot run here";
+        const std::string what = "2^" + std::to_string(reach) + (a_is_transposed ? ", A by columns" : "") +
+                                 (b_is_transposed ? ", B by columns" : "");
+        if (!first) {
+          first = c;
+          EXPECT_EQ(wrong_ones(c->c, a, b), 0) << what;
+          EXPECT_GT(c->paths[1], 0U) << what << ": nothing was doubtful";
+        }
+        EXPECT_EQ(std::memcmp(c->c.data(), first->c.data(), c->c.size() * 4), 0) << what;
+        EXPECT_EQ(c->paths, first->paths) << what;
+      }
+  }
+}
+
+}  // namespace
+}  // namespace exactile::test
