@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The estimates of f32 and bf16 kernels on an H200: the least is that of the kernel which
-// docs/measurements/2026-11-22-h200-f32.md and 2026-11-22-h200-narrow.md found fastest.
+// docs/measurements/2026-11-22-h200-f32.md, 2026-11-22-h200-narrow.md and 2026-11-22-h200-survey.md found fastest.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,11 +26,13 @@ const Kernel* const f32_kernels[] = {&sm90_f32_fp16x3_wgmma,
                                      &sm90_f32_bf16x6_wgmma,
                                      &sm80_f32_fp16x3_mma,
                                      &outer_product,
+                                     &short_sums,
                                      &simt_f32_128x128,
                                      &simt_f32_64x128,
                                      &simt_f32_64x64,
                                      &simt_f32_32x32,
                                      &simt_f32_8x128,
+                                     &simt_f32_pieces,
                                      &simt_f32_few_rows};
 
 const Kernel* const bf16_kernels[] = {
@@ -112,6 +114,19 @@ TEST(Choice, IsWhatWasFastestOnAnH200) {
                           Choice{128, 128, 128, rr, 1024},
                           Choice{256, 256, 256, rr, 100},
                           Choice{512, 512, 512, "simt_f32_32x32"},
+                          Choice{150, 150, 150, "simt_f32_32x32"},
+                          Choice{300, 300, 300, "simt_f32_32x32"},
+                          Choice{640, 640, 640, rr},
+                          Choice{64, 64, 4096, "simt_f32_pieces"},
+                          Choice{32, 1024, 1024, "simt_f32_pieces"},
+                          Choice{128, 1024, 1024, "simt_f32_pieces"},
+                          Choice{7680, 16, 2560, rs_a},
+                          Choice{4096, 32, 4096, rs_a},
+                          Choice{512, 512, 512, sliced, 100},
+                          Choice{2048, 1024, 1, "outer_product"},
+                          Choice{4096, 4096, 4, "short_sums"},
+                          Choice{2, 1000000, 2, "short_sums"},
+                          Choice{1000000, 10, 10, "short_sums"},
                           Choice{1, 4096, 4096, "simt_f32_few_rows"},
                           Choice{1, 4096, 14336, "simt_f32_few_rows"},
                           Choice{4, 4096, 4096, "simt_f32_few_rows"},
