@@ -93,6 +93,34 @@ TEST(BitIdentity, OfAnAThatIsCopied) {
   }
 }
 
+/// On eight threads and more the packed loops pack the next block of A between the row tiles of this one where blocks
+/// are as wide as here: in steps of one chunk of terms and of several, the last ones shorter.
+TEST(BitIdentity, OfAnAThatIsPackedAhead) {
+  for (const GemmTypes types : {f32, f64})
+    for (const std::int64_t m : {29, 203}) {
+      GemmDescription d = types == f32 ? contiguous(types, m, 3500, 1603, 2) : contiguous(types, m, 1800, 803, 2);
+      Matrices matrices(d, 19);
+      d.k -= 3;  // the strides stay
+      const auto product_with = [&](const char* parameters, int threads) {
+        GemmArguments arguments = matrices.arguments();
+        arguments.alpha = -0.5;
+        matrices.clear_c();
+        Status status = gemm(d, arguments, {.threads = threads, .parameters = parameters});
+        arguments.beta = 0.75;
+        if (status.ok()) status = gemm(d, arguments, {.threads = threads, .parameters = parameters});
+        if (status.code() == StatusCode::unsupported && *parameters != 0) return std::vector<std::byte>{};
+        EXPECT_TRUE(status.ok()) << status.message();
+        return matrices.c();
+      };
+      const std::vector<std::byte> one = product_with("", 1);
+      for (const char* parameters : {"", "KC=700 MC=90"})
+        for (const int threads : {2, 5, 8, 9, 16})
+          if (const std::vector<std::byte> c = product_with(parameters, threads); !c.empty())
+            EXPECT_TRUE(c == one) << to_string(types) << ", m = " << m << ", " << parameters << ", " << threads
+                                  << " threads";
+    }
+}
+
 /// Sets the floating-point environment of this thread for its lifetime.
 class FloatingPointEnvironment {
  public:

@@ -119,18 +119,22 @@ class AReader {
 
   /// This member's share of the block's copy.
   void fill(const ABlock<T>& block, const Member& member) const {
-    if (source_ == ASource::packed) pack(block, member);
+    if (source_ == ASource::packed) pack(block, part_of(tiles(block), member.count, member.id));
     if (source_ == ASource::copied) copy(block, member);
   }
-
- private:
+  /// Whether single tiles of the next block may be packed while this one is read (a_share.hpp): of an A whose terms are
+  /// neighbours.
+  [[nodiscard]] bool packs_ahead() const { return source_ == ASource::packed && term_stride_ == 1; }
+  /// Tiles `mine` of the block's copy.
+  void pack(const ABlock<T>& block, Range mine) const;
   /// A tile where it lies in the operand, whose terms are neighbours.
   [[nodiscard]] const T* source(const ABlock<T>& block, Range rows, Range terms) const {
     return block.a + (block.rows.begin + rows.begin) * row_stride_ + terms.begin;
   }
+
+ private:
   /// A tile in the block's copy, or in the operand if there is none.
   [[nodiscard]] ATile<T> place(const ABlock<T>& block, Range rows, Range terms) const;
-  void pack(const ABlock<T>& block, const Member& member) const;
   void copy(const ABlock<T>& block, const Member& member) const;
 
   const MicroKernels<T>& kernels_;
@@ -160,10 +164,9 @@ ATile<T> AReader<T>::place(const ABlock<T>& block, Range rows, Range terms) cons
 /// Chunk after chunk, each as panels of MR rows. Where A's rows are neighbours, several panels together read whole
 /// lines of it; more of them would push each other out of L1.
 template <class T>
-void AReader<T>::pack(const ABlock<T>& block, const Member& member) const {
+void AReader<T>::pack(const ABlock<T>& block, Range mine) const {
   const std::int64_t height = block.rows.end - block.rows.begin;
   const std::int64_t count = tiles(block);
-  const Range mine = part_of(count, member.count, member.id);
   const T* from = block.a + block.rows.begin * row_stride_;
   constexpr std::int64_t together = 16;
   for (std::int64_t p = block.terms.begin; p < block.terms.end; p += chunk_terms<T>) {

@@ -13,7 +13,8 @@ namespace exactile::cpu {
 ///
 ///     ic  rows of C by MC           all of them where A's rows are read where they lie, or packed tile by tile for
 ///                                   each block of columns; else a block of A, packed into panels of MR rows by all
-///                                   threads together, or tile by tile with the first block of columns
+///                                   threads together (many: between row tiles of the block before), or tile by tile
+///                                   with the first block of columns
 ///      pc   terms by KC             a chunk (see chunk_terms)
 ///       jc    columns of C by NC    a block of B, packed into panels of NR columns, that stays in a thread's L2
 ///        ir     tiles of MR rows    the first of a block packs B while it computes

@@ -6,6 +6,5 @@
 namespace exactile::cuda {
 
 extern const Kernel outer_product;
-extern const Kernel short_sums;
 
 }  // namespace exactile::cuda
