@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The estimates of f32 and bf16 kernels on an H200: the least is that of the kernel which
-// docs/measurements/2026-11-22-h200-f32.md and 2026-11-22-h200-narrow.md found fastest.
+// docs/measurements/2026-11-22-h200-f32.md, 2026-11-22-h200-narrow.md and 2026-11-22-h200-survey.md found fastest.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include "cuda/kernels/outer/outer_kernels.hpp"
 #include "cuda/kernels/simt/simt_kernels.hpp"
 #include "cuda/kernels/sm80/sm80_kernels.hpp"
+#include "cuda/kernels/sm90/narrow/plan.hpp"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
 #include "gpu/h200.hpp"
 
@@ -26,18 +27,21 @@ const Kernel* const f32_kernels[] = {&sm90_f32_fp16x3_wgmma,
                                      &sm90_f32_bf16x6_wgmma,
                                      &sm80_f32_fp16x3_mma,
                                      &outer_product,
+                                     &short_sums,
                                      &simt_f32_128x128,
                                      &simt_f32_64x128,
                                      &simt_f32_64x64,
                                      &simt_f32_32x32,
                                      &simt_f32_8x128,
+                                     &simt_f32_pieces,
                                      &simt_f32_few_rows};
 
 const Kernel* const bf16_kernels[] = {
-    &sm90_bf16_wgmma_128x256,    &sm90_bf16_wgmma_192x192,    &sm90_bf16_wgmma_128x192,    &sm90_bf16_wgmma_128x128,
-    &sm90_bf16_wgmma_128x64,     &sm90_bf16_wgmma_64x40,      &sm90_bf16_wgmma_128x16,     &sm90_bf16_wgmma_64x16,
-    &sm90_bf16_wgmma_128x256_k2, &sm90_bf16_wgmma_128x128_k2, &sm90_bf16_wgmma_128x128_k4, &sm90_bf16_wgmma_64x128,
-    &sm90_bf16_wgmma_64x64,      &sm90_bf16_wgmma_64x96_k2,   &sm90_bf16_few_rows,         &sm90_bf16_few_columns};
+    &sm90_bf16_wgmma_128x256,    &sm90_bf16_wgmma_192x192,    &sm90_bf16_wgmma_128x192,    &sm90_bf16_wgmma_128x160,
+    &sm90_bf16_wgmma_128x128,    &sm90_bf16_wgmma_128x64,     &sm90_bf16_wgmma_64x40,      &sm90_bf16_wgmma_128x16,
+    &sm90_bf16_wgmma_64x16,      &sm90_bf16_wgmma_128x256_k2, &sm90_bf16_wgmma_128x128_k2, &sm90_bf16_wgmma_128x128_k4,
+    &sm90_bf16_wgmma_64x128,     &sm90_bf16_wgmma_64x64,      &sm90_bf16_wgmma_64x96_k2,   &sm90_bf16_wgmma_128x256_c64,
+    &sm90_bf16_wgmma_64x128_c32, &sm90_bf16_wgmma_64x64_c32,  &sm90_bf16_few_rows,         &sm90_bf16_few_columns};
 
 std::string_view least_estimate(const GemmDescription& d, std::span<const Kernel* const> kernels) {
   const plan::Problem problem{.description = d, .memory = Memory::device};
@@ -112,6 +116,19 @@ TEST(Choice, IsWhatWasFastestOnAnH200) {
                           Choice{128, 128, 128, rr, 1024},
                           Choice{256, 256, 256, rr, 100},
                           Choice{512, 512, 512, "simt_f32_32x32"},
+                          Choice{150, 150, 150, "simt_f32_32x32"},
+                          Choice{300, 300, 300, "simt_f32_32x32"},
+                          Choice{640, 640, 640, rr},
+                          Choice{64, 64, 4096, "simt_f32_pieces"},
+                          Choice{32, 1024, 1024, "simt_f32_pieces"},
+                          Choice{128, 1024, 1024, "simt_f32_pieces"},
+                          Choice{7680, 16, 2560, rs_a},
+                          Choice{4096, 32, 4096, rs_a},
+                          Choice{512, 512, 512, sliced, 100},
+                          Choice{2048, 1024, 1, "outer_product"},
+                          Choice{4096, 4096, 4, "short_sums"},
+                          Choice{2, 1000000, 2, "short_sums"},
+                          Choice{1000000, 10, 10, "short_sums"},
                           Choice{1, 4096, 4096, "simt_f32_few_rows"},
                           Choice{1, 4096, 14336, "simt_f32_few_rows"},
                           Choice{4, 4096, 4096, "simt_f32_few_rows"},
@@ -128,7 +145,9 @@ TEST(Choice, OfBf16IsWhatWasFastestOnAnH200) {
                           Choice{1024, 1024, 1024, "sm90_bf16_wgmma_64x128"},
                           Choice{1000, 1000, 1000, "sm90_bf16_wgmma_128x64"},
                           Choice{1200, 1200, 1200, "sm90_bf16_wgmma_128x128"},
-                          Choice{1600, 1600, 1600, "sm90_bf16_wgmma_128x192"},
+                          Choice{1520, 1520, 1520, "sm90_bf16_wgmma_128x160"},
+                          Choice{1600, 1600, 1600, "sm90_bf16_wgmma_128x160"},
+                          Choice{2240, 2240, 2240, "sm90_bf16_wgmma_128x160"},
                           Choice{2400, 2400, 2400, "sm90_bf16_wgmma_128x192"},
                           Choice{2000, 2000, 2000, wide},
                           Choice{3000, 3000, 3000, "sm90_bf16_wgmma_192x192"},
@@ -147,6 +166,34 @@ TEST(Choice, OfBf16IsWhatWasFastestOnAnH200) {
                           Choice{1, 4096, 14336, few_rows},
                           Choice{8, 2048, 16384, few_rows}})
     expect_choice(c, bf16, bf16_kernels);
+}
+
+/// How the kernel of a tile is laid over the device.
+struct Clusters {
+  std::int64_t m;
+  std::int64_t n;
+  std::int64_t k;
+  sm90::narrow::TileShape tile;
+  int rows;
+  int columns;
+  bool is_transposed = false;
+};
+
+TEST(Choice, OfClustersOfBf16IsWhatWasFastestOnAnH200) {
+  for (const Clusters& c :
+       {Clusters{1440, 1440, 1440, {128, 160}, 2, 2, true}, Clusters{1520, 1520, 1520, {128, 160}, 2, 2, true},
+        Clusters{2176, 2176, 2176, {128, 160}, 1, 2, true}, Clusters{2240, 2240, 2240, {128, 160}, 1, 2, true},
+        Clusters{1800, 1800, 1800, {192, 192}, 2, 2}, Clusters{2200, 2200, 2200, {128, 192}, 2, 2},
+        Clusters{2400, 2400, 2400, {128, 192}, 2, 1}, Clusters{3800, 3800, 3800, {128, 192}, 2, 2},
+        Clusters{3000, 3000, 3000, {192, 192}, 1, 2}, Clusters{4400, 4400, 4400, {128, 256}, 2, 1},
+        Clusters{128, 4096, 4096, {64, 64}, 2, 1}}) {
+    const GemmDescription d{.types = bf16, .m = c.m, .n = c.n, .k = c.k, .a = {c.k, 1}, .b = {c.n, 1}, .c = {c.n, 1}};
+    const sm90::narrow::Layout layout = sm90::narrow::choose_layout(d, ElementType::bf16, c.tile, {}, h200);
+    EXPECT_TRUE(layout.cluster.rows == c.rows && layout.cluster.columns == c.columns &&
+                layout.is_transposed == c.is_transposed)
+        << c.m << " x " << c.n << " x " << c.k << ": " << layout.cluster.rows << " x " << layout.cluster.columns
+        << (layout.is_transposed ? " as C^T" : "");
+  }
 }
 
 }  // namespace

@@ -25,10 +25,14 @@ struct PaddedShape {
   std::int64_t n;
   std::int64_t k;
   std::int64_t gap = 0;  ///< elements between the rows of C, of which one is before the first
+  std::int64_t batches = 1;
+  std::int64_t shift = 0;  ///< elements in memory before A; before B twice as many
 
   [[nodiscard]] std::int64_t pitch() const { return n + gap; }
-  [[nodiscard]] std::int64_t c_count() const { return m * pitch() + (gap > 0 ? 1 : 0); }
-  /// Where an element of C is.
+  /// Rows of C, of all products.
+  [[nodiscard]] std::int64_t rows() const { return batches * m; }
+  [[nodiscard]] std::int64_t c_count() const { return rows() * pitch() + (gap > 0 ? 1 : 0); }
+  /// Where an element of C is; rows of all products are counted.
   [[nodiscard]] std::int64_t place(std::int64_t i, std::int64_t j) const { return i * pitch() + j + (gap > 0 ? 1 : 0); }
 };
 
@@ -66,31 +70,34 @@ class AllLayouts {
  public:
   AllLayouts(GemmTypes types, const PaddedShape& shape, bool b_is_transposed)
       : shape_(shape),
-        a_(shape.m * shape.k * size_in_bytes(types.input)),
-        b_(shape.k * shape.n * size_in_bytes(types.input)),
+        a_((shape.shift + shape.rows() * shape.k) * size_in_bytes(types.input)),
+        b_((2 * shape.shift + shape.batches * shape.k * shape.n) * size_in_bytes(types.input)),
         c_(shape.c_count() * size_in_bytes(types.output)) {
     const std::int64_t m = shape.m, n = shape.n, k = shape.k;
     description_ = {.types = types,
                     .m = m,
                     .n = n,
                     .k = k,
-                    .a = {k, 1},
-                    .b = b_is_transposed ? OperandLayout{1, k} : OperandLayout{n, 1},
-                    .c = {shape.pitch(), 1}};
+                    .a = {k, 1, m * k},
+                    .b = b_is_transposed ? OperandLayout{1, k, k * n} : OperandLayout{n, 1, k * n},
+                    .c = {shape.pitch(), 1, m * shape.pitch()},
+                    .batch_count = shape.batches};
     std::mt19937 random(1);
     const auto values = [&](std::int64_t count) {
       std::vector<int> all(static_cast<std::size_t>(count));
       for (int& x : all) x = static_cast<int>(random() % 3) - 1;
       return all;
     };
-    const std::vector<int> a = values(m * k), b = values(k * n);
-    fill(a_, a);
-    fill(b_, b);
-    want_.resize(static_cast<std::size_t>(m * n));
-    for (std::int64_t i = 0; i < m; ++i)
+    const std::vector<int> a = values(shape.rows() * k), b = values(shape.batches * k * n);
+    fill(a_, a, shape.shift);
+    fill(b_, b, 2 * shape.shift);
+    want_.resize(static_cast<std::size_t>(shape.rows() * n));
+    for (std::int64_t i = 0; i < shape.rows(); ++i) {
+      const int* const b_of_product = b.data() + i / m * k * n;
       for (std::int64_t p = 0; p < k; ++p)
         for (std::int64_t j = 0; j < n; ++j)
-          want_[at(i * n + j)] += a[at(i * k + p)] * b[at(b_is_transposed ? j * k + p : p * n + j)];
+          want_[at(i * n + j)] += a[at(i * k + p)] * b_of_product[b_is_transposed ? j * k + p : p * n + j];
+    }
   }
 
   /// Layouts run. alpha: 1, or 2 and C is added to.
@@ -99,6 +106,7 @@ class AllLayouts {
     for (const narrow::TileShape tile : {narrow::TileShape{128, 256},
                                          {192, 192},
                                          {128, 192},
+                                         {128, 160},
                                          {128, 128},
                                          {128, 64},
                                          {128, 16},
@@ -107,13 +115,17 @@ class AllLayouts {
                                          {64, 64},
                                          {64, 40},
                                          {64, 16}})
-      for (const int depth : {1, 2, 4}) {
+      for (const narrow::Division division :
+           {narrow::Division{.depth = 1}, {.depth = 1, .chunk_blocks = 2}, {.depth = 2}, {.depth = 4}}) {
+        const int depth = division.depth;
         const bool is_long = shape_.k * std::int64_t{sizeof(In)} > (2 * depth - 1) * 128;
-        const bool exists = (tile.m == 128 || sizeof(In) == 2) && (tile.n != 192 || sizeof(In) <= 2) &&
-                            narrow::has_parts(tile, depth) && (depth == 1 || (sizeof(In) == 2 && is_long));
-        if (!exists) continue;
+        const bool exists = ((tile.m == 128 && tile.n != 160) || sizeof(In) == 2) &&
+                            (tile.n != 192 || sizeof(In) <= 2) && narrow::has_parts(tile, depth) &&
+                            (depth == 1 || (sizeof(In) == 2 && is_long));
+        const bool has_chunks = tile == narrow::TileShape{64, 64} || tile == narrow::TileShape{64, 128};
+        if (!exists || (division.chunk_blocks > 0 && !has_chunks)) continue;
         for (const narrow::Layout& layout :
-             narrow::layouts(description_, description_.types.input, tile, depth, device)) {
+             narrow::layouts(description_, description_.types.input, tile, division, device)) {
           check(layout, device, adds_to_c);
           ++count;
           if (testing::Test::HasFailure()) return count;
@@ -124,8 +136,8 @@ class AllLayouts {
 
  private:
   static std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-  static void fill(Buffer& to, const std::vector<int>& from) {
-    std::vector<In> elements;
+  static void fill(Buffer& to, const std::vector<int>& from, std::int64_t shift) {
+    std::vector<In> elements(at(shift), element<In>(1));
     for (const int x : from) elements.push_back(element<In>(x));
     to.upload(elements.data());
   }
@@ -135,8 +147,11 @@ class AllLayouts {
 
   void check(const narrow::Layout& layout, const cuda::Device& device, bool adds_to_c) {
     const auto product = narrow::make_product<In>(layout, device, "narrow_layouts_test");
-    const std::string name = fmt::format("{}x{}x{} {}", shape_.m, shape_.n, shape_.k, product->blocking());
-    GemmArguments arguments{.a = a_.data(), .b = b_.data(), .c = static_cast<Out*>(c_.data()) + shape_.place(0, 0)};
+    const std::string name =
+        fmt::format("{} of {}x{}x{} {}", shape_.batches, shape_.m, shape_.n, shape_.k, product->blocking());
+    GemmArguments arguments{.a = static_cast<In*>(a_.data()) + shape_.shift,
+                            .b = static_cast<In*>(b_.data()) + 2 * shape_.shift,
+                            .c = static_cast<Out*>(c_.data()) + shape_.place(0, 0)};
     Out before = element<Out>(3);
     if (!adds_to_c) std::memset(&before, 0xff, sizeof(Out));  // as poison() leaves it
     std::vector<Out> got(at(shape_.c_count()), before);
@@ -153,7 +168,7 @@ class AllLayouts {
     ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess) << name;
     c_.download(got.data());
     std::size_t wrong = 0, spoilt = 0;
-    for (std::int64_t i = 0; i < shape_.m; ++i)
+    for (std::int64_t i = 0; i < shape_.rows(); ++i)
       for (std::int64_t j = 0; j < shape_.n; ++j) {
         const int want = want_[at(i * shape_.n + j)];
         wrong += is_other(got[at(shape_.place(i, j))], adds_to_c ? 2 * want - 3 : want) ? 1U : 0U;
@@ -185,10 +200,11 @@ void run_all(GemmTypes types) {
   ASSERT_EQ(cudaSetDevice(device.index), cudaSuccess);
   int count = 0;
   // In boxes; in aligned rows where a tile is no box; in rows at any address, with copies of A and B, or of one of
-  // them.
+  // them; copies of the A and B of several products, because of their rows or of where the first ones lie.
   for (const PaddedShape& shape :
        {PaddedShape{300, 528, 1104}, PaddedShape{261, 137, 515}, PaddedShape{141, 275, 515, 3},
-        PaddedShape{137, 272, 205}, PaddedShape{137, 261, 208}})
+        PaddedShape{137, 272, 205}, PaddedShape{137, 261, 208}, PaddedShape{75, 139, 515, 0, 3, 3},
+        PaddedShape{66, 144, 208, 0, 3, 3}})
     for (const bool b_is_transposed : {false, true}) {
       AllLayouts<In, Out> layouts(types, shape, b_is_transposed);
       count += layouts.run(device, false);

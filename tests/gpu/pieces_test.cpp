@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // f32 kernels that form their sums in pieces err by the length of those, not by that of a chunk of K.
 #include <cmath>
+#include <initializer_list>
 #include <random>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ struct PiecesCase {
 constexpr PiecesCase cases[] = {
     {"simt_f32_32x32", cuda::tile_piece_terms + cuda::chunk_terms / cuda::tile_piece_terms},
     {"simt_f32_8x128", cuda::tile_piece_terms + cuda::chunk_terms / cuda::tile_piece_terms},
+    {"simt_f32_pieces", cuda::tile_piece_terms + cuda::chunk_terms / cuda::tile_piece_terms},
     {"simt_f32_few_rows", cuda::few_rows_piece_terms / 4 + 2 + cuda::chunk_terms / cuda::few_rows_piece_terms}};
 
 /// A 1 in each row, and beside it what 1 loses when one of them is added, but not when there are some.
@@ -67,8 +69,8 @@ std::vector<float> product_by(const GemmOptions& options, const std::vector<floa
   return c;
 }
 
-TEST(PiecesOnDevice, LargeTilesHaveTheProcessorsBits) {
-  SKIP_WITHOUT_GPU();
+/// What `kernels` leave is bit for bit what `other` leaves.
+void expect_bits_of(const GemmOptions& other, std::initializer_list<const char*> kernels) {
   constexpr std::int64_t m = 70, n = 130;
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
@@ -78,9 +80,19 @@ TEST(PiecesOnDevice, LargeTilesHaveTheProcessorsBits) {
     return x;
   };
   const std::vector<float> a = numbers(m * terms), b = numbers(terms * n), c = numbers(m * n);
-  const std::vector<float> expected = product_by({.backend = "cpu"}, a, b, c);
-  for (const char* kernel : {"simt_f32_128x128", "simt_f32_64x128", "simt_f32_64x64"})
+  const std::vector<float> expected = product_by(other, a, b, c);
+  for (const char* kernel : kernels)
     EXPECT_EQ(product_by({.backend = "cuda", .kernel = kernel}, a, b, c), expected) << kernel;
+}
+
+TEST(PiecesOnDevice, AreTheSameInAllSmallTiles) {
+  SKIP_WITHOUT_GPU();
+  expect_bits_of({.backend = "cuda", .kernel = "simt_f32_32x32"}, {"simt_f32_8x128", "simt_f32_pieces"});
+}
+
+TEST(PiecesOnDevice, LargeTilesHaveTheProcessorsBits) {
+  SKIP_WITHOUT_GPU();
+  expect_bits_of({.backend = "cpu"}, {"simt_f32_128x128", "simt_f32_64x128", "simt_f32_64x64"});
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ int fits(const GemmDescription& d) {
 
 /// Seconds: tensor cores, L2 and memory all work at the same time; then come the launches.
 double estimate(const Cut& c, const Device& device, double multiply_adds_per_cycle) {
-  constexpr double l2_bytes_per_cycle = 21;  // of one multiprocessor, while all read
+  constexpr double l2_bytes_per_cycle = 30;  // of one multiprocessor, while all read
   const GemmDescription& d = c.description;
   const TileKind& tile = *c.tile;
   const auto items = static_cast<double>(c.tiles_m * c.tiles_n * c.pieces * d.batch_count);

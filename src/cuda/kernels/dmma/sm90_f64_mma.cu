@@ -270,6 +270,13 @@ Boxes boxes_of(const Work& w, int bn) {
 
 using Large = Tile<128, 128, 64, 32, 8, 1, 6, 1>;
 using Long = Tile<128, 64, 32, 32, 8, 1, 8, 1>;
+using Wide112 = Tile<128, 112, 32, 56, 8, 1, 6, 1>;
+using Wide96 = Tile<128, 96, 32, 48, 8, 1, 7, 1>;
+using Wide80 = Tile<128, 80, 32, 40, 8, 1, 8, 1>;
+using Square96 = Tile<96, 96, 48, 24, 8, 1, 8, 1>;
+using Half96 = Tile<64, 96, 32, 24, 8, 1, 8, 1>;
+using Half80 = Tile<64, 80, 16, 40, 8, 1, 8, 1>;
+using Half64 = Tile<64, 64, 32, 16, 8, 1, 8, 1>;
 using Small = Tile<32, 64, 16, 16, 16, 2, 4, 1>;
 using Tall = Tile<64, 16, 16, 16, 16, 2, 5, 2>;
 using Wide = Tile<16, 64, 16, 16, 16, 2, 5, 2>;
@@ -286,7 +293,9 @@ template <class T>
 constexpr TileKind kind(double efficiency) {
   return {T::bm, T::bn, T::stages, efficiency, launch_tile<T>};
 }
-constexpr std::array kinds{kind<Large>(0.93), kind<Long>(0.92), kind<Small>(0.85), kind<Tall>(0.4), kind<Wide>(0.4)};
+constexpr std::array kinds{kind<Large>(0.93),  kind<Long>(0.92),     kind<Wide112>(0.92), kind<Wide96>(0.92),
+                           kind<Wide80>(0.91), kind<Square96>(0.91), kind<Half96>(0.9),   kind<Half80>(0.9),
+                           kind<Half64>(0.88), kind<Small>(0.85),    kind<Tall>(0.4),     kind<Wide>(0.4)};
 
 constexpr double multiply_adds_per_cycle = 128;  // of one multiprocessor's tensor cores
 constexpr std::array f64_types{GemmTypes{ElementType::f64, ElementType::f64}};

@@ -6,5 +6,6 @@
 namespace exactile::cuda {
 
 extern const Kernel outer_product;
+extern const Kernel short_sums;
 
 }  // namespace exactile::cuda

@@ -140,8 +140,8 @@ const Kernel outer_product{
         [](const plan::Problem& p, const Device& device) {
           const GemmDescription& d = p.description;
           // Rows that are not contiguous are stored element by element.
-          const double share = std::min(d.c.column_stride, d.c.row_stride) == 1 ? 0.7 : 0.1;
-          return 3e-6 + OuterProduct(d, device).model_bytes() / (share * device.memory_bytes_per_second);
+          const double share = std::min(d.c.column_stride, d.c.row_stride) == 1 ? 0.85 : 0.1;
+          return 2.5e-6 + OuterProduct(d, device).model_bytes() / (share * device.memory_bytes_per_second);
         },
     .prepare = [](const plan::Problem& p, const Device& device) -> std::unique_ptr<DeviceProduct> {
       return std::make_unique<OuterProduct>(p.description, device);

@@ -14,6 +14,7 @@ namespace exactile::cuda::simt {
 namespace {
 
 constexpr double launch_seconds = 3e-6;
+constexpr double second_launch_seconds = 5e-6;  ///< of the kernel that adds up what splits have left in memory
 constexpr double block_seconds = 1.5e-6;  ///< from a block's start to its first term, and from its last to its end
 
 /// What the sums of separate chunks may take: more than a large L2 and less than what a device would miss.
@@ -30,6 +31,17 @@ double memory_seconds(const GemmDescription& d, const Device& device, std::int64
   return real(d.batch_count) * bytes / (0.8 * device.memory_bytes_per_second);
 }
 
+/// How many times as long B's panels of 4-byte elements make a term where they are not copied by vectors, as measured:
+/// what a block multiplies hides the copies of single elements the less, the smaller its tile.
+double price_of_copies(const GemmDescription& d, const TileCost& cost) {
+  constexpr int small = 32, few_rows = 8, vector = 4;
+  if (size_in_bytes(d.types.input) != 4) return 1;
+  const bool along_terms = d.b.row_stride == 1;
+  if (along_terms) return cost.bm <= few_rows ? 2.2 : 1;
+  const bool by_vectors = d.n % vector == 0 && d.b.row_stride % vector == 0 && d.b.column_stride == 1;
+  return by_vectors ? 1 : cost.bm <= few_rows ? 3 : cost.bm <= small ? 1.7 : 1.3;
+}
+
 /// Units go to multiprocessors as these become free; in the last round some have fewer than others.
 double compute_seconds(double units, double terms, const Device& device, const TileCost& cost) {
   const double sms = device.multiprocessors;
@@ -37,7 +49,8 @@ double compute_seconds(double units, double terms, const Device& device, const T
   const double rest = std::ceil((units - rounds * sms * cost.blocks_per_sm) / sms);
   const double cycles = rounds * std::max(cost.cycles_alone, cost.blocks_per_sm * cost.cycles_together) +
                         (rest > 0 ? std::max(cost.cycles_alone, rest * cost.cycles_together) : 0);
-  return cycles * terms / device.clock_hertz + (rounds + (rest > 0 ? 1 : 0)) * block_seconds;
+  constexpr double least_terms = 32;  // as many are multiplied, or take as long to load and store for
+  return cycles * std::max(terms, least_terms) / device.clock_hertz + (rounds + (rest > 0 ? 1 : 0)) * block_seconds;
 }
 
 /// The same where the last units are shared out: every multiprocessor has as much to do.
@@ -92,9 +105,9 @@ Estimate divide(const GemmDescription& d, const Device& device, const TileCost& 
     if (constexpr double most_terms = 1 << 30; terms > most_terms) continue;  // they are counted in 32 bits
     if (apart && std::isfinite(best.seconds) && (tiles * division.splits > 0x7fffffff || sums_bytes > most_sums_bytes))
       break;
-    const double seconds =
-        (apart ? 2 : 1) * launch_seconds + std::max(compute_seconds(tiles * division.splits, terms, device, cost),
-                                                    memory_seconds(d, device, apart ? division.chunks : 0));
+    const double seconds = launch_seconds + (apart ? second_launch_seconds : 0) +
+                           std::max(compute_seconds(tiles * division.splits, terms, device, cost),
+                                    memory_seconds(d, device, apart ? division.chunks : 0));
     if (seconds < best.seconds) best = {division, seconds};
     if (tiles * real(splits) > 8 * slots) break;
   }
@@ -117,7 +130,11 @@ GemmDescription oriented(const GemmDescription& d, bool transposed) { return tra
 
 double estimate(const plan::Problem& problem, const Device& device, const TileCost& cost) {
   const GemmDescription& d = problem.description;
-  return divide(oriented(d, is_transposed(d, cost)), device, cost).seconds;
+  const GemmDescription as_computed = oriented(d, is_transposed(d, cost));
+  TileCost priced = cost;
+  priced.cycles_alone *= price_of_copies(as_computed, cost);
+  priced.cycles_together *= price_of_copies(as_computed, cost);
+  return divide(as_computed, device, priced).seconds;
 }
 
 std::string_view refuses(const plan::Problem& problem, const TileCost& cost) {

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "cuda/isa/copy_async.cuh"
-#include "cuda/kernels/simt/fold.cuh"
+#include "cuda/kernels/simt/ranks.cuh"
 #include "cuda/tile/early_launch.cuh"
 
 namespace exactile::cuda::simt {
@@ -175,23 +175,6 @@ template <class S>
 #pragma unroll
     for (int e = 0; e < S::vector; e += 2 * step) parts[e] = add(parts[e], parts[e + step]);
   return parts[0];
-}
-
-/// What the block of that rank in the cluster has where this one has `pointer`.
-template <class T>
-[[nodiscard]] __device__ inline const T* of_rank(const T* pointer, int rank) {
-#if __CUDA_ARCH__ >= 900
-  return isa::of_cta(pointer, rank);
-#else
-  return pointer;
-#endif
-}
-
-/// Before sm_90 a block is a cluster by itself.
-__device__ inline void meet_cluster() {
-#if __CUDA_ARCH__ >= 900
-  isa::cluster_sync();
-#endif
 }
 
 template <class S, class Out>

@@ -24,11 +24,11 @@ constexpr simt::TileCost cost_64x64 = simt::tile_cost<Tile64x64>(82, 43);
 
 using Tile32x32 = simt::Shape<float, float, 32, 32, 32, 4, 4, 4, 3, 8, true, tile_piece_terms, 2>;
 constexpr std::string_view name_32x32 = "simt_f32_32x32";
-constexpr simt::TileCost cost_32x32 = simt::tile_cost<Tile32x32>(30, 13.6);
+constexpr simt::TileCost cost_32x32 = simt::tile_cost<Tile32x32>(22, 17.5);
 
 using Tile8x128 = simt::Shape<float, float, 8, 128, 32, 8, 1, 1, 4, 3, false, tile_piece_terms, 2>;
 constexpr std::string_view name_8x128 = "simt_f32_8x128";
-constexpr simt::TileCost cost_8x128 = simt::tile_cost<Tile8x128>(22, 17);
+constexpr simt::TileCost cost_8x128 = simt::tile_cost<Tile8x128>(30, 25);
 
 }  // namespace
 

@@ -150,11 +150,15 @@ class FewRows final : public DeviceProduct {
   }
   /// Memory, or the way of a warp's part of B through its ring.
   [[nodiscard]] double seconds() const {
-    constexpr double launch_seconds = 3e-6, seconds_of_stage = 0.25e-6;
+    constexpr double launch_seconds = 3e-6, seconds_of_stage = 0.25e-6, wave_seconds = 4e-6;
     const double stages = static_cast<double>(core::ceil_divide(few_.division.chunks_per_split, few_.chunk_warps)) *
                           static_cast<double>(std::min<std::int64_t>(d_.k, chunk_terms)) * sizeof(T) / 128;
+    const std::int64_t residents = std::max<std::int64_t>(1, most_chunk_warps(device_) / few_.warps());
+    const double waves = static_cast<double>(few_.division.units(d_.batch_count)) /
+                         static_cast<double>(residents * device_.multiprocessors);
     return launch_seconds * (splits_apart() ? 2 : 1) +
-           std::max(model_bytes() / (0.85 * device_.memory_bytes_per_second), stages * seconds_of_stage);
+           std::max(model_bytes() / (0.85 * device_.memory_bytes_per_second),
+                    waves > 1 ? waves * (wave_seconds + stages * seconds_of_stage) : stages * seconds_of_stage);
   }
 
  private:

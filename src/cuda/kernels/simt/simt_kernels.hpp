@@ -12,6 +12,7 @@ extern const Kernel simt_f32_64x64;
 extern const Kernel simt_f32_32x32;
 extern const Kernel simt_f64_64x64;
 extern const Kernel simt_f32_8x128;
+extern const Kernel simt_f32_pieces;
 extern const Kernel simt_f32_few_rows;
 extern const Kernel simt_f64_few_rows;
 extern const Kernel simt_i32_128x128;

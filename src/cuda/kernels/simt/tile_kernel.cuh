@@ -94,8 +94,8 @@ struct Mainloop {
   Sum right[buffers][S::tn];
 
   __device__ Mainloop(const Panels<typename S::In>& from_a, const Panels<typename S::In>& from_b, Sum* shared)
-      : a(from_a, threadIdx.x), b(from_b, threadIdx.x), ring(shared), terms_to_fetch(static_cast<int>(from_a.terms)) {
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+      : a(from_a, thread()), b(from_b, thread()), ring(shared), terms_to_fetch(static_cast<int>(from_a.terms)) {
+    const int warp = thread() / 32, lane = thread() % 32;
     row = first_row<S>(warp, lane);
     column = first_column<S>(warp, lane);
 #pragma unroll
@@ -105,6 +105,9 @@ struct Mainloop {
     }
     await_panel();
   }
+
+  /// Of those that share the ring: a block, or where S has one warp, that warp alone.
+  [[nodiscard]] __device__ static unsigned thread() { return S::threads == 32 ? threadIdx.x % 32 : threadIdx.x; }
 
   /// Between chunks the operands give their registers to the totals.
   __device__ void begin_chunk() {
@@ -117,7 +120,11 @@ struct Mainloop {
   /// Waits until the next panel is there. All have then loaded the last term of the one before.
   __device__ void await_panel() const {
     if constexpr (is_async) isa::copy_async_wait<S::stages - 2>();
-    __syncthreads();
+    if constexpr (S::threads == 32) {
+      __syncwarp();
+    } else {
+      __syncthreads();
+    }
   }
 
   __device__ void load(int buffer, int term) {

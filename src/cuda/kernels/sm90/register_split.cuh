@@ -179,16 +179,24 @@ struct ChunkSlices {
   return __low2float(count) + __high2float(count);
 }
 
-/// Whether row r has elements whose first slices are zero, but they are not.
-[[nodiscard]] __device__ inline bool are_lost(const ChunkElements& x, int r, float scale) {
-  const float most = 0x1p-25f * __uint_as_float((254u << 23) - __float_as_uint(scale));  // over scale
-  bool lost = false;
+/// Gives elements of row r whose first slices are zero, though they are not, slices that cancel: 2^-24 and -2^-24 of
+/// their sign. So Inf times them is Inf, and they err as other tiny elements do. How many there are.
+[[nodiscard]] __device__ inline float mend_lost(SliceRegisters& slices, const ChunkElements& x, int r) {
+  unsigned count = 0;
 #pragma unroll
   for (int i = 0; i < chunk_steps * 4; ++i) {
-    const unsigned doubled = 2 * __float_as_uint(x[i / 4][i / 2 % 2 * 2 + r][i % 2]);  // without its sign
-    lost = lost || doubled - 1 < 2 * __float_as_uint(most);                            // and 0 becomes the largest
+    const int place = i / 2 % 2 * 2 + r;
+    const int shift = i % 2 * 16;
+    const unsigned bits = __float_as_uint(x[i / 4][place][i % 2]);
+    unsigned& high = slices[0][i / 4][place];
+    unsigned& low = slices[1][i / 4][place];
+    if ((high >> shift & 0x7fffu) != 0 || bits << 1 == 0) continue;
+    const unsigned least = bits >> 16 & 0x8000u | 1u;
+    high = high & ~(0xffffu << shift) | least << shift;
+    low = low & ~(0xffffu << shift) | (least ^ 0x8000u) << shift;
+    ++count;
   }
-  return lost;
+  return static_cast<float>(count);
 }
 
 /// By the four threads that share two rows. Where the largest element so far grows, the sums' units grow by 2^headroom
@@ -235,8 +243,7 @@ __device__ inline void split_tile(ChunkSlices& to, const std::byte* tile, const 
   if (__all_sync(~0u, __hbgt2(to.least, __float2half2_rn(0)))) return;
   load_elements(x, tile, places);
 #pragma unroll
-  for (int r = 0; r < 2; ++r)
-    if (are_lost(x, r, to.scale[r])) rows[r].tiny = __builtin_inff();
+  for (int r = 0; r < 2; ++r) rows[r].tiny += mend_lost(to.slice, x, r) * to.factor[r];
 }
 
 /// What is known of a thread's two rows after a part of K, for combine_lines().

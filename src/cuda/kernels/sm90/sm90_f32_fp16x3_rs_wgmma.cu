@@ -306,6 +306,7 @@ template <Operand unsplit>
   constexpr double by_fours = 1.25;   // times slower, where lines do not begin at multiples of 16 bytes
   constexpr double without_tma = 4;
   constexpr double unsplit_a = 1.3;  // times slower than tiles were measured to be, where A is what is not split
+  constexpr double batched = 1.4;    // the same for products of a batch
   constexpr double most_flops_per_second = 170e12;  // of a large product: power, and both operands through L2
   const RegisterPlan plan(problem.description, unsplit);
   const GemmDescription& d = plan.d;
@@ -318,7 +319,7 @@ template <Operand unsplit>
   const double flops = 2.0 * static_cast<double>(d.m * d.n) * static_cast<double>(d.k * d.batch_count);
   const double tiles_seconds = std::max(plan.tiles.seconds, flops / most_flops_per_second) *
                                (by_tma ? is_aligned ? 1 : by_fours : without_tma) *
-                               (unsplit == Operand::a ? unsplit_a : 1);
+                               (unsplit == Operand::a ? unsplit_a : 1) * (d.batch_count > 1 ? batched : 1);
   const double bytes_per_second = device.memory_bytes_per_second;
   const double unsplit_bytes = 4.0 * static_cast<double>(plan.unsplit_batches() * plan.unsplit_rows() * d.k);
   const double split_bytes = 8.0 * static_cast<double>(plan.sliced_batches() * plan.sliced_rows() * d.k);

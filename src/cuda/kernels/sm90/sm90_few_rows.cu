@@ -12,6 +12,7 @@ namespace sm90::few_rows {
 // Fitted to 170 divisions of five products, docs/measurements/2026-11-22-h200-narrow.md.
 double seconds(const GemmDescription& d, const Division& division, const Device& device) {
   constexpr double start = 3.2e-6, latency = 0.47e-6, multiplied = 0.08e-6, joined = 0.33e-6, next_wave = 1.05e-6;
+  constexpr double gathered = 9e-6;  // a stage element by element, which nothing overlaps
   constexpr int shared_bytes_of_multiprocessor = 227 * 1024;
   const auto size = static_cast<double>(size_in_bytes(d.types.input));
   const int residents = std::max(1, shared_bytes_of_multiprocessor / (shared_bytes(division, rows_of(d)) + 1024));
@@ -24,7 +25,8 @@ double seconds(const GemmDescription& d, const Division& division, const Device&
   const double terms =
       std::min(static_cast<double>(division.parts_of_warp()) * division.part_terms, static_cast<double>(d.k));
   const double stages_of_warp = terms * size / stage_bytes;
-  const double waiting = waves * (stages_of_warp * (latency / division.stages + multiplied) + joined * (cluster - 1));
+  const double loading = are_reachable(d, nullptr, nullptr) ? latency / division.stages : gathered;
+  const double waiting = waves * (stages_of_warp * (loading + multiplied) + joined * (cluster - 1));
   // Each tile reads the rows anew, from L2; but what a multiprocessor takes in is what limits. In a single wave some
   // multiprocessors have a CTA more than others.
   const double bytes =
@@ -62,12 +64,17 @@ Division divide(const GemmDescription& d, const Device& device) {
   return best;
 }
 
-bool is_reachable(const OperandLayout& layout, std::int64_t fast, std::int64_t slow, ElementType type,
-                  const void* data) {
-  const std::int64_t units = 16 / size_in_bytes(type);
+bool are_reachable(const GemmDescription& d, const void* a, const void* b) {
+  const std::int64_t units = 16 / size_in_bytes(d.types.input);
   const auto fits = [&](std::int64_t stride) { return stride > 0 && stride % units == 0 && stride < (1LL << 38); };
-  return fast == 1 && fits(slow) && (layout.batch_stride == 0 || fits(layout.batch_stride)) && !layout.pointer_array &&
-         reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
+  const auto is_reachable = [&](const OperandLayout& layout, std::int64_t fast, std::int64_t slow, const void* data) {
+    return fast == 1 && fits(slow) && (layout.batch_stride == 0 || fits(layout.batch_stride)) &&
+           !layout.pointer_array && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
+  };
+  const bool along_lines = size_in_bytes(d.types.input) == 2 && d.b.column_stride == 1 && d.b.row_stride != 1;
+  return is_reachable(d.a, d.a.column_stride, d.a.row_stride, a) &&
+         (along_lines ? is_reachable(d.b, d.b.column_stride, d.b.row_stride, b)
+                      : is_reachable(d.b, d.b.row_stride, d.b.column_stride, b));
 }
 
 std::string_view refuses(const plan::Problem& problem, const Device&) {

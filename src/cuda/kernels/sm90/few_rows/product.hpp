@@ -21,7 +21,10 @@ inline constexpr int most_rows = 16;
 /// Of C, or of C^T = B^T A^T where that has fewer rows.
 [[nodiscard]] inline bool is_transposed(const GemmDescription& d) { return d.n < d.m; }
 [[nodiscard]] inline GemmDescription as_computed(const GemmDescription& d) {
-  return is_transposed(d) ? plan::transposed(d) : d;
+  GemmDescription computed = is_transposed(d) ? plan::transposed(d) : d;
+  // The stride of a single row is anything: what TMA can use.
+  if (computed.m == 1 && computed.a.column_stride == 1) computed.a.row_stride = core::round_up(computed.k, 16);
+  return computed;
 }
 
 /// Rows that the kernel computes, those there are or more.
@@ -41,9 +44,8 @@ inline constexpr int most_rows = 16;
 
 [[nodiscard]] std::string_view refuses(const plan::Problem& problem, const Device& device);
 
-/// Whether TMA can read an operand along `fast`.
-[[nodiscard]] bool is_reachable(const OperandLayout& layout, std::int64_t fast, std::int64_t slow, ElementType type,
-                                const void* data);
+/// Whether TMA can read both operands of d as computed, from there.
+[[nodiscard]] bool are_reachable(const GemmDescription& d, const void* a, const void* b);
 
 /// A product of elements In: bf16, f16 or i8.
 template <class In>
@@ -55,7 +57,6 @@ class Product final : public DeviceProduct {
   [[nodiscard]] Status launch(const Launch& launch) const override {
     const GemmArguments arguments = is_transposed_ ? plan::transposed(launch.arguments) : launch.arguments;
     const OperandLayout lines = plan::transposed(d_.b);
-    const ElementType type = d_.types.input;
     const bool along_lines = sizeof(In) == 2 && lines.row_stride == 1 && lines.column_stride != 1;
     Work<In> work{.lines_map = {},
                   .rows_map = {},
@@ -68,9 +69,7 @@ class Product final : public DeviceProduct {
                   .k = static_cast<int>(d_.k),
                   .division = division_,
                   .out = narrow::output_of<DeviceSum<In>>(d_, arguments, is_transposed_)};
-    const bool by_tma = is_reachable(d_.a, d_.a.column_stride, d_.a.row_stride, type, arguments.a) &&
-                        (along_lines ? is_reachable(lines, lines.row_stride, lines.column_stride, type, arguments.b)
-                                     : is_reachable(lines, lines.column_stride, lines.row_stride, type, arguments.b));
+    const bool by_tma = are_reachable(d_, arguments.a, arguments.b);
     if (by_tma) {
       const OperandLayout& of_map = along_lines ? d_.b : lines;
       if (Status s = map(work.lines_map, arguments.b, of_map, along_lines ? d_.n : d_.k, along_lines ? d_.k : d_.n,
@@ -101,8 +100,7 @@ class Product final : public DeviceProduct {
                            std::int64_t rows, int box_rows) const {
     constexpr std::int64_t size = sizeof(In);
     const std::int64_t batches = plan::distinct_matrices(layout, d_.batch_count);
-    // With one row its stride is anything.
-    const std::int64_t pitch = (rows == 1 ? core::round_up(columns, 16) : layout.row_stride) * size;
+    const std::int64_t pitch = layout.row_stride * size;
     return make_tensor_map(to, {.type = size == 1                            ? CU_TENSOR_MAP_DATA_TYPE_UINT8
                                         : d_.types.input == ElementType::f16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
                                                                              : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,

@@ -194,6 +194,7 @@ Status enqueue_tiles(const Parameters<DeviceSum<In>>& p, TileShape tile, Major a
   };
   if constexpr (sizeof(In) == 2) {
     if (tile == TileShape{192, 192}) return enqueue.template operator()<192, 192>();
+    if (tile == TileShape{128, 160}) return enqueue.template operator()<128, 160>();
     if (tile == TileShape{64, 128}) return enqueue.template operator()<64, 128>();
     if (tile == TileShape{64, 96}) return enqueue.template operator()<64, 96, 2>();
     if (tile.n == 256 && p.cluster.depth == 2) return enqueue.template operator()<128, 256, 2>();

@@ -51,31 +51,33 @@ double clusters_of(const GemmDescription& d, TileShape tile, ClusterShape cluste
 }
 
 /// Cycles of TMA to ask for a row of a box: 1.7 for each request to L2. Rows that do not begin at whole lines of 128
-/// bytes lie in two of them and take 2.3 requests.
+/// bytes lie in two of them; those that do not begin at whole sectors of 32 take 2.3 requests.
 double asking_cycles(const OperandLayout& operand, bool is_a, const Layout& layout) {
-  constexpr double whole = 1.7, straddling = 3.9;
+  constexpr double whole = 1.7, straddling = 2.6, straddling_sectors = 3.9;
   const std::int64_t size = size_in_bytes(layout.multiplied);
   const Reach reach = reach_of(operand, layout.d.types.input, layout.is_converted());
   if (reach == Reach::none || (reach == Reach::along_lines && !takes_along_lines(is_a, layout.tile))) return whole;
   const std::int64_t pitch = size * (reach == Reach::along_k ? operand.row_stride : operand.column_stride);
-  return pitch % 128 == 0 || pitch < 128 ? whole : straddling;
+  if (pitch % 128 == 0 || pitch < 128) return whole;
+  return pitch % 32 == 0 ? straddling : straddling_sectors;
 }
 
 /// Cycles a multiprocessor takes for a block of K of that many CTAs. `asked`: of TMA, for what it loads for each.
-double block_cycles(double tile_m, double tile_n, double residents, double asked, bool has_short_sums) {
-  constexpr double shared_bytes_per_cycle = 120, loaded_bytes_per_cycle = 69;
+/// `waves`: tiles of a CTA.
+double block_cycles(double tile_m, double tile_n, double residents, double asked, double waves, bool has_short_sums) {
+  constexpr double shared_bytes_per_cycle = 120;
   // The tensor cores read B for each 64 rows, behind TMA, which writes A and B once.
   double shared_bytes = row_bytes * (tile_n * tile_m / 64 + tile_m + tile_n);
   if (has_short_sums) {  // they read A for each fragment; as measured
     shared_bytes += row_bytes * tile_m * tile_n / short_fragment(static_cast<int>(tile_n));
     return shared_bytes / shared_bytes_per_cycle + 190;
   }
-  // Where TMA asks for nearly as long as the tensor cores take, they wait at times.
-  const double waits = asked > 0.9 * (2 * tile_n * tile_m / 64 + 33) ? 1.05 : 1;
+  // Where TMA asks for nearly as long as the tensor cores take, they wait at times; the most while all CTAs are at the
+  // same blocks, as in their first tile.
+  const double waits = asked > 0.9 * (2 * tile_n * tile_m / 64 + 33) ? 1.02 + 0.18 / waves : 1;
   const double products = waits * (residents * 2 * tile_n * tile_m / 64 + 33);
-  const double loaded = residents * row_bytes * (tile_m + tile_n) / loaded_bytes_per_cycle;
-  const double chain = (tile_m == 64 ? 200 : 310) + 1.2 * tile_n;  // instructions that add to the same registers
-  return std::max({products, residents * shared_bytes / shared_bytes_per_cycle, loaded, residents * asked, chain});
+  const double chain = (tile_m == 64 ? 150 : 290) + 0.3 * tile_n;  // instructions that add to the same registers
+  return std::max({products, residents * shared_bytes / shared_bytes_per_cycle, residents * asked, chain});
 }
 
 /// Seconds between the first load and the last store, from what a multiprocessor does in a cycle.
@@ -84,12 +86,12 @@ double tile_seconds(const Layout& layout, const Device& device) {
   const double clusters = clusters_of(d, layout.tile, layout.cluster, layout.chunks);
   const double at_a_time = resident_clusters(layout, device);
   const int depth = layout.cluster.depth;
-  const double blocks = std::ceil(static_cast<double>(chunk_blocks_of(d, layout.multiplied, depth)) / depth);
+  const double blocks = std::ceil(static_cast<double>(layout.chunk_blocks) / depth);
   // What does not overlap with products: the sums on their way to C, longer where the next tile waits for the staging
   // memory, and at first the loads.
   const bool is_contiguous = d.c.column_stride == 1 || layout.chunks > 1 ||
                              (d.c.row_stride == 1 && d.c.column_stride % 8 == 0 && d.m % 8 == 0);
-  const double last_stored = 300 + (is_contiguous ? 4.0 : 100.0) * layout.tile.n;
+  const double last_stored = 300 + (!is_contiguous ? 100.0 : layout.tile.m == 64 ? 1.5 : 4.0) * layout.tile.n;
   const double stored = is_contiguous ? 1400 + 10.0 * layout.tile.n * std::max(layout.tile.m, 128) / 128 : last_stored;
   // Sums go from CTA to CTA, at some 13 bytes a cycle.
   const double received = 4.0 * layout.tile.m * layout.tile.n * (depth - 1) / depth;
@@ -98,11 +100,18 @@ double tile_seconds(const Layout& layout, const Device& device) {
   // CTAs of a cluster ask for each other's rows.
   const double asked = layout.tile.m * asking_cycles(d.a, true, layout) / layout.cluster.columns +
                        layout.tile.n * asking_cycles(plan::transposed(d.b), false, layout) / layout.cluster.rows;
-  const double products =
-      blocks * block_cycles(layout.tile.m, layout.tile.n, layout.residents, asked, has_short_sums(layout.multiplied)) +
-      joined;
-  const double cycles = waves * products + (waves - 1) * stored + last_stored + 1500;
-  constexpr double sustained = 0.87;  // of the clock, under load
+  // L2 delivers rows of 128 bytes to all CTAs together.
+  const double ctas = std::min(clusters, at_a_time) * layout.cluster.size();
+  constexpr double l2_rows_per_cycle = 70;
+  const double from_l2 = ctas / l2_rows_per_cycle *
+                         (static_cast<double>(layout.tile.m) / layout.cluster.columns +
+                          static_cast<double>(layout.tile.n) / layout.cluster.rows);
+  const double products = blocks * std::max(from_l2, block_cycles(layout.tile.m, layout.tile.n, layout.residents, asked,
+                                                                  waves, has_short_sums(layout.multiplied))) +
+                          joined;
+  const double cycles = waves * products + (waves - 1) * stored + last_stored + 1250;
+  // Of the clock, under load; a third of the device slows it down less.
+  const double sustained = 3 * clusters * layout.cluster.size() <= device.multiprocessors ? 0.9 : 0.87;
   return cycles / (sustained * device.clock_hertz);
 }
 
@@ -134,30 +143,33 @@ double computed_seconds(const Layout& layout, const Device& device) {
       clusters_of(d, layout.tile, layout.cluster, layout.chunks) * static_cast<double>(layout.cluster.size());
   // Of a cluster's tiles some may lie beyond C.
   const double readers = clusters_of(d, layout.tile, {}, layout.chunks) * layout.cluster.depth;
-  constexpr double bytes_of_one = 55e9;  // what a multiprocessor reads in a second from memory
+  constexpr double bytes_of_one = 130e9;  // what a multiprocessor reads in a second from memory or L2
   const double memory =
-      (read + written) / std::min(0.76 * device.memory_bytes_per_second,
+      (read + written) / std::min(0.8 * device.memory_bytes_per_second,
                                   bytes_of_one * std::min(readers, static_cast<double>(device.multiprocessors)));
-  // They overlap, but not wholly. Clusters save energy, and with it clock, those that share B the most, or A of square
-  // tiles; but CTAs of a cluster are neighbours, and few of them then share ways to memory that single ones would have
-  // for themselves.
+  // They overlap, but not wholly. Clusters save energy, and with it clock, those that share B the most, or A of the
+  // tiles that are nearly square or small; but CTAs of a cluster are neighbours, and few of them then share ways to
+  // memory that single ones would have for themselves.
   const bool is_sparse = 2 * ctas <= device.multiprocessors;
-  const bool shares_most = (layout.tile.m > 128 ? layout.cluster.columns : layout.cluster.rows) == 2;
-  double energy = layout.cluster.layer() == 1 ? (is_sparse ? 0.98 : 1.02) : shares_most ? 1 : 1.01;
-  if (layout.tile.n < 256) energy *= 1.05;                     // more bytes through shared memory for a product
-  if (layout.cluster.depth > 1 && !is_sparse) energy *= 1.03;  // sums from CTA to CTA
+  const bool shares_a = layout.tile.m > 128 || layout.tile.n == 160 || layout.tile.m + layout.tile.n == 192;
+  const bool shares_most = (shares_a ? layout.cluster.columns : layout.cluster.rows) == 2;
+  double energy = layout.cluster.layer() == 1 ? (is_sparse ? 0.92 : 1.015) : shares_most ? 1 : 1.01;
+  if (layout.cluster.layer() == 4) energy *= 0.998;  // they ask for the least, where nothing else tells them apart
+  if (layout.cluster.depth > 1 && !is_sparse) energy *= 1.02;  // sums from CTA to CTA
   // Large clusters lie evenly over a device that they do not fill, as seen where K is in parts.
   const bool is_spread = layout.cluster.depth > 1 && !is_sparse && 4 * ctas <= 3 * device.multiprocessors;
   if (is_spread && layout.cluster.size() >= 4) energy *= layout.cluster.size() >= 8 ? 0.88 : 0.94;
+  // More bytes through shared memory for a product, which counts where the board's power limits.
+  if (layout.tile.n < 256 && ctas >= 4.0 * device.multiprocessors) energy *= 1.05;
   // They begin together, and each waits for what its peers load.
-  const double meeting = layout.cluster.layer() == 1 ? 0 : 0.4e-6;
+  const double meeting = layout.cluster.layer() == 1 ? 0 : 0.3e-6;
   // The next kernel of that kind finds room before this one has ended.
   const double launched = is_sparse ? 1.75e-6 : 2e-6;
   const double seconds =
-      launched + meeting + energy * (std::max(arithmetic, memory) + 0.1 * std::min(arithmetic, memory));
+      launched + meeting + energy * (std::max(arithmetic, memory) + 0.25 * std::min(arithmetic, memory));
   // TMA takes as long for rows beyond C as for others: 16x6144x4096 took 27 us by such tiles, 21 by few_rows.
   const bool is_mostly_beyond = 2 * d.m <= layout.tile.m || (layout.tile.m == 64 && 2 * d.n <= layout.tile.n);
-  return is_mostly_beyond ? 1.5 * seconds : seconds;
+  return is_mostly_beyond ? 1.25 * seconds : seconds;
 }
 
 Layout estimated(Layout layout, const Device& device) {
@@ -189,15 +201,16 @@ GemmDescription reachable(GemmDescription d) {
 
 }  // namespace
 
-std::int64_t chunk_blocks_of(const GemmDescription& d, ElementType multiplied, Depth depth) {
+std::int64_t chunk_blocks_of(const GemmDescription& d, ElementType multiplied, Division division) {
   constexpr double longest_sum = 512, longest_chunk = 256;
   const double blocks = blocks_of(d, multiplied);
-  return static_cast<std::int64_t>(depth == 1 && blocks > longest_sum ? longest_chunk : blocks);
+  if (division.chunk_blocks > 0) return static_cast<std::int64_t>(std::min<double>(blocks, division.chunk_blocks));
+  return static_cast<std::int64_t>(division.depth == 1 && blocks > longest_sum ? longest_chunk : blocks);
 }
 
-std::int64_t chunks_of(const GemmDescription& d, ElementType multiplied, Depth depth) {
+std::int64_t chunks_of(const GemmDescription& d, ElementType multiplied, Division division) {
   return static_cast<std::int64_t>(
-      std::ceil(blocks_of(d, multiplied) / static_cast<double>(chunk_blocks_of(d, multiplied, depth))));
+      std::ceil(blocks_of(d, multiplied) / static_cast<double>(chunk_blocks_of(d, multiplied, division))));
 }
 
 int stages_for(TileShape tile, int residents) {
@@ -229,13 +242,15 @@ Reach reach_of(const OperandLayout& layout, ElementType element, bool is_convert
   return Reach::none;
 }
 
-std::vector<Layout> layouts(const GemmDescription& description, ElementType multiplied, TileShape tile, Depth depth,
-                            const Device& device) {
+std::vector<Layout> layouts(const GemmDescription& description, ElementType multiplied, TileShape tile,
+                            Division division, const Device& device) {
+  const Depth depth = division.depth;
   const std::vector<ClusterShape> shapes =
       streams_a(tile)
           ? std::vector<ClusterShape>{{streaming_rows, 1, depth}}
           : std::vector<ClusterShape>{{2, 1, depth}, {1, 2, depth}, {1, 1, depth}, {4, 1, depth}, {2, 2, depth}};
-  const std::int64_t chunks = chunks_of(description, multiplied, depth);
+  const std::int64_t chunk_blocks = chunk_blocks_of(description, multiplied, division);
+  const std::int64_t chunks = chunks_of(description, multiplied, division);
   std::vector<Layout> all;
   for (const bool is_transposed : {false, true}) {
     const GemmDescription d = reachable(is_transposed ? plan::transposed(description) : description);
@@ -256,6 +271,7 @@ std::vector<Layout> layouts(const GemmDescription& description, ElementType mult
                                  .tile = tile,
                                  .cluster = cluster,
                                  .residents = residents,
+                                 .chunk_blocks = chunk_blocks,
                                  .chunks = chunks,
                                  .seconds = 0},
                                 device));
@@ -265,9 +281,9 @@ std::vector<Layout> layouts(const GemmDescription& description, ElementType mult
   return all;
 }
 
-Layout choose_layout(const GemmDescription& description, ElementType multiplied, TileShape tile, Depth depth,
+Layout choose_layout(const GemmDescription& description, ElementType multiplied, TileShape tile, Division division,
                      const Device& device) {
-  const std::vector<Layout> all = layouts(description, multiplied, tile, depth, device);
+  const std::vector<Layout> all = layouts(description, multiplied, tile, division, device);
   return *std::min_element(all.begin(), all.end(),
                            [](const Layout& x, const Layout& y) { return x.seconds < y.seconds; });
 }

@@ -14,11 +14,18 @@ namespace exactile::cuda::sm90::narrow {
 /// sum depends on the kernel and on k alone. The parts' sums are added in order.
 using Depth = int;
 
-/// Without such parts, sums longer than 512 blocks of K (128 bytes each) are formed in chunks of so many blocks, added
-/// in their order. `multiplied`: the type the tensor cores multiply; f16 for the 8-bit floats where they keep
-/// `standard`.
-[[nodiscard]] std::int64_t chunk_blocks_of(const GemmDescription& description, ElementType multiplied, Depth depth);
-[[nodiscard]] std::int64_t chunks_of(const GemmDescription& description, ElementType multiplied, Depth depth);
+/// How a kernel divides K, a constant of it too: among the CTAs of a cluster, or in chunks of so many blocks of K (128
+/// bytes each), whose sums meet in memory and are added in their order. 0: only sums longer than 512 blocks, without
+/// parts, are formed in chunks, of 256.
+struct Division {
+  Depth depth = 1;
+  int chunk_blocks = 0;
+};
+
+/// `multiplied`: the type the tensor cores multiply; f16 for the 8-bit floats where they keep `standard`.
+[[nodiscard]] std::int64_t chunk_blocks_of(const GemmDescription& description, ElementType multiplied,
+                                           Division division);
+[[nodiscard]] std::int64_t chunks_of(const GemmDescription& description, ElementType multiplied, Division division);
 
 /// Rows and columns of C that a CTA computes at a time: one to three warpgroups multiply 64 rows each.
 struct TileShape {
@@ -31,7 +38,7 @@ struct TileShape {
 /// Whether there are kernels of that tile with K in so many parts, which only 16-bit types have.
 [[nodiscard]] constexpr bool has_parts(TileShape tile, Depth depth) {
   if (tile == TileShape{64, 96}) return depth == 2;
-  if (tile.n == 192) return depth == 1;
+  if (tile.n == 192 || tile.n == 160) return depth == 1;
   return depth == 1 || (depth == 2 && tile.m == 128 && tile.n >= 128) || (depth == 4 && tile == TileShape{128, 128});
 }
 
@@ -77,6 +84,7 @@ struct Layout {
   TileShape tile;
   ClusterShape cluster;
   int residents;  ///< CTAs on a multiprocessor at a time
+  std::int64_t chunk_blocks;
   std::int64_t chunks;
   double seconds;  ///< estimated
 
@@ -116,10 +124,10 @@ inline constexpr int warp_rows = 16;
 
 /// All ways that kernels of that tile have.
 [[nodiscard]] std::vector<Layout> layouts(const GemmDescription& description, ElementType multiplied, TileShape tile,
-                                          Depth depth, const Device& device);
+                                          Division division, const Device& device);
 /// The cheapest of them.
 [[nodiscard]] Layout choose_layout(const GemmDescription& description, ElementType multiplied, TileShape tile,
-                                   Depth depth, const Device& device);
+                                   Division division, const Device& device);
 
 /// A product of elements In; f16 also for the 8-bit floats where they keep `standard`.
 template <class In>

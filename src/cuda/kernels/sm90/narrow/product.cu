@@ -277,7 +277,7 @@ class Product final : public DeviceProduct {
             .stages = std::min(stages_for(layout_.tile, layout_.residents), std::max(blocks, 4)),
             .chunks = static_cast<int>(layout_.chunks),
             .by_chunks = Divisor(static_cast<int>(layout_.chunks)),
-            .chunk_blocks = static_cast<int>(chunk_blocks_of(d, layout_.multiplied, layout_.cluster.depth)),
+            .chunk_blocks = static_cast<int>(layout_.chunk_blocks),
             .blocks = blocks,
             .a_is_shared = plan::distinct_matrices(d.a, d.batch_count) == 1,
             .b_is_shared = plan::distinct_matrices(d.b, d.batch_count) == 1,
@@ -319,7 +319,9 @@ template std::unique_ptr<DeviceProduct> make_product<float>(const Layout&, const
 template std::unique_ptr<DeviceProduct> make_product<__nv_fp8_e4m3>(const Layout&, const Device&, std::string_view);
 template std::unique_ptr<DeviceProduct> make_product<__nv_fp8_e5m2>(const Layout&, const Device&, std::string_view);
 
-std::string_view refuses(const plan::Problem& problem, ElementType multiplied, Depth depth, const Device& device) {
+std::string_view refuses(const plan::Problem& problem, ElementType multiplied, Division division,
+                         const Device& device) {
+  const Depth depth = division.depth;
   const GemmDescription& d = problem.description;
   if (problem.accuracy != Accuracy::reduced) {
     if (multiplied == ElementType::f32) return "cuts f32 to tf32; competes only where accuracy = reduced is asked for";
@@ -328,7 +330,8 @@ std::string_view refuses(const plan::Problem& problem, ElementType multiplied, D
   }
   constexpr std::int64_t most = 1 << 30;
   if (depth > 1 && d.k * size_in_bytes(multiplied) <= (2 * depth - 1) * 128) return "K is too short for its parts";
-  const std::int64_t chunks = chunks_of(d, multiplied, depth);
+  const std::int64_t chunks = chunks_of(d, multiplied, division);
+  if (division.chunk_blocks > 0 && chunks == 1) return "K is too short for its chunks";
   if (d.m > most || d.n > most || d.k > most || d.batch_count > most / chunks) return "needs sizes of at most 2^30";
   const auto rounded = [](std::int64_t size) { return static_cast<double>(size) + 128; };
   if (rounded(d.m) * rounded(d.n) / (64 * 16) * static_cast<double>(d.batch_count * chunks * depth) > most)

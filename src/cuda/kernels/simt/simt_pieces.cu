@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// `simt_f32_pieces`: products of few tiles on the ordinary arithmetic units. A block has a tile of C and a chunk of K,
+// each warp of it a piece of that chunk.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "core/checked.hpp"
+#include "cuda/kernels/simt/pieces.cuh"
+#include "cuda/kernels/simt/product.cuh"
+#include "cuda/kernels/simt/simt_kernels.hpp"
+#include "cuda/tile/cluster_launch.cuh"
+
+namespace exactile::cuda {
+namespace {
+
+using namespace simt;
+
+using Tile = Shape<float, float, 32, 32, 8, 8, 4, 4, 3, 1, true, tile_piece_terms, 2>;
+constexpr std::string_view name = "simt_f32_pieces";
+constexpr std::array types{GemmTypes{ElementType::f32, ElementType::f32}};
+
+/// Only is_transposed() and refuses() look at it.
+constexpr TileCost tile{.bm = Tile::bm, .bn = Tile::bn, .blocks_per_sm = 2, .cycles_alone = 1, .cycles_together = 1};
+
+constexpr std::int64_t most_ranks = 8;  // on all devices that have clusters
+
+bool are_in_clusters(std::int64_t splits, const Device& device) {
+  return splits > 1 && splits <= most_ranks && device.compute_capability >= 90 && waits_for_kernel_before;
+}
+
+int warps_for(const GemmDescription& d) {
+  return static_cast<int>(core::ceil_divide(std::min<std::int64_t>(d.k, chunk_terms), tile_piece_terms));
+}
+
+/// Whether B's rows are whole aligned vectors, or its columns lie along K: single elements take longer to copy.
+bool loads_quickly(const GemmDescription& d) {
+  constexpr int vector = 4;
+  return d.b.row_stride == 1 || (d.b.column_stride == 1 && d.n % vector == 0 && d.b.row_stride % vector == 0);
+}
+
+/// As measured on an H200: units of a multiprocessor come one after the other.
+double seconds_of(const PiecesDivision& pieces, const GemmDescription& d, const Device& device) {
+  const Division& division = pieces.division;
+  constexpr double launch = 3.8e-6, chunk = 2.6e-6, rank = 0.3e-6, second_kernel = 4e-6;
+  const double piece = loads_quickly(d) ? 0.21e-6 : 0.38e-6;
+  const double filled =
+      !pieces.in_clusters || division.splits == 2 ? 1 : 0.9;  // larger clusters do not fill the device
+  const double ranks = pieces.in_clusters ? division.splits : 1;
+  const double rounds = std::ceil(static_cast<double>(division.units(d.batch_count)) / ranks /
+                                  std::floor(filled * device.multiprocessors / ranks));
+  const double summing = rounds * static_cast<double>(division.chunks_per_split) * (chunk + pieces.warps * piece);
+  const double bytes =
+      4.0 * static_cast<double>(d.batch_count) * static_cast<double>(d.m * d.k + d.k * d.n + d.m * d.n);
+  return launch + std::max(summing, bytes / (0.8 * device.memory_bytes_per_second)) +
+         (division.splits == 1 ? 0
+          : pieces.in_clusters ? ranks * rank
+                               : second_kernel);
+}
+
+PiecesDivision divide_pieces(const GemmDescription& d, const Device& device) {
+  PiecesDivision best{};
+  best.seconds = std::numeric_limits<double>::infinity();
+  PiecesDivision pieces{};
+  Division& division = pieces.division;
+  division.row_tiles = static_cast<std::uint32_t>(core::ceil_divide(d.m, Tile::bm));
+  division.column_tiles = static_cast<std::uint32_t>(core::ceil_divide(d.n, Tile::bn));
+  division.chunks = core::ceil_divide(d.k, chunk_terms);
+  pieces.warps = warps_for(d);
+  for (std::int64_t splits = 1; splits <= division.chunks; ++splits) {
+    division.chunks_per_split = core::ceil_divide(division.chunks, splits);
+    if (core::ceil_divide(division.chunks, division.chunks_per_split) != splits) continue;
+    if (division.chunks_per_split > most_chunks_of_block) continue;
+    division.splits = static_cast<std::uint32_t>(splits);
+    pieces.in_clusters = are_in_clusters(splits, device);
+    pieces.seconds = seconds_of(pieces, d, device);
+    if (pieces.seconds < best.seconds) best = pieces;
+  }
+  return best;
+}
+
+class Pieces final : public DeviceProduct {
+ public:
+  Pieces(const plan::Problem& problem, const Device& device)
+      : is_transposed_(is_transposed(problem.description, tile)),
+        d_(oriented(problem.description, is_transposed_)),
+        device_(device),
+        pieces_(divide_pieces(d_, device)) {}
+
+  [[nodiscard]] Status launch(const Launch& launch) const override {
+    GemmArguments arguments = launch.arguments;
+    if (is_transposed_) std::swap(arguments.a, arguments.b);
+    const Work<float, float> work{d_,
+                                  pieces_.division,
+                                  static_cast<const float*>(arguments.a),
+                                  static_cast<const float*>(arguments.b),
+                                  static_cast<float*>(arguments.c),
+                                  static_cast<float*>(launch.workspace),
+                                  Epilogue<float, float>(d_, arguments)};
+    constexpr int vector = 4;
+    const Walk a = walk_for(arguments.a, d_.a, d_.m, d_.k, d_.a.row_stride, d_.a.column_stride, vector);
+    const Walk b = walk_for(arguments.b, d_.b, d_.n, d_.k, d_.b.column_stride, d_.b.row_stride, vector);
+    const PiecesInstance instance = pieces_instance_for<Tile>(a, b);
+    if (Status s = enqueue(instance, work, launch.stream); !s.ok()) return s;
+    if (!pieces_.splits_apart()) return {};
+    add_chunks(work, launch.stream);
+    return check_launch(name);
+  }
+  [[nodiscard]] std::string blocking() const override {
+    return "BM=32 BN=32 warps=" + std::to_string(pieces_.warps) + (pieces_.in_clusters ? " cluster=" : " split-K=") +
+           std::to_string(pieces_.division.splits);
+  }
+  [[nodiscard]] std::int64_t workspace_bytes() const override {
+    if (!pieces_.splits_apart()) return 0;
+    return pieces_.division.chunks * d_.m * d_.n * d_.batch_count * static_cast<std::int64_t>(sizeof(float));
+  }
+  [[nodiscard]] double model_bytes() const override {
+    const auto m = static_cast<double>(d_.m), n = static_cast<double>(d_.n), k = static_cast<double>(d_.k);
+    return sizeof(float) * static_cast<double>(d_.batch_count) *
+               (k * (m * pieces_.division.column_tiles + n * pieces_.division.row_tiles) + m * n) +
+           2 * static_cast<double>(workspace_bytes());
+  }
+  [[nodiscard]] double seconds() const { return pieces_.seconds; }
+
+ private:
+  [[nodiscard]] Status enqueue(const PiecesInstance& instance, const Work<float, float>& work,
+                               cudaStream_t stream) const {
+    const int shared_bytes = pieces_shared_bytes(instance, pieces_);
+    if (Status s = allow_shared_memory(instance.kernel, static_cast<int>(device_.shared_bytes_per_block), name);
+        !s.ok())
+      return s;
+    const auto blocks = static_cast<unsigned>(pieces_.division.units(d_.batch_count));
+    const auto threads = static_cast<unsigned>(32 * pieces_.warps);
+    return check(pieces_.in_clusters
+                     ? launch_clusters(static_cast<int>(pieces_.division.splits), instance.kernel, blocks, threads,
+                                       static_cast<std::size_t>(shared_bytes), stream, work, pieces_)
+                     : launch_early(device_.compute_capability >= 90, instance.kernel, blocks, threads,
+                                    static_cast<std::size_t>(shared_bytes), stream, work, pieces_),
+                 "launch", name);
+  }
+
+  bool is_transposed_;
+  GemmDescription d_;
+  Device device_;
+  PiecesDivision pieces_;
+};
+
+std::string_view why_refused(const plan::Problem& problem, const Device& device) {
+  const GemmDescription d = oriented(problem.description, is_transposed(problem.description, tile));
+  if (d.k > chunk_terms * std::int64_t{1024}) return "needs k <= 2^19";
+  const double units = std::ceil(static_cast<double>(d.m) / Tile::bm) * std::ceil(static_cast<double>(d.n) / Tile::bn) *
+                       static_cast<double>(d.batch_count * core::ceil_divide(d.k, chunk_terms));
+  if (units > 0x7fffffff) return "more blocks than one grid has";
+  if (const std::string_view why = refuses(problem, tile); !why.empty()) return why;
+  const PiecesDivision pieces = divide_pieces(d, device);
+  constexpr double most_sums_bytes = 512e6;  // as for the tiles, see division.cpp
+  if (pieces.splits_apart() &&
+      4 * static_cast<double>(pieces.division.chunks * d.m * d.n * d.batch_count) > most_sums_bytes)
+    return "the sums of its chunks would take more than 512 MB";
+  const int most = pieces_shared_bytes(pieces_instance_for<Tile>(Walk::along_terms, Walk::along_terms), pieces);
+  return most > device.shared_bytes_per_block ? "a block has no shared memory for all pieces of a chunk" : "";
+}
+
+}  // namespace
+
+const Kernel simt_f32_pieces{
+    .name = name,
+    .role = "engine",
+    .summary = "few tiles: 32 x 32, a warp for each piece of K",
+    .types = types,
+    .least_capability = 80,
+    .refuses = why_refused,
+    .cost = [](const plan::Problem& p, const Device& device) { return Pieces(p, device).seconds(); },
+    .prepare = [](const plan::Problem& p, const Device& device) -> std::unique_ptr<DeviceProduct> {
+      return std::make_unique<Pieces>(p, device);
+    }};
+
+}  // namespace exactile::cuda
