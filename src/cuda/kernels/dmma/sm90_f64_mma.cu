@@ -51,10 +51,13 @@ struct Tile {
 
 /// Which stage of the ring, and the parity of its barriers' phase.
 struct Turn {
+  static constexpr std::uint32_t none = ~0u;
   std::uint32_t stage = 0;
   std::uint32_t parity = 0;
+  std::uint32_t before = none;  ///< the stage before this one
   template <int Stages>
   __device__ void next() {
+    before = stage;
     if (++stage == Stages) {
       stage = 0;
       parity ^= 1;
@@ -176,13 +179,17 @@ class ChunkOfStages {
     tile_.template multiply<S % 2, !last || More>(
         step(S),
         [&] {
-          if (last) give_back();
+          if (S == 1) give_back();
         },
         [&] { return last ? first_of_next<More>() : step(S + 1); });
   }
+  /// The stage before this one: what was loaded of it has been multiplied, since the registers have been loaded anew. A
+  /// stage whose loads have only been issued is not given back: they may wait behind copies of elements, and TMA, which
+  /// waits behind nothing, would write over what they are to read.
   __device__ void give_back() const {
+    if (turn_.before == Turn::none) return;
     __syncwarp();
-    if (threadIdx.x % 32 == 0) isa::mbarrier_arrive(empty_ + turn_.stage);
+    if (threadIdx.x % 32 == 0) isa::mbarrier_arrive(empty_ + turn_.before);
   }
   template <bool More>
   [[nodiscard]] __device__ typename Warp::Step first_of_next() {

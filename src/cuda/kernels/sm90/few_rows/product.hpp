@@ -22,8 +22,11 @@ inline constexpr int most_rows = 16;
 [[nodiscard]] inline bool is_transposed(const GemmDescription& d) { return d.n < d.m; }
 [[nodiscard]] inline GemmDescription as_computed(const GemmDescription& d) {
   GemmDescription computed = is_transposed(d) ? plan::transposed(d) : d;
-  // The stride of a single row is anything: what TMA can use.
-  if (computed.m == 1 && computed.a.column_stride == 1) computed.a.row_stride = core::round_up(computed.k, 16);
+  // The stride of a single line or product is anything: what TMA can use.
+  const std::int64_t pitch = core::round_up(computed.k, 16);
+  if (computed.m == 1 && computed.a.column_stride == 1) computed.a.row_stride = pitch;
+  if (computed.n == 1 && computed.b.row_stride == 1) computed.b.column_stride = pitch;
+  if (computed.batch_count == 1) computed.a.batch_stride = computed.b.batch_stride = 0;
   return computed;
 }
 
