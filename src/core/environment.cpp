@@ -25,7 +25,8 @@ std::optional<int> environment_count(const char* name, int most) noexcept {
 std::optional<std::string> cache_folder() {
   if (const auto cache = environment("XDG_CACHE_HOME"); cache && cache->starts_with('/'))
     return std::string(*cache) + "/exactile";
-  if (const auto home = environment("HOME")) return std::string(*home) + "/.cache/exactile";
+  if (const auto home = environment("HOME"); home && home->starts_with('/'))
+    return std::string(*home) + "/.cache/exactile";
   return std::nullopt;
 }
 

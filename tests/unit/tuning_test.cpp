@@ -186,6 +186,12 @@ TEST_F(TuningFile, ALinkIsFollowed) {
   ASSERT_TRUE(add_row(link, row(64, 3e9)).ok());
   EXPECT_TRUE(fs::is_symlink(link));
   EXPECT_EQ(read_file(path_).rows.size(), 2U);
+
+  const fs::path nowhere = folder_ / "nowhere.tsv";
+  fs::create_symlink(folder_ / "missing.tsv", nowhere);
+  const Status status = add_row(nowhere, row(64, 3e9));
+  EXPECT_NE(std::string(status.message()).find("is a link to nothing"), std::string::npos) << status.message();
+  EXPECT_TRUE(fs::is_symlink(nowhere));
 }
 
 TEST(UserFile, LiesInTheCacheUnlessItsPathIsRelative) {
@@ -199,6 +205,7 @@ TEST(UserFile, LiesInTheCacheUnlessItsPathIsRelative) {
   EXPECT_EQ(in_cache("cache", "/home/me"), "/home/me/.cache/exactile/tuning.tsv");
   EXPECT_EQ(in_cache("", "/home/me"), "/home/me/.cache/exactile/tuning.tsv");
   EXPECT_EQ(in_cache("cache", ""), "");
+  EXPECT_EQ(in_cache("cache", "me"), "");
 }
 
 TEST_F(TuningFile, NoFileIsNoRows) {

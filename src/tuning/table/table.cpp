@@ -47,16 +47,19 @@ Status file_trouble(std::string_view what, const std::string& path) {
 /// Rows can be kept where there is nothing yet, or a file of them; devices, pipes and foreign files stay as they are.
 Status check_place(const std::string& path) {
   std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (!fs::exists(status)) return {};
-  const auto is_refused = [&](std::string_view why) {
-    return Status(StatusCode::invalid_argument, fmt::format("{} is no {}: it is left as it is", path, why));
+  const auto is_refused = [&](std::string_view what) {
+    return Status(StatusCode::invalid_argument,
+                  fmt::format("tuning file {}: {}; expected tuning rows or nothing. It is left as it is", path, what));
   };
-  if (!fs::is_regular_file(status)) return is_refused("file");
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status))
+    return fs::is_symlink(fs::symlink_status(path, error)) ? is_refused("is a link to nothing") : Status();
+  if (!fs::is_regular_file(status)) return is_refused("is no file");
+  if (!std::ifstream(path).is_open()) return file_trouble("cannot be read", path);
   const std::string text = content_of(path);
   if (text.empty() || text.starts_with(heading.substr(0, heading.find(':'))) || !parse_rows(text).rows.empty())
     return {};
-  return is_refused("tuning file");
+  return is_refused("is a file of something else");
 }
 
 /// Held by the one process that writes at a time. The lock is on a file beside, because the file itself is replaced.
@@ -161,10 +164,10 @@ std::optional<Found> find(const Query& query, const std::function<bool(const Par
   return std::nullopt;
 }
 
-Status add_row(const std::string& name, const Row& row) {
+Status add_row(const std::string& file, const Row& row) {
   std::error_code error;
-  const fs::path target = fs::weakly_canonical(name, error);  // of a link; what is renamed would take its place
-  const std::string path = error ? name : target.string();
+  const fs::path target = fs::weakly_canonical(file, error);  // of a link; what is renamed would take its place
+  const std::string path = error ? file : target.string();
   if (Status s = check_place(path); !s.ok()) return s;
   if (const fs::path folder = fs::path(path).parent_path(); !folder.empty()) fs::create_directories(folder, error);
   const WriteLock lock(path + ".lock");
