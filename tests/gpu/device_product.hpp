@@ -31,9 +31,10 @@ struct Shape {
 };
 
 /// Of every kind that some kernel is for: sizes that leave remainders, 16-fold ones that aligned paths take, K long
-/// enough for parts, few rows, few columns, few of both, one term. Every kernel takes at least one of them.
-inline constexpr Shape shapes_of_all_kinds[] = {{130, 132, 130}, {256, 256, 256}, {130, 132, 520}, {3, 200, 700},
-                                                {200, 3, 700},   {200, 3, 60},    {20, 20, 20},    {40, 30, 1}};
+/// enough for parts and for chunks, few rows, few columns, few of both, one term. Every kernel takes at least one.
+inline constexpr Shape shapes_of_all_kinds[] = {{130, 132, 130}, {256, 256, 256}, {130, 132, 520},
+                                                {3, 200, 700},   {200, 3, 700},   {200, 3, 60},
+                                                {20, 20, 20},    {40, 30, 1},     {130, 132, 4200}};
 
 /// Row-major, contiguous, normal numbers in A and B; operands and result in device memory of their own.
 class DeviceProduct {

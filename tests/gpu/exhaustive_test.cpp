@@ -7,6 +7,7 @@
 #include "core/arithmetic.hpp"
 #include "core/type_dispatch.hpp"
 #include "gpu/device_product.hpp"
+#include "support/matrices.hpp"
 
 namespace exactile::test {
 namespace {
@@ -148,6 +149,13 @@ class Exhaustive {
   DeviceMemory a_, b_;
 };
 
+/// Kernels that take K in chunks of a length have nothing to do where there is one.
+bool wants_long_k(const KernelOfType& kernel) {
+  const Result<Plan> plan = Plan::make(contiguous(kernel.types, most, most, most, 1),
+                                       {.backend = "cuda", .kernel = kernel.kernel, .memory = Memory::device});
+  return !plan.ok() && plan.status().message().find("K is too short") != std::string_view::npos;
+}
+
 TEST(Exhaustive, SmallSizesOfEveryKernel) {
   SKIP_WITHOUT_GPU();
   const Result<Context> context = Context::make("cuda");
@@ -156,7 +164,7 @@ TEST(Exhaustive, SmallSizesOfEveryKernel) {
     const int done = core::with_gemm_types(
         kernel.types, [&]<class In, class Out>() { return Exhaustive<In, Out>(context.value(), kernel).run(); });
     if (testing::Test::HasFailure()) return;
-    EXPECT_GT(done, 0) << test_name(kernel) << " refuses every small product";
+    EXPECT_TRUE(done > 0 || wants_long_k(kernel)) << test_name(kernel) << " refuses every small product";
   }
 }
 

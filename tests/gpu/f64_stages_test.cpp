@@ -38,7 +38,8 @@ std::vector<std::vector<double>> products(const Context& context, const GemmDesc
     return {};
   }
   const auto bytes = [](const std::vector<double>& x) { return std::ssize(x) * std::int64_t{sizeof(double)}; };
-  std::vector<std::vector<double>> results(runs, std::vector<double>(static_cast<std::size_t>(d.m * d.n)));
+  std::vector<std::vector<double>> results(static_cast<std::size_t>(runs),
+                                           std::vector<double>(static_cast<std::size_t>(d.m * d.n)));
   Result<DeviceMemory> on_device[] = {context.allocate(bytes(a)), context.allocate(bytes(b)),
                                       context.allocate(bytes(results[0]))};
   for (const Result<DeviceMemory>& memory : on_device) EXPECT_TRUE(memory.ok()) << memory.status().message();
@@ -46,8 +47,8 @@ std::vector<std::vector<double>> products(const Context& context, const GemmDesc
   EXPECT_TRUE(da.value().upload(a.data(), bytes(a)).ok() && db.value().upload(b.data(), bytes(b)).ok());
   for (std::vector<double>& c : results) {
     EXPECT_TRUE(dc.value().fill_bytes(0xff).ok());
-    const Status status = plan.value().run({.a = da.value().at(), .b = db.value().at(), .c = dc.value().at()},
-                                           context.execution());
+    const Status status =
+        plan.value().run({.a = da.value().at(), .b = db.value().at(), .c = dc.value().at()}, context.execution());
     EXPECT_TRUE(status.ok()) << status.message();
     EXPECT_TRUE(dc.value().download(c.data(), bytes(c)).ok());
   }
@@ -71,8 +72,9 @@ TEST(F64StagesOnDevice, HaveTheSameBitsInEveryLayout) {
       GemmDescription d = plain;
       if (a_is_transposed) d.a = {1, shape.m};
       if (b_is_transposed) d.b = {1, shape.k};
-      for (const std::vector<double>& c : products(context.value(), d, "sm90_f64_mma", a_is_transposed ? a_by_columns : a,
-                                                   b_is_transposed ? b_by_columns : b, 3)) {
+      for (const std::vector<double>& c :
+           products(context.value(), d, "sm90_f64_mma", a_is_transposed ? a_by_columns : a,
+                    b_is_transposed ? b_by_columns : b, 3)) {
         if (first.empty()) {
           first = c;
           int wrong = 0;  // both are within 4096 * 2^-53 of sums of 4096 products

@@ -153,7 +153,7 @@ class AllLayouts {
                             .b = static_cast<In*>(b_.data()) + 2 * shape_.shift,
                             .c = static_cast<Out*>(c_.data()) + shape_.place(0, 0)};
     Out before = element<Out>(3);
-    if (!adds_to_c) std::memset(&before, 0xff, sizeof(Out));  // as poison() leaves it
+    if (!adds_to_c) std::memset(static_cast<void*>(&before), 0xff, sizeof(Out));  // as poison() leaves it
     std::vector<Out> got(at(shape_.c_count()), before);
     if (adds_to_c) {
       c_.upload(got.data());

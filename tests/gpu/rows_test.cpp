@@ -77,7 +77,7 @@ TEST(RowsOnDevice, BitsOfFewDoNotDependOnTheOthersEither) {
   constexpr Rows some[] = {{{129, 256, 520}, {128, 65, 40}}, {{16, 64, 2100}, {11, 5, 1}},
                            {{4, 64, 2100}, {3, 2, 1}},       {{300, 3, 700}, {299, 129, 40}},
                            {{300, 20, 60}, {299, 129, 40}},  {{20, 24, 25}, {13, 5, 1}},
-                           {{300, 256, 1}, {299, 129, 40}}};
+                           {{300, 256, 1}, {299, 129, 40}},  {{130, 64, 4200}, {128, 65, 40}}};
   for (const KernelOfType& kernel : cuda_kernels()) {
     int compared = 0;
     for (const auto& [all, fewer] : some) compared += compare_rows(kernel, all, fewer, context.value());

@@ -21,7 +21,7 @@ check() { # check TOOL KERNEL M N K [OPTION ...]
   local code=0 beside=() fill=${fill:-normal}
   # initcheck does not see what TMA stores: to it, the partial sums that combining kernels add were never written; nor
   # what kernels store that it leaves out: the sums to be scaled. cuda_test has workspaces full of NaN instead.
-  [[ $1 != initcheck ]] || beside=(--kernel-name-exclude "kns=combine" --kernel-name-exclude "kns=scaled_kernel")
+  [[ $1 != initcheck ]] || beside=(--kernel-name-exclude "kns=combine" --kernel-name-exclude "kns=reduce_kernel" --kernel-name-exclude "kns=scaled_kernel")
   compute-sanitizer --tool "$1" "${beside[@]}" --error-exitcode 9 --print-limit 5 "$program" verify --kernel "$2" --accuracy reduced \
     --fill "$fill" --m "$3" --n "$4" --k "$5" "${@:6}" >"$log" 2>&1 || code=$?
   [[ $code -ne 0 ]] || taken=$((taken + 1))

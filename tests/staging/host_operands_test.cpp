@@ -103,13 +103,15 @@ constexpr Shape shapes[] = {
     {1001, 903, 257},    // one tile, through the ring
     {2011, 1603, 65},    // several tiles
     {64, 48, 40, 3000},  // groups of products
-    // For kernels that want parts of K, few rows, few columns, few columns and a short K, few of both, a single term.
+    // For kernels that want parts of K, few rows, few columns, few columns and a short K, few of both, a single term, K
+    // in chunks.
     {256, 256, 512},
     {3, 208, 704},
     {200, 3, 704},
     {200, 3, 64},
     {20, 20, 20},
     {400, 300, 1},
+    {136, 144, 4200},
 };
 
 class HostOperands : public ::testing::Test {

@@ -23,7 +23,8 @@ int fits(const GemmDescription& d) {
          (magnitude(d.b.row_stride) <= magnitude(d.b.column_stride));
 }
 
-/// Seconds: tensor cores, L2 and memory all work at the same time; then come the launches.
+/// Seconds: tensor cores, L2 and memory all work at the same time; then come the launches. What is read from L2 takes
+/// power too: of two tiles that compute for as long the larger one is faster.
 double estimate(const Cut& c, const Device& device, double multiply_adds_per_cycle) {
   constexpr double l2_bytes_per_cycle = 30;  // of one multiprocessor, while all read
   const GemmDescription& d = c.description;
@@ -43,7 +44,9 @@ double estimate(const Cut& c, const Device& device, double multiply_adds_per_cyc
     bytes += 8 * elements * static_cast<double>(c.chunks);
     overhead += 2e-6 + 8 * elements * static_cast<double>(c.chunks) / (0.7 * device.memory_bytes_per_second);
   }
-  return std::max(std::max(computing, reading) / device.clock_hertz, bytes / (0.85 * device.memory_bytes_per_second)) +
+  constexpr double power_of_reading = 0.1;
+  return std::max((std::max(computing, reading) + power_of_reading * reading) / device.clock_hertz,
+                  bytes / (0.85 * device.memory_bytes_per_second)) +
          overhead;
 }
 
