@@ -301,7 +301,8 @@ struct DoubtfulCase {
   }
 };
 
-/// The kernel that sums some elements alone, and more than 32 in tiles; those have 256 x 256 elements.
+/// The kernel that sums some elements alone, and in tiles where a warp has more than 32: it has 16 rows by 256 columns,
+/// within which the doubtful lines below lie.
 constexpr std::string_view sums_elements_or_tiles = "sm90_f32_fp16x3_wgmma";
 constexpr DoubtfulCase doubtful_cases[] = {
     {1, 256, 8704, 2100, 0, 5},       // an element's K in two pieces; so many tiles that K is in one part
