@@ -5,6 +5,7 @@
 #include <cstring>
 #include <random>
 
+#include "gpu/by_columns.hpp"
 #include "gpu/device_product.hpp"
 #include "support/matrices.hpp"
 
@@ -19,14 +20,6 @@ std::vector<double> uniform(std::int64_t count, unsigned seed) {
   std::vector<double> x(static_cast<std::size_t>(count));
   for (double& element : x) element = std::ldexp(static_cast<double>(random()), -31) - 1;
   return x;
-}
-
-std::vector<double> transposed(const std::vector<double>& x, std::int64_t rows, std::int64_t columns) {
-  std::vector<double> to(x.size());
-  for (std::int64_t i = 0; i < rows; ++i)
-    for (std::int64_t j = 0; j < columns; ++j)
-      to[static_cast<std::size_t>(j * rows + i)] = x[static_cast<std::size_t>(i * columns + j)];
-  return to;
 }
 
 /// C after each of several runs.
@@ -61,8 +54,8 @@ TEST(F64StagesOnDevice, HaveTheSameBitsInEveryLayout) {
   ASSERT_TRUE(context.ok()) << context.status().message();
   const std::vector<double> a = uniform(shape.m * shape.k, 1);
   const std::vector<double> b = uniform(shape.k * shape.n, 2);
-  const std::vector<double> a_by_columns = transposed(a, shape.m, shape.k);
-  const std::vector<double> b_by_columns = transposed(b, shape.k, shape.n);
+  const std::vector<double> a_by_columns = by_columns(a, shape.m, shape.k);
+  const std::vector<double> b_by_columns = by_columns(b, shape.k, shape.n);
   const GemmDescription plain = contiguous(f64_types, shape.m, shape.n, shape.k, 1);
   const auto others = products(context.value(), plain, "sm80_f64_mma", a, b, 1);
   if (others.empty()) GTEST_SKIP() << "sm80_f64_mma cannot run here";

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <random>
 
+#include "gpu/by_columns.hpp"
 #include "gpu/device_product.hpp"
 #include "support/matrices.hpp"
 
@@ -23,14 +24,6 @@ std::vector<float> wide_range(std::int64_t rows, std::int64_t columns, int reach
   std::vector<float> x(static_cast<std::size_t>(rows * columns));
   for (float& element : x) element = std::ldexp(normal(random), exponent(random));
   return x;
-}
-
-std::vector<float> transposed(const std::vector<float>& x, std::int64_t rows, std::int64_t columns) {
-  std::vector<float> to(x.size());
-  for (std::int64_t i = 0; i < rows; ++i)
-    for (std::int64_t j = 0; j < columns; ++j)
-      to[static_cast<std::size_t>(j * rows + i)] = x[static_cast<std::size_t>(i * columns + j)];
-  return to;
 }
 
 /// C, and how many tiles or elements took each path.
@@ -90,8 +83,8 @@ TEST(WideRangeOnDevice, DoubtfulElementsHaveTheSameBitsInEveryLayout) {
   for (const int reach : {9, 16}) {  // a few of a tile's elements; many in some warps
     const std::vector<float> a = wide_range(shape.m, shape.k, reach, 1);
     const std::vector<float> b = wide_range(shape.k, shape.n, reach, 2);
-    const std::vector<float> a_by_columns = transposed(a, shape.m, shape.k);
-    const std::vector<float> b_by_columns = transposed(b, shape.k, shape.n);
+    const std::vector<float> a_by_columns = by_columns(a, shape.m, shape.k);
+    const std::vector<float> b_by_columns = by_columns(b, shape.k, shape.n);
     std::optional<Counted> first;
     for (const bool a_is_transposed : {false, true})
       for (const bool b_is_transposed : {false, true}) {
