@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Barriers in shared memory that count arrivals and bytes (PTX mbarrier, sm_90). A phase ends when both counts are
-/// met; waiters name the parity of the phase they wait for.
+/// met; waiters name the parity of the phase they wait for. Those of other CTAs: cluster.cuh.
 ///
 /// Wrappers here and in tma.cuh take pointers, or 32-bit addresses: a ring's places are then a product and a sum in
 /// uniform registers, where pointers are worked out by each thread again and again.
@@ -14,13 +14,6 @@ namespace exactile::cuda::isa {
 /// The 32-bit address PTX wants for shared memory.
 [[nodiscard]] __device__ inline std::uint32_t shared_address(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
-}
-
-/// mapa.shared::cluster: the same place in CTA `rank` of the cluster.
-[[nodiscard]] __device__ inline std::uint32_t mapa(std::uint32_t place, std::uint32_t rank) {
-  std::uint32_t there;
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(place), "r"(rank));
-  return there;
 }
 
 /// mbarrier.init: a phase takes `arrivals` arrivals.
@@ -47,17 +40,6 @@ __device__ inline void mbarrier_arrive_expect(std::uint32_t barrier, std::uint32
 }
 __device__ inline void mbarrier_arrive_expect(std::uint64_t* barrier, std::uint32_t bytes) {
   mbarrier_arrive_expect(shared_address(barrier), bytes);
-}
-
-/// mbarrier.arrive.shared::cluster at what mapa() gave. Without .release.cluster, which costs a third of the tensor
-/// cores' time: use where only asynchronous reads are handed over.
-__device__ inline void mbarrier_arrive_there(std::uint32_t barrier) {
-  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
-}
-
-/// The same at the same barrier in CTA `rank` of the cluster.
-__device__ inline void mbarrier_arrive_remote(std::uint64_t* barrier, std::uint32_t rank) {
-  mbarrier_arrive_there(mapa(shared_address(barrier), rank));
 }
 
 /// mbarrier.try_wait.parity, again and again until the phase of that parity has ended.

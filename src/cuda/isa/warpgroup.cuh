@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Warps among themselves (sm_90): registers moved between warpgroups, barriers of some warps, clusters of CTAs,
-/// kernels that start before the one before them has ended.
+/// Warps among themselves (sm_90): registers moved between warpgroups, barriers of some warps; kernels that start
+/// before the one before them has ended. Clusters of CTAs: cluster.cuh.
 #pragma once
-
-#include <cstdint>
 
 namespace exactile::cuda::isa {
 
@@ -29,37 +27,6 @@ __device__ inline void named_barrier(int id, int threads) {
 /// bar.arrive: counts as one of those threads and does not wait.
 __device__ inline void named_barrier_arrive(int id, int threads) {
   asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
-}
-
-/// %cluster_ctarank
-[[nodiscard]] __device__ inline std::uint32_t cluster_rank() {
-  std::uint32_t rank;
-  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-  return rank;
-}
-
-/// barrier.cluster.arrive and .wait: all threads of all CTAs of the cluster.
-__device__ inline void cluster_sync() {
-  asm volatile(
-      "barrier.cluster.arrive.release.aligned;\n"
-      "barrier.cluster.wait.acquire.aligned;" ::
-          : "memory");
-}
-
-/// cluster_sync() that does not order memory: for barriers that mbarrier_init_fence() has made visible.
-__device__ inline void cluster_sync_relaxed() {
-  asm volatile(
-      "barrier.cluster.arrive.relaxed.aligned;\n"
-      "barrier.cluster.wait.aligned;" ::
-          : "memory");
-}
-
-/// mapa: where CTA `rank` of the cluster has what this CTA has at `pointer` in shared memory.
-template <class T>
-[[nodiscard]] __device__ inline T* of_cta(T* pointer, int rank) {
-  std::uint64_t there;
-  asm("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(pointer), "r"(rank));
-  return reinterpret_cast<T*>(there);
 }
 
 /// griddepcontrol.wait: all that the kernels before this one wrote is there.

@@ -6,12 +6,13 @@
 
 #include <cstdint>
 
+#include "cuda/isa/uniform.cuh"
+
 namespace exactile::cuda::isa {
 
-/// The same descriptor, by whole warps, in a form that tells the compiler that all threads have the same. Best before
-/// a wait: a shuffle takes some 25 cycles.
+/// warp_uniform() of a descriptor. Best before a wait.
 [[nodiscard]] __device__ inline std::uint64_t wgmma_uniform(std::uint64_t descriptor) {
-  return descriptor >> 32 << 32 | __shfl_sync(~0u, static_cast<std::uint32_t>(descriptor), 0);
+  return descriptor >> 32 << 32 | warp_uniform(static_cast<std::uint32_t>(descriptor));
 }
 
 /// The descriptor of a place `bytes` further on. Shared memory ends before the address's bits do: nothing is carried.

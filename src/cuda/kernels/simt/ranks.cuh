@@ -3,7 +3,7 @@
 /// Sums of chunks that lie in the shared memory of a cluster's blocks, and how they are added up.
 #pragma once
 
-#include "cuda/isa/warpgroup.cuh"
+#include "cuda/isa/cluster.cuh"
 #include "cuda/kernels/simt/fold.cuh"
 
 namespace exactile::cuda::simt {

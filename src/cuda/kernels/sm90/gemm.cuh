@@ -4,7 +4,7 @@
 /// ones, its share.
 #pragma once
 
-#include "cuda/isa/cluster_barrier.cuh"
+#include "cuda/isa/cluster.cuh"
 #include "cuda/kernels/sm90/carried_sums.cuh"
 #include "cuda/kernels/sm90/epilogue.cuh"
 #include "cuda/kernels/sm90/leftovers.cuh"

@@ -4,6 +4,7 @@
 /// (wgmma). Both CTAs use the same columns of B, so each loads half of them for both.
 #pragma once
 
+#include "cuda/isa/cluster.cuh"
 #include "cuda/isa/mbarrier.cuh"
 #include "cuda/isa/tma.cuh"
 #include "cuda/isa/warpgroup.cuh"

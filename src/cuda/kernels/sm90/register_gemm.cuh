@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "cuda/isa/cluster.cuh"
 #include "cuda/isa/copy_async.cuh"
 #include "cuda/kernels/sm90/combine.hpp"
 #include "cuda/kernels/sm90/register_multiply.cuh"

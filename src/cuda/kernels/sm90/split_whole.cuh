@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstdlib>
 
+#include "cuda/isa/cluster.cuh"
 #include "cuda/isa/copy_async.cuh"
 #include "cuda/isa/warpgroup.cuh"
 #include "cuda/kernels/sm90/split_group.cuh"

@@ -8,6 +8,7 @@
 /// fours' sums in order, by all CTAs of a cluster: bits depend neither on the grid nor on the other rows.
 #pragma once
 
+#include "cuda/isa/cluster.cuh"
 #include "cuda/isa/mma_narrow.cuh"
 #include "cuda/isa/read_once.cuh"
 #include "cuda/isa/warpgroup.cuh"

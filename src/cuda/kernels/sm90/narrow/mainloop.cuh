@@ -6,6 +6,7 @@
 /// columns of B for those above and below it.
 #pragma once
 
+#include "cuda/isa/cluster.cuh"
 #include "cuda/isa/read_once.cuh"
 #include "cuda/isa/wgmma_uniform.cuh"
 #include "cuda/kernels/sm90/narrow/tile.cuh"

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "cuda/isa/cluster.cuh"
 #include "cuda/isa/mbarrier.cuh"
 #include "cuda/isa/uniform.cuh"
 #include "cuda/isa/warpgroup.cuh"
