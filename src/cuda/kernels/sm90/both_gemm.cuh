@@ -38,9 +38,8 @@ struct BothWork {
   return {p.order(index % tiles), part, first / chunk_k, (min(a.depth(), a.k - first) + chunk_k - 1) / chunk_k};
 }
 
-/// The chunks of K among which rows and columns may differ by so much: where there are parts, these may too.
-template <bool whole>
-inline constexpr int both_spread = whole ? most_spread : most_spread / 2;
+/// The chunks of a part of K may differ by so much: so may the parts, too.
+inline constexpr int part_spread = most_spread / 2;
 
 /// By the loading thread.
 __device__ inline void load_work(BothSpace& space, RingStep& at, const BothParameters& p, const BothWork& work) {
@@ -81,8 +80,7 @@ __device__ inline void split_work(BothSpace& space, RingStep& at, const RingStep
   const int first = side == 0 ? work.tile.row * tile_m : work.tile.column * both_n;
 #pragma unroll
   for (int half = 0; half < 2; ++half)
-    store_facts(operand, work.part, work.tile.batch, split.states[half], first + split.line(half), 1,
-                both_spread<whole>);
+    store_facts(operand, work.part, work.tile.batch, split.states[half], first + split.line(half), 1, part_spread);
 }
 
 /// fragment = the products of fragment_steps of a chunk, 64 rows with 64 columns, small ones first. `a`, `b`:

@@ -167,7 +167,7 @@ struct ChunkSlices {
 };
 
 /// Elements of row r whose first slices are not zero, but so small that slices do not hold them.
-[[nodiscard]] __device__ inline float tiny_count(const SliceRegisters& slices, int r) {
+[[nodiscard]] __device__ inline float tiny_in_row(const SliceRegisters& slices, int r) {
   const __half2 least = __float2half2_rn(Fp16x3::least_ordinary);
   const __half2 zero = __float2half2_rn(0);
   __half2 count = zero;
@@ -239,7 +239,7 @@ __device__ inline void split_tile(ChunkSlices& to, const std::byte* tile, const 
   split_chunk(to, x, rows, headroom);
   if (__all_sync(~0u, __hbge2(to.least, __float2half2_rn(Fp16x3::least_ordinary)))) return;
 #pragma unroll
-  for (int r = 0; r < 2; ++r) rows[r].tiny += tiny_count(to.slice, r) * to.factor[r];
+  for (int r = 0; r < 2; ++r) rows[r].tiny += tiny_in_row(to.slice, r) * to.factor[r];
   if (__all_sync(~0u, __hbgt2(to.least, __float2half2_rn(0)))) return;
   load_elements(x, tile, places);
 #pragma unroll
