@@ -3,72 +3,14 @@
 /// The SIMT engine's kernel: a thread block computes a tile of C, a thread a part of it in registers.
 ///
 /// Panels of A and B go through a ring of shared memory that is filled several panels ahead. A row of a panel holds one
-/// term (one p of sum_p A[i][p] * B[p][j]) of all rows of the tile. A warp's lanes form a lanes_m x lanes_n grid; each
-/// lane owns groups of neighbours that fill 16 bytes, so that it reads its operands with the widest loads and lanes of
-/// one row of the grid read the same address.
+/// term (one p of sum_p A[i][p] * B[p][j]) of all rows of the tile. Which elements a thread has: shape.cuh; what
+/// becomes of their sums: totals.cuh.
 #pragma once
 
-#include "cuda/kernels/simt/fold.cuh"
 #include "cuda/kernels/simt/panel_loader.cuh"
+#include "cuda/kernels/simt/totals.cuh"
 
 namespace exactile::cuda::simt {
-
-/// BM x BN x BK: tile of C and terms of a panel. A thread computes TM x TN elements, a warp has LM x (32 / LM) lanes
-/// and the block (BM / TM / LM) x (BN / TN / LN) warps. PieceTerms: see summation_order.hpp; a thread holds twice as
-/// many sums where that is less than a chunk. Ahead: terms by which operands are loaded before they are multiplied.
-template <class InT, class OutT, int Bm, int Bn, int Bk, int Tm, int Tn, int Lm, int Stages, int BlocksPerSm,
-          bool Mixed = false, int PieceTerms = chunk_terms, int Ahead = 1>
-struct Shape {
-  using In = InT;
-  using Out = OutT;
-  using Sum = DeviceSum<In>;
-  static constexpr int bm = Bm, bn = Bn, bk = Bk, tm = Tm, tn = Tn, lm = Lm, ln = 32 / Lm;
-  static constexpr int stages = Stages, blocks_per_sm = BlocksPerSm;
-  static constexpr int piece_terms = PieceTerms, ahead = Ahead;
-  static constexpr int warps_m = bm / (tm * lm), warps_n = bn / (tn * ln);
-  static constexpr int threads = 32 * warps_m * warps_n;
-  static_assert(bm % (tm * lm) == 0 && bn % (tn * ln) == 0 && chunk_terms % bk == 0 && bk % 2 == 0);
-  static_assert(piece_terms % bk == 0 && chunk_terms % piece_terms == 0);
-  static_assert(!Mixed || (lm > 1 && ln > 1));
-
-  /// Where a lane lies in the grid of its warp: row after row, or Mixed, so that bit 0 of a lane's number tells columns
-  /// apart and bit 1 rows. Then a lane loads the same 16 bytes as the one beside it or the one two further, and shared
-  /// memory answers two quarters of a warp at once. What waits for shared memory gains; large tiles wait for registers.
-  __device__ static int row_lane(int lane) { return Mixed ? lane / 2 % 2 + lane / (2 * ln) * 2 : lane / ln; }
-  __device__ static int column_lane(int lane) { return Mixed ? lane % 2 + lane / 4 % (ln / 2) * 2 : lane % ln; }
-};
-
-/// The elements of a panel that a thread multiplies: Count of Extent, in groups of neighbours that lie Lanes groups
-/// apart.
-template <class Sum, int Count, int Lanes>
-struct Strip {
-  static constexpr int width = Count < 16 / static_cast<int>(sizeof(Sum)) ? Count : 16 / static_cast<int>(sizeof(Sum));
-  static constexpr int groups = Count / width;
-  static_assert(Count % width == 0);
-  /// Place of element e, counted from the thread's first element.
-  __host__ __device__ static constexpr int place(int e) { return e / width * (Lanes * width) + e % width; }
-  /// Place of the thread's first element in the tile.
-  __device__ static int first(int warp, int lane) { return warp * (Lanes * Count) + lane * width; }
-
-  __device__ static void load(Sum (&to)[Count], const Sum* from) {
-#pragma unroll
-    for (int g = 0; g < groups; ++g) {
-      const auto pack = *reinterpret_cast<const Pack<Sum, width>*>(from + g * Lanes * width);
-#pragma unroll
-      for (int e = 0; e < width; ++e) to[g * width + e] = pack.at[e];
-    }
-  }
-};
-
-/// A thread's first row in the tile, and column.
-template <class S>
-[[nodiscard]] __device__ int first_row(int warp, int lane) {
-  return Strip<typename S::Sum, S::tm, S::lm>::first(warp / S::warps_n, S::row_lane(lane));
-}
-template <class S>
-[[nodiscard]] __device__ int first_column(int warp, int lane) {
-  return Strip<typename S::Sum, S::tn, S::ln>::first(warp % S::warps_n, S::column_lane(lane));
-}
 
 template <class S, Walk walk_a, Walk walk_b>
 struct Mainloop {
@@ -196,143 +138,11 @@ struct Mainloop {
   }
 };
 
-/// A thread's part of a matrix of sums in memory.
-template <class S>
-struct Corner {
-  using Sum = typename S::Sum;
-  using StripA = Strip<Sum, S::tm, S::lm>;
-  using StripB = Strip<Sum, S::tn, S::ln>;
-  using Group = Pack<Sum, StripB::width>;
-  /// Rows that are read before the first of them is written: so many that their latencies overlap.
-  static constexpr int batch = S::tm * S::tn <= 32 ? S::tm : 32 / S::tn;
-
-  SumMatrix<Sum> matrix;  ///< begins at the thread's first element
-  std::int64_t rows;      ///< from there to the end of C
-  std::int64_t columns;
-  bool wide;  ///< groups of neighbours can be accessed at once
-
-  __device__ Corner(const SumMatrix<Sum>& whole, std::int64_t row, std::int64_t column, const GemmDescription& d)
-      : matrix{whole.data + row * whole.row_stride + column * whole.column_stride, whole.row_stride,
-               whole.column_stride},
-        rows(d.m - row),
-        columns(d.n - column),
-        wide(whole.column_stride == 1 && whole.row_stride % StripB::width == 0 &&
-             reinterpret_cast<std::uintptr_t>(whole.data) % sizeof(Group) == 0) {}
-
-  [[nodiscard]] __device__ Sum* row(int i) const { return matrix.data + StripA::place(i) * matrix.row_stride; }
-
-  __device__ void load(Group (&to)[StripB::groups], int i) const {
-    if (StripA::place(i) >= rows) return;
-#pragma unroll
-    for (int g = 0; g < StripB::groups; ++g) {
-      const int j = StripB::place(g * StripB::width);
-      if (wide && j + StripB::width <= columns) {
-        to[g] = *reinterpret_cast<const Group*>(row(i) + j);
-      } else {
-#pragma unroll
-        for (int e = 0; e < StripB::width; ++e)
-          if (j + e < columns) to[g].at[e] = row(i)[(j + e) * matrix.column_stride];
-      }
-    }
-  }
-
-  __device__ void store(const Group (&from)[StripB::groups], int i) const {
-    if (StripA::place(i) >= rows) return;
-#pragma unroll
-    for (int g = 0; g < StripB::groups; ++g) {
-      const int j = StripB::place(g * StripB::width);
-      if (wide && j + StripB::width <= columns) {
-        *reinterpret_cast<Group*>(row(i) + j) = from[g];
-      } else {
-#pragma unroll
-        for (int e = 0; e < StripB::width; ++e)
-          if (j + e < columns) row(i)[(j + e) * matrix.column_stride] = from[g].at[e];
-      }
-    }
-  }
-
-  /// Replaces each element by update(i, j, element); elements are not read where `reads` is false.
-  template <class Update>
-  __device__ void update(bool reads, Update&& update) const {
-#pragma unroll
-    for (int first = 0; first < S::tm; first += batch) {
-      Group groups[batch][StripB::groups] = {};
-      if (reads)
-#pragma unroll
-        for (int i = 0; i < batch; ++i) load(groups[i], first + i);
-#pragma unroll
-      for (int i = 0; i < batch; ++i) {
-#pragma unroll
-        for (int j = 0; j < S::tn; ++j) {
-          Sum& element = groups[i][j / StripB::width].at[j % StripB::width];
-          element = update(first + i, j, element);
-        }
-        store(groups[i], first + i);
-      }
-    }
-  }
-};
-
 /// Rows that can be read: where they are read by vectors, memory has a whole number of them.
 template <Walk walk, class Sum>
 __device__ inline std::int64_t whole(std::int64_t rows) {
   constexpr std::int64_t vector = walk == Walk::vectors ? 16 / sizeof(Sum) : 1;
   return (rows + vector - 1) / vector * vector;
-}
-
-/// Where a thread's elements begin in C.
-struct ThreadPlace {
-  std::int64_t row;
-  std::int64_t column;
-};
-
-/// Adds the sums of a chunk to the totals.
-template <class S>
-__device__ inline void add_chunk(const typename S::Sum (&sums)[S::tm][S::tn],
-                                 const Work<typename S::In, typename S::Out>& work, std::int64_t product,
-                                 std::int64_t chunk, const ThreadPlace& at) {
-  using Out = typename S::Out;
-  using Sum = typename S::Sum;
-  const GemmDescription& d = work.d;
-  const Corner<S> totals(totals_of(work, product, chunk), at.row, at.column, d);
-  if (work.division.splits > 1) {
-    totals.update(false, [&](int i, int j, Sum) { return sums[i][j]; });
-  } else if (chunk > 0) {
-    totals.update(true, [&](int i, int j, Sum total) { return multiply_add(work.epilogue.alpha, sums[i][j], total); });
-  } else if (std::is_same_v<Out, Sum> || !work.epilogue.reads_c) {
-    totals.update(work.epilogue.reads_c,
-                  [&](int i, int j, Sum before) { return first_total(work.epilogue, sums[i][j], before); });
-  } else {
-    // C is narrower than its sums: its old elements are not among the totals.
-    const Out* const c = product_base(work.c, d.c, product);
-    totals.update(false, [&](int i, int j, Sum) {
-      const std::int64_t row = at.row + Corner<S>::StripA::place(i);
-      const std::int64_t column = at.column + Corner<S>::StripB::place(j);
-      const bool inside = row < d.m && column < d.n;
-      const Sum before = inside ? work.epilogue.load_c(c + row * d.c.row_stride + column * d.c.column_stride) : Sum{};
-      return first_total(work.epilogue, sums[i][j], before);
-    });
-  }
-}
-
-/// Bias, activation and rounding, where there is something to do: each thread reads the totals it has just written.
-template <class S>
-__device__ inline void finish(const Work<typename S::In, typename S::Out>& work, std::int64_t product,
-                              const ThreadPlace& at) {
-  using Out = typename S::Out;
-  using Sum = typename S::Sum;
-  if (work.division.splits > 1 || (std::is_same_v<Out, Sum> && work.epilogue.ends_with_sum())) return;
-  const GemmDescription& d = work.d;
-  const SumMatrix<Sum> totals = totals_of(work, product, 0);
-  Out* const c = product_base(work.c, d.c, product);
-#pragma unroll 1
-  for (int e = 0; e < S::tm * S::tn; ++e) {
-    const std::int64_t i = at.row + Corner<S>::StripA::place(e / S::tn);
-    const std::int64_t j = at.column + Corner<S>::StripB::place(e % S::tn);
-    if (i >= d.m || j >= d.n) continue;
-    const Sum total = totals.data[i * totals.row_stride + j * totals.column_stride];
-    c[i * d.c.row_stride + j * d.c.column_stride] = narrow<Out>(work.epilogue.finish(total, i, j));
-  }
 }
 
 template <class S, Walk walk_a, Walk walk_b>

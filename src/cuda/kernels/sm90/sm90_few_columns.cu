@@ -7,7 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "cuda/kernels/sm90/few_rows/stream.cuh"
+#include "cuda/isa/mma_narrow.cuh"
+#include "cuda/kernels/sm90/few_rows/reader.cuh"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
 #include "cuda/tile/early_launch.cuh"
 #include "plan/transposed.hpp"
