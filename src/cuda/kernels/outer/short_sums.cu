@@ -132,17 +132,11 @@ __global__ void __launch_bounds__(threads_per_block, 4) short_sums_kernel(const 
   }
 }
 
-template <class T>
-[[nodiscard]] bool fits(std::int64_t elements) {
-  return elements % width<T> == 0;
-}
-
-/// Whether elements lie side by side in whole aligned vectors: `length` of them in a line, lines `pitch` apart.
-template <class T>
-[[nodiscard]] bool is_wide(const void* data, const OperandLayout& layout, std::int64_t neighbour, std::int64_t pitch,
-                           std::int64_t length) {
-  return neighbour == 1 && !layout.pointer_array && fits<T>(pitch) && fits<T>(length) && fits<T>(layout.batch_stride) &&
-         reinterpret_cast<std::uintptr_t>(data) % vector_bytes == 0;
+/// Whether the elements of a row lie side by side in whole aligned vectors of `width`. `data` is null where it is not
+/// known yet.
+[[nodiscard]] bool is_wide(const void* data, const OperandLayout& layout, std::int64_t columns, std::int64_t width) {
+  return layout.column_stride == 1 && !layout.pointer_array && layout.row_stride % width == 0 && columns % width == 0 &&
+         layout.batch_stride % width == 0 && reinterpret_cast<std::uintptr_t>(data) % vector_bytes == 0;
 }
 
 class ShortSums final : public DeviceProduct {
@@ -167,8 +161,8 @@ class ShortSums final : public DeviceProduct {
                          static_cast<double>(core::round_up(d_.n, block_columns)) * static_cast<double>(d_.k) *
                          static_cast<double>(d_.batch_count);
     constexpr int few_across = 8;  // of which many rows meet in a warp
-    const bool a_is_wide = d_.a.column_stride == 1 && d_.a.row_stride % width == 0 && d_.k % width == 0;
-    const bool b_is_wide = d_.b.column_stride == 1 && d_.b.row_stride % width == 0 && d_.n % width == 0;
+    const bool a_is_wide = is_wide(nullptr, d_.a, d_.k, width);
+    const bool b_is_wide = is_wide(nullptr, d_.b, d_.n, width);
     const double per_cycle = is_f32 ? (a_is_wide ? (across <= few_across ? 38 : 32) : 10) * (b_is_wide ? 1 : 0.6) : 13;
     // Rows that are not contiguous are stored element by element.
     const double share = d_.c.column_stride == 1 ? 0.75 : 0.1;
@@ -187,10 +181,9 @@ class ShortSums final : public DeviceProduct {
     GemmArguments arguments = launch.arguments;
     if (is_transposed_) std::swap(arguments.a, arguments.b);
     const Epilogue<T, T> epilogue(d_, arguments);
-    const bool a_is_wide = is_wide<T>(arguments.a, d_.a, d_.a.column_stride, d_.a.row_stride, d_.k);
-    const bool b_is_wide = is_wide<T>(arguments.b, d_.b, d_.b.column_stride, d_.b.row_stride, d_.n);
-    const bool c_is_wide =
-        epilogue.is_plain && is_wide<T>(arguments.c, d_.c, d_.c.column_stride, d_.c.row_stride, d_.n);
+    const bool a_is_wide = is_wide(arguments.a, d_.a, d_.k, width<T>);
+    const bool b_is_wide = is_wide(arguments.b, d_.b, d_.n, width<T>);
+    const bool c_is_wide = epilogue.is_plain && is_wide(arguments.c, d_.c, d_.n, width<T>);
     const int across = threads_across();
     const ShortWork<T> work{d_,
                             static_cast<const T*>(arguments.a),
