@@ -35,7 +35,7 @@ GemmDescription with_contiguous_rows(const GemmDescription& description) {
   return plan::is_column_major(description) ? plan::transposed(description) : description;
 }
 
-SlicedLayout::SlicedLayout(const GemmDescription& d, int bytes_per_block, bool may_divide, int clusters)
+SlicedLayout::SlicedLayout(const GemmDescription& d, const SlicedForm& form, int clusters)
     : a_batches(plan::distinct_matrices(d.a, d.batch_count)),
       b_batches(plan::distinct_matrices(d.b, d.batch_count)),
       a_pitch(core::round_up(d.m, cluster * tile_m)),
@@ -45,7 +45,7 @@ SlicedLayout::SlicedLayout(const GemmDescription& d, int bytes_per_block, bool m
       buckets(d.m, d.n, d.batch_count,
               std::abs(d.a.column_stride) > std::abs(d.a.row_stride) &&
                   std::abs(d.b.row_stride) <= std::abs(d.b.column_stride)),
-      parts(may_divide ? parts_of(order.count(), static_cast<int>(d.k)) : 1) {
+      parts(form.may_divide ? parts_of(order.count(), static_cast<int>(d.k)) : 1) {
   const std::int64_t tiles = order.count() * cluster;
   const std::int64_t blocks = blocks_of<Fp16x3>(static_cast<int>(d.k));  // no slices need more
   std::int64_t end = 0;
@@ -65,8 +65,8 @@ SlicedLayout::SlicedLayout(const GemmDescription& d, int bytes_per_block, bool m
   left_filled = take(std::int64_t{buckets.count} * 4);
   left_few = take(tiles * list_places * static_cast<std::int64_t>(sizeof(ListedElement)));
   left_marks = take(tiles * consumers * warpgroup_threads * 16);
-  a_slices = take(a_batches * d.m * blocks * bytes_per_block);
-  b_slices = take(b_batches * d.n * blocks * bytes_per_block);
+  a_slices = take(a_batches * d.m * blocks * form.bytes_per_block);
+  b_slices = take(b_batches * d.n * blocks * form.bytes_per_block);
   part_sums = take(parts == 1 ? 0 : parts * tiles * PartSums::tile_bytes);
   carried_sums = take(carried_places * CarriedSums::place_bytes);
   bytes = end;
@@ -195,10 +195,10 @@ std::string_view slices_refuse(const plan::Problem& problem) {
   return tiles > most || elements_of(d) / 64 > most ? "the product has too many tiles" : "";
 }
 
-std::string_view sliced_refuses(const plan::Problem& problem, const Device& device) {
-  const std::string_view why = slices_refuse(problem);
-  const bool has_room = 6.5 * elements_of(problem.description) <= 0.5 * static_cast<double>(device.memory_bytes);
-  return !why.empty() || has_room ? why : "the slices need too much memory";
+std::string_view sliced_refuses(const plan::Problem& problem, const Device& device, const SlicedForm& form) {
+  if (const std::string_view why = slices_refuse(problem); !why.empty()) return why;
+  const SlicedLayout layout(with_contiguous_rows(problem.description), form, clusters_of(device));
+  return layout.bytes <= device.memory_bytes / 2 ? "" : "the slices need too much memory";
 }
 
 double sliced_cost(const GemmDescription& description, const Device& device, double flops_per_second,
@@ -211,7 +211,7 @@ double sliced_cost(const GemmDescription& description, const Device& device, dou
   constexpr double by_rows = 20e-6;   // the same where TMA cannot address C
   constexpr double finish = 10.5e-6;  // of parts of K: left, loaded, added and stored
   const GemmDescription d = with_contiguous_rows(description);
-  const SlicedLayout layout(d, bytes_per_block, true, clusters_of(device));
+  const SlicedLayout layout(d, {bytes_per_block, true}, clusters_of(device));
   const int clusters = clusters_of(device);
   const double even = static_cast<double>(layout.order.count() * layout.parts) / clusters;
   const double waves = (layout.carries(clusters) ? price * even : std::ceil(even)) / layout.parts;

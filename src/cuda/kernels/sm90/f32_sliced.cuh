@@ -28,6 +28,12 @@ namespace exactile::cuda::sm90 {
   return 12 * std::int64_t{(clusters - tiles % clusters) % clusters} > tiles;
 }
 
+/// What distinguishes the workspaces of kernels.
+struct SlicedForm {
+  int bytes_per_block;  ///< of the largest slices that will lie there
+  bool may_divide;      ///< K, into parts
+};
+
 /// Places in the workspace, in bytes from its start.
 struct SlicedLayout {
   std::int64_t a_batches;
@@ -56,9 +62,8 @@ struct SlicedLayout {
   std::int64_t bytes;
   int parts;  ///< of K; what there is for leftovers is not there for partial sums, and the other way round
 
-  /// `bytes_per_block`: of the largest slices that will lie there. K is taken in parts if it `may_divide`. `clusters`:
-  /// that run at a time.
-  SlicedLayout(const GemmDescription& description, int bytes_per_block, bool may_divide, int clusters);
+  /// Of a description with_contiguous_rows(). `clusters`: that run at a time.
+  SlicedLayout(const GemmDescription& description, const SlicedForm& form, int clusters);
 
   /// Whether some tiles are shared by two clusters.
   [[nodiscard]] bool carries(int clusters) const;
@@ -89,8 +94,9 @@ struct PreparedLayout {
 /// Why f16 or bf16 slices cannot do this problem; empty if they can.
 [[nodiscard]] std::string_view slices_refuse(const plan::Problem& problem);
 
-/// The same of kernels that keep all slices in the workspace.
-[[nodiscard]] std::string_view sliced_refuses(const plan::Problem& problem, const Device& device);
+/// The same of a kernel that keeps all slices, so large, in the workspace: that may take half of the device's memory.
+[[nodiscard]] std::string_view sliced_refuses(const plan::Problem& problem, const Device& device,
+                                              const SlicedForm& form);
 
 /// Seconds at that rate, in whole waves, with the split.
 [[nodiscard]] double sliced_cost(const GemmDescription& description, const Device& device, double flops_per_second,
@@ -178,11 +184,10 @@ class SlicedProduct : public DeviceProduct {
   }
 
  protected:
-  /// `bytes_per_block`: of the largest slices that will lie in the workspace.
-  SlicedProduct(const GemmDescription& description, const Device& device, int bytes_per_block, bool may_divide)
+  SlicedProduct(const GemmDescription& description, const Device& device, const SlicedForm& form)
       : description_(with_contiguous_rows(description)),
         is_transposed_(!(description_ == description)),
-        layout_(description_, bytes_per_block, may_divide, clusters_of(device)),
+        layout_(description_, form, clusters_of(device)),
         device_(device) {}
 
   /// Enqueues the split of what is not prepared, and zeroes what must be zero. Afterwards the parameters lack only the

@@ -15,6 +15,7 @@ namespace sm90 {
 
 constexpr std::string_view bf16x6_name = "sm90_f32_bf16x6_wgmma";
 constexpr double bf16x6_rate = 120e12;
+constexpr SlicedForm bf16x6_form{.bytes_per_block = block_bytes<Bf16x6>, .may_divide = false};
 
 Status enqueue_leftovers(GemmParameters p, unsigned* a_tiny, unsigned* b_tiny, const Device& device,
                          cudaStream_t stream) {
@@ -36,7 +37,7 @@ namespace {
 class Bf16x6Product final : public SlicedProduct<Bf16x6> {
  public:
   Bf16x6Product(const GemmDescription& description, const Device& device)
-      : SlicedProduct(description, device, block_bytes<Bf16x6>, false) {}
+      : SlicedProduct(description, device, bf16x6_form) {}
 
   [[nodiscard]] Status launch(const Launch& launch) const override {
     GemmParameters p = parameters(launch);
@@ -63,7 +64,8 @@ const Kernel sm90_f32_bf16x6_wgmma{
     .types = sm90::f32_types,
     .least_capability = 90,
     .most_capability = 90,
-    .refuses = sm90::sliced_refuses,
+    .refuses = [](const plan::Problem& p,
+                  const Device& device) { return sm90::sliced_refuses(p, device, sm90::bf16x6_form); },
     .cost =
         [](const plan::Problem& p, const Device& device) {
           return sm90::sliced_cost(p.description, device, sm90::bf16x6_rate, sm90::block_bytes<sm90::Bf16x6>);

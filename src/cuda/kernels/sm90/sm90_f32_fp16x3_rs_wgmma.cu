@@ -290,11 +290,11 @@ class RegisterProduct final : public DeviceProduct {
 
 template <Operand unsplit>
 [[nodiscard]] std::string_view register_refuses(const plan::Problem& problem, const Device& device) {
-  if (const std::string_view why = sliced_refuses(problem, device); !why.empty()) return why;
+  if (const std::string_view why = slices_refuse(problem); !why.empty()) return why;
   const RegisterPlan plan(problem.description, unsplit);
   if (plan.works() > 1 << 30) return "the product has too many tiles";
   if (static_cast<double>(RegisterLayout(plan).bytes) > 0.5 * static_cast<double>(device.memory_bytes))
-    return "the sums of parts of K need too much memory";
+    return "the slices and the sums of parts of K need too much memory";
   return {};
 }
 

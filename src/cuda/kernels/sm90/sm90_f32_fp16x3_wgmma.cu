@@ -15,11 +15,12 @@ namespace {
 
 constexpr std::string_view fp16x3_name = "sm90_f32_fp16x3_wgmma";
 constexpr double fp16x3_rate = 225e12;
+constexpr SlicedForm fp16x3_form{.bytes_per_block = block_bytes<Bf16x6>, .may_divide = true};  // leftovers are larger
 
 class Fp16x3Product final : public SlicedProduct<Fp16x3> {
  public:
   Fp16x3Product(const GemmDescription& description, const Device& device)
-      : SlicedProduct(description, device, block_bytes<Bf16x6>, true) {}  // the leftovers' slices are larger
+      : SlicedProduct(description, device, fp16x3_form) {}
 
   [[nodiscard]] Status launch(const Launch& launch) const override {
     GemmParameters p = parameters(launch);
@@ -71,7 +72,8 @@ const Kernel sm90_f32_fp16x3_wgmma{
     .types = sm90::f32_types,
     .least_capability = 90,
     .most_capability = 90,
-    .refuses = sm90::sliced_refuses,
+    .refuses = [](const plan::Problem& p,
+                  const Device& device) { return sm90::sliced_refuses(p, device, sm90::fp16x3_form); },
     .cost =
         [](const plan::Problem& p, const Device& device) {
           return sm90::sliced_cost(p.description, device, sm90::fp16x3_rate, sm90::block_bytes<sm90::Fp16x3>);

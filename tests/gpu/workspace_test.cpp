@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// f32 kernels that keep slices refuse a product whose workspace would take more than half of the device's memory, and
+// no other for its workspace.
+#include <gtest/gtest.h>
+
+#include "cuda/kernels/sm90/sm90_kernels.hpp"
+#include "gpu/h200.hpp"
+
+namespace exactile::cuda {
+namespace {
+
+/// `batch` products of row-major matrices of one size. `b_is_shared`: they have one B.
+plan::Problem products(std::int64_t size, std::int64_t k, std::int64_t batch, bool b_is_shared) {
+  return {.description = {.types = {ElementType::f32, ElementType::f32},
+                          .m = size,
+                          .n = size,
+                          .k = k,
+                          .a = {k, 1, size * k},
+                          .b = {size, 1, b_is_shared ? 0 : k * size},
+                          .c = {size, 1, size * size},
+                          .batch_count = batch},
+          .memory = Memory::device};
+}
+
+TEST(Workspace, OfSlicesIsAtMostHalfOfTheDevicesMemory) {
+  const Kernel* const kernels[] = {&sm90_f32_fp16x3_wgmma, &sm90_f32_bf16x6_wgmma, &sm90_f32_fp16x3_rs_a_wgmma,
+                                   &sm90_f32_fp16x3_rs_b_wgmma};
+  for (const Kernel* kernel : kernels) {
+    int refused = 0, taken = 0;
+    for (const bool b_is_shared : {false, true})
+      for (std::int64_t size = 32; size <= 1 << 17; size *= 4)
+        for (std::int64_t k = 64; k <= 1 << 13; k *= 2)
+          for (const std::int64_t batch : {std::int64_t{1}, std::int64_t{1} << 10, std::int64_t{1} << 20}) {
+            const plan::Problem problem = products(size, k, batch, b_is_shared);
+            const std::string_view why = kernel->refuses(problem, h200);
+            const bool is_large = why.find("too much memory") != std::string_view::npos;
+            if (!why.empty() && !is_large) continue;
+            const std::int64_t bytes = kernel->prepare(problem, h200)->workspace_bytes();
+            EXPECT_EQ(bytes > h200.memory_bytes / 2, is_large)
+                << kernel->name << ": " << batch << " x " << size << " x " << size << " x " << k << ", " << bytes;
+            (is_large ? refused : taken) += 1;
+          }
+    EXPECT_GT(refused, 0) << kernel->name;
+    EXPECT_GT(taken, 0) << kernel->name;
+  }
+}
+
+/// What lists elements that slices do not hold takes as much as the slices of so small products.
+TEST(Workspace, CountsWhatTilesTake) {
+  constexpr std::int64_t many = 1 << 20;
+  EXPECT_EQ(sm90_f32_fp16x3_wgmma.refuses(products(32, 64, many, false), h200), "");
+  EXPECT_NE(sm90_f32_fp16x3_wgmma.refuses(products(32, 128, many, false), h200), "");
+}
+
+}  // namespace
+}  // namespace exactile::cuda
