@@ -65,16 +65,10 @@ Division divide(const GemmDescription& d, const Device& device) {
 }
 
 bool are_reachable(const GemmDescription& d, const void* a, const void* b) {
-  const std::int64_t units = 16 / size_in_bytes(d.types.input);
-  const auto fits = [&](std::int64_t stride) { return stride > 0 && stride % units == 0 && stride < (1LL << 38); };
-  const auto is_reachable = [&](const OperandLayout& layout, std::int64_t fast, std::int64_t slow, const void* data) {
-    return fast == 1 && fits(slow) && (layout.batch_stride == 0 || fits(layout.batch_stride)) &&
-           !layout.pointer_array && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
-  };
-  const bool along_lines = size_in_bytes(d.types.input) == 2 && d.b.column_stride == 1 && d.b.row_stride != 1;
-  return is_reachable(d.a, d.a.column_stride, d.a.row_stride, a) &&
-         (along_lines ? is_reachable(d.b, d.b.column_stride, d.b.row_stride, b)
-                      : is_reachable(d.b, d.b.row_stride, d.b.column_stride, b));
+  const auto is_aligned = [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; };
+  return narrow::reach_of(d.a, d.types.input, false) == narrow::Reach::along_k &&
+         narrow::reach_of(plan::transposed(d.b), d.types.input, false) != narrow::Reach::none && is_aligned(a) &&
+         is_aligned(b);
 }
 
 std::string_view refuses(const plan::Problem& problem, const Device&) {

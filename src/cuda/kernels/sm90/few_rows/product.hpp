@@ -10,6 +10,7 @@
 
 #include "core/checked.hpp"
 #include "cuda/kernels/sm90/few_rows/stream.cuh"
+#include "cuda/kernels/sm90/narrow/plan.hpp"
 #include "cuda/kernels/sm90/tensor_map.hpp"
 #include "cuda/runtime/shared_memory.hpp"
 #include "plan/transposed.hpp"
@@ -21,13 +22,7 @@ inline constexpr int most_rows = 16;
 /// Of C, or of C^T = B^T A^T where that has fewer rows.
 [[nodiscard]] inline bool is_transposed(const GemmDescription& d) { return d.n < d.m; }
 [[nodiscard]] inline GemmDescription as_computed(const GemmDescription& d) {
-  GemmDescription computed = is_transposed(d) ? plan::transposed(d) : d;
-  // The stride of a single line or product is anything: what TMA can use.
-  const std::int64_t pitch = core::round_up(computed.k, 16);
-  if (computed.m == 1 && computed.a.column_stride == 1) computed.a.row_stride = pitch;
-  if (computed.n == 1 && computed.b.row_stride == 1) computed.b.column_stride = pitch;
-  if (computed.batch_count == 1) computed.a.batch_stride = computed.b.batch_stride = 0;
-  return computed;
+  return narrow::reachable(is_transposed(d) ? plan::transposed(d) : d);
 }
 
 /// Rows that the kernel computes, those there are or more.

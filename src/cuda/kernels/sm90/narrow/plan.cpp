@@ -185,21 +185,25 @@ Layout estimated(Layout layout, const Device& device) {
   return layout;
 }
 
-/// The same elements with strides that TMA can use, where a stride does not matter. `lines`, `k`: sizes.
-OperandLayout reachable(OperandLayout layout, std::int64_t lines, std::int64_t k, std::int64_t batch_count) {
-  if (k == 1 && layout.row_stride == 1) layout.column_stride = core::round_up(lines, 16);
-  if (lines == 1 && layout.column_stride == 1) layout.row_stride = core::round_up(k, 16);
-  if (batch_count == 1) layout.batch_stride = 0;
+/// Of an operand of so many lines. Lines of 8 bits must be contiguous along K.
+OperandLayout reachable(OperandLayout layout, std::int64_t lines, const GemmDescription& d) {
+  const bool has_lines_along_k = layout.column_stride == 1;
+  const bool may_lie_across = size_in_bytes(d.types.input) == 2;
+  if (lines == 1 && has_lines_along_k)
+    layout.row_stride = core::round_up(d.k, 16);
+  else if (d.k == 1 && layout.row_stride == 1 && may_lie_across)
+    layout.column_stride = core::round_up(lines, 16);
+  if (d.batch_count == 1) layout.batch_stride = 0;
   return layout;
 }
 
+}  // namespace
+
 GemmDescription reachable(GemmDescription d) {
-  d.a = reachable(d.a, d.m, d.k, d.batch_count);
-  d.b = plan::transposed(reachable(plan::transposed(d.b), d.n, d.k, d.batch_count));
+  d.a = reachable(d.a, d.m, d);
+  d.b = plan::transposed(reachable(plan::transposed(d.b), d.n, d));
   return d;
 }
-
-}  // namespace
 
 std::int64_t chunk_blocks_of(const GemmDescription& d, ElementType multiplied, Division division) {
   constexpr double longest_sum = 512, longest_chunk = 256;

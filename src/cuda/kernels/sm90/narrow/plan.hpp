@@ -99,6 +99,9 @@ struct Layout {
 enum class Reach { along_k, along_lines, none };
 /// `layout`: row_stride from line to line, column_stride along k. `element`: as multiplied.
 [[nodiscard]] Reach reach_of(const OperandLayout& layout, ElementType element, bool is_converted);
+/// The same elements of A and B: where a stride does not matter, because there is one line, one term or one product, it
+/// is one that TMA can use.
+[[nodiscard]] GemmDescription reachable(GemmDescription description);
 
 /// Whether kernels of that tile take the operand with its lines contiguous: wide ones B, narrow ones A, some both.
 [[nodiscard]] constexpr bool takes_along_lines(bool is_a, TileShape tile) {
