@@ -17,10 +17,15 @@ constexpr double launch_seconds = 3e-6;
 constexpr double second_launch_seconds = 5e-6;  ///< of the kernel that adds up what splits have left in memory
 constexpr double block_seconds = 1.5e-6;  ///< from a block's start to its first term, and from its last to its end
 
-/// What the sums of separate chunks may take: more than a large L2 and less than what a device would miss.
-constexpr double most_sums_bytes = 512e6;
-
 double real(std::int64_t x) { return static_cast<double>(x); }
+
+/// Whether the sums of separate chunks take more than a large L2, and what a device would miss.
+bool are_too_large(const GemmDescription& d, std::int64_t chunks) {
+  constexpr double most_bytes = 512e6;
+  return real(chunks) * real(d.m) * real(d.n) * real(d.batch_count) *
+             real(size_in_bytes(accumulator_type(d.types.input))) >
+         most_bytes;
+}
 
 /// Bytes that must come from memory or go there, the sums of separate chunks among them.
 double memory_seconds(const GemmDescription& d, const Device& device, std::int64_t sums_of_chunks) {
@@ -92,9 +97,7 @@ Estimate divide(const GemmDescription& d, const Device& device, const TileCost& 
   division.chunks = core::ceil_divide(d.k, chunk_terms);
   const double tiles = real(division.row_tiles) * division.column_tiles * real(d.batch_count);
   const double slots = real(device.multiprocessors) * cost.blocks_per_sm;
-
-  const double sums_bytes = real(division.chunks) * real(d.m) * real(d.n) * real(d.batch_count) *
-                            real(size_in_bytes(accumulator_type(d.types.input)));
+  const bool sums_are_too_large = are_too_large(d, division.chunks);
 
   Estimate best{division, std::numeric_limits<double>::infinity()};
   for (std::int64_t splits = 1; splits <= division.chunks; ++splits) {
@@ -103,8 +106,7 @@ Estimate divide(const GemmDescription& d, const Device& device, const TileCost& 
     const double terms = std::min(real(d.k), real(division.chunks_per_split * chunk_terms));
     const bool apart = division.splits > 1;
     if (constexpr double most_terms = 1 << 30; terms > most_terms) continue;  // they are counted in 32 bits
-    if (apart && std::isfinite(best.seconds) && (tiles * division.splits > 0x7fffffff || sums_bytes > most_sums_bytes))
-      break;
+    if (apart && std::isfinite(best.seconds) && (tiles * division.splits > 0x7fffffff || sums_are_too_large)) break;
     const double seconds = launch_seconds + (apart ? second_launch_seconds : 0) +
                            std::max(compute_seconds(tiles * division.splits, terms, device, cost),
                                     memory_seconds(d, device, apart ? division.chunks : 0));
@@ -135,6 +137,10 @@ double estimate(const plan::Problem& problem, const Device& device, const TileCo
   priced.cycles_alone *= price_of_copies(as_computed, cost);
   priced.cycles_together *= price_of_copies(as_computed, cost);
   return divide(as_computed, device, priced).seconds;
+}
+
+std::string_view sums_refuse(const GemmDescription& d, std::int64_t chunks) {
+  return are_too_large(d, chunks) ? "the sums of its chunks would take more than 512 MB" : "";
 }
 
 std::string_view refuses(const plan::Problem& problem, const TileCost& cost) {

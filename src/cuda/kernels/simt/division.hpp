@@ -3,6 +3,11 @@
 /// How the SIMT engine divides a product among thread blocks, and how long it expects to take. Host only, no CUDA.
 #pragma once
 
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "core/checked.hpp"
 #include "cuda/kernel.hpp"
 #include "cuda/tile/tile_shares.hpp"
 
@@ -54,6 +59,29 @@ struct Estimate {
 
 /// The division with the least estimated time. The description is oriented().
 [[nodiscard]] Estimate divide(const GemmDescription& description, const Device& device, const TileCost& cost);
+
+/// How a tile's chunks go to splits, at least `least` and at most `most` to each but the last: the division whose
+/// estimated seconds(division) are least, of those with the fewest splits.
+template <class Seconds>
+[[nodiscard]] Division split_chunks(Division division, std::int64_t least, std::int64_t most, Seconds&& seconds) {
+  Division best = division;
+  std::optional<double> least_seconds;  // whatever the estimates are, one division is taken
+  for (std::int64_t chunks = std::min(division.chunks, most); chunks >= std::min(division.chunks, least) && chunks > 0;
+       --chunks) {
+    const std::int64_t splits = core::ceil_divide(division.chunks, chunks);
+    if (core::ceil_divide(division.chunks, splits) != chunks) continue;  // with as many splits fewer chunks will do
+    division.splits = static_cast<std::uint32_t>(splits);
+    division.chunks_per_split = chunks;
+    const double estimated = seconds(division);
+    if (least_seconds && estimated >= *least_seconds) continue;
+    least_seconds = estimated;
+    best = division;
+  }
+  return best;
+}
+
+/// Why the sums of separate chunks cannot lie in memory, each by itself; empty where they can.
+[[nodiscard]] std::string_view sums_refuse(const GemmDescription& description, std::int64_t chunks);
 
 /// Estimated seconds.
 [[nodiscard]] double estimate(const plan::Problem& problem, const Device& device, const TileCost& cost);

@@ -46,6 +46,7 @@ struct FewRowsDivision {
   bool in_clusters;  ///< splits of a tile are neighbouring blocks; otherwise their sums meet in memory
 
   [[nodiscard]] __host__ __device__ int warps() const { return chunk_warps * tiles; }
+  [[nodiscard]] __host__ __device__ bool splits_apart() const { return division.splits > 1 && !in_clusters; }
 };
 
 /// One warp's share of B, and the rows of A that go with it, on their way through its ring.

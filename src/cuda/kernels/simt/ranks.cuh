@@ -5,8 +5,15 @@
 
 #include "cuda/isa/cluster.cuh"
 #include "cuda/kernels/simt/fold.cuh"
+#include "cuda/tile/early_launch.cuh"
 
 namespace exactile::cuda::simt {
+
+/// Whether the splits of a tile are blocks of a cluster. Code compiled for less than sm_90 knows none.
+[[nodiscard]] inline bool are_in_clusters(std::int64_t splits, const Device& device) {
+  constexpr std::int64_t most_ranks = 8;  // on all devices that have clusters
+  return splits > 1 && splits <= most_ranks && device.compute_capability >= 90 && waits_for_kernel_before;
+}
 
 /// What the block of that rank in the cluster has where this one has `pointer`.
 template <class T>

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -40,12 +39,6 @@ std::int64_t most_chunk_warps(const Device& device) {
   return shared >= 220 << 10 ? 8 : shared >= 132 << 10 ? 4 : 2;
 }
 
-/// Whether the splits of a tile are blocks of a cluster. Code compiled for less than sm_90 knows none.
-bool are_in_clusters(std::int64_t splits, const Device& device) {
-  constexpr std::int64_t most_ranks = 8;  // on all devices that have clusters
-  return splits > 1 && splits <= most_ranks && device.compute_capability >= 90 && waits_for_kernel_before;
-}
-
 /// Until `blocks` that stream so many chunks each have ended, as fast as memory or a multiprocessor lets them. A
 /// multiprocessor by itself takes in half as much again as its share of the bandwidth.
 double streaming_seconds(std::int64_t blocks, std::int64_t chunks, std::int64_t splits, const GemmDescription& d,
@@ -79,17 +72,9 @@ FewRowsDivision divide_few_rows(const GemmDescription& d, const Device& device) 
   Division& division = few.division;
   division.chunks = core::ceil_divide(d.k, chunk_terms);
   const std::int64_t tiles = core::ceil_divide(d.n, tile_columns) * d.batch_count;
-  std::optional<double> least;  // whatever the estimates are, one division is taken
-  for (std::int64_t chunks = std::min(division.chunks, most_chunks);
-       chunks >= std::min(division.chunks, least_warps) && chunks > 0; --chunks) {
-    const std::int64_t splits = core::ceil_divide(division.chunks, chunks);
-    if (core::ceil_divide(division.chunks, splits) != chunks) continue;  // with as many splits fewer chunks will do
-    const double seconds = streaming_seconds(tiles * splits, chunks, splits, d, device);
-    if (least && seconds >= *least) continue;
-    least = seconds;
-    division.splits = static_cast<std::uint32_t>(splits);
-    division.chunks_per_split = chunks;
-  }
+  division = split_chunks(division, least_warps, most_chunks, [&](const Division& tried) {
+    return streaming_seconds(tiles * tried.splits, tried.chunks_per_split, tried.splits, d, device);
+  });
   few.in_clusters = are_in_clusters(division.splits, device);
   few.chunk_warps = static_cast<int>(std::min(division.chunks_per_split, most_chunk_warps(device)));
   few.tiles = static_cast<int>(std::max<std::int64_t>(1, least_warps / few.chunk_warps));
@@ -129,7 +114,7 @@ class FewRows final : public DeviceProduct {
                           static_cast<T*>(launch.workspace),
                           Epilogue<T, T>(d_, arguments)};
     const Status status = d_.m == 1 ? launch_rows<1>(work, launch.stream) : launch_rows<most_rows>(work, launch.stream);
-    if (!status.ok() || !splits_apart()) return status;
+    if (!status.ok() || !few_.splits_apart()) return status;
     add_chunks(work, launch.stream);
     return check_launch(name_);
   }
@@ -139,7 +124,7 @@ class FewRows final : public DeviceProduct {
            (few_.in_clusters ? " cluster=" : " split-K=") + std::to_string(few_.division.splits);
   }
   [[nodiscard]] std::int64_t workspace_bytes() const override {
-    if (!splits_apart()) return 0;
+    if (!few_.splits_apart()) return 0;
     return few_.division.chunks * d_.m * d_.n * d_.batch_count * static_cast<std::int64_t>(sizeof(T));
   }
   [[nodiscard]] double model_bytes() const override {
@@ -156,15 +141,12 @@ class FewRows final : public DeviceProduct {
     const std::int64_t residents = std::max<std::int64_t>(1, most_chunk_warps(device_) / few_.warps());
     const double waves = static_cast<double>(few_.division.units(d_.batch_count)) /
                          static_cast<double>(residents * device_.multiprocessors);
-    return launch_seconds * (splits_apart() ? 2 : 1) +
+    return launch_seconds * (few_.splits_apart() ? 2 : 1) +
            std::max(model_bytes() / (0.85 * device_.memory_bytes_per_second),
                     waves > 1 ? waves * (wave_seconds + stages * seconds_of_stage) : stages * seconds_of_stage);
   }
 
  private:
-  /// Whether the splits' sums meet in memory.
-  [[nodiscard]] bool splits_apart() const { return few_.division.splits > 1 && !few_.in_clusters; }
-
   template <int Rows>
   [[nodiscard]] Status launch_rows(const Work<T, T>& work, cudaStream_t stream) const {
     const bool along_terms = lies_along_terms(d_);
@@ -213,12 +195,8 @@ std::string_view why_refused(const plan::Problem& problem, const Device& device)
   if (static_cast<double>(few.division.splits) * few.division.column_tiles * static_cast<double>(d.batch_count) >
       0x7fffffff)
     return "more blocks than one grid has";
-  constexpr double most_sums_bytes = 512e6;  // as for the tiles, see division.cpp
-  if (few.division.splits > 1 && !few.in_clusters &&
-      static_cast<double>(few.division.chunks * d.m * d.n * d.batch_count) *
-              static_cast<double>(size_in_bytes(d.types.input)) >
-          most_sums_bytes)
-    return "the sums of its chunks would take more than 512 MB";
+  if (few.splits_apart())
+    if (const std::string_view why = sums_refuse(d, few.division.chunks); !why.empty()) return why;
   return refuses(problem, orientation);
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -26,12 +25,6 @@ constexpr std::array types{GemmTypes{ElementType::f32, ElementType::f32}};
 
 /// Only is_transposed() and refuses() look at it.
 constexpr TileCost tile{.bm = Tile::bm, .bn = Tile::bn, .blocks_per_sm = 2, .cycles_alone = 1, .cycles_together = 1};
-
-constexpr std::int64_t most_ranks = 8;  // on all devices that have clusters
-
-bool are_in_clusters(std::int64_t splits, const Device& device) {
-  return splits > 1 && splits <= most_ranks && device.compute_capability >= 90 && waits_for_kernel_before;
-}
 
 int warps_for(const GemmDescription& d) {
   return static_cast<int>(core::ceil_divide(std::min<std::int64_t>(d.k, chunk_terms), tile_piece_terms));
@@ -63,24 +56,21 @@ double seconds_of(const PiecesDivision& pieces, const GemmDescription& d, const 
 }
 
 PiecesDivision divide_pieces(const GemmDescription& d, const Device& device) {
-  PiecesDivision best{};
-  best.seconds = std::numeric_limits<double>::infinity();
   PiecesDivision pieces{};
   Division& division = pieces.division;
   division.row_tiles = static_cast<std::uint32_t>(core::ceil_divide(d.m, Tile::bm));
   division.column_tiles = static_cast<std::uint32_t>(core::ceil_divide(d.n, Tile::bn));
   division.chunks = core::ceil_divide(d.k, chunk_terms);
   pieces.warps = warps_for(d);
-  for (std::int64_t splits = 1; splits <= division.chunks; ++splits) {
-    division.chunks_per_split = core::ceil_divide(division.chunks, splits);
-    if (core::ceil_divide(division.chunks, division.chunks_per_split) != splits) continue;
-    if (division.chunks_per_split > most_chunks_of_block) continue;
-    division.splits = static_cast<std::uint32_t>(splits);
-    pieces.in_clusters = are_in_clusters(splits, device);
-    pieces.seconds = seconds_of(pieces, d, device);
-    if (pieces.seconds < best.seconds) best = pieces;
-  }
-  return best;
+  const auto divided = [&](const Division& chosen) {
+    PiecesDivision whole = pieces;
+    whole.division = chosen;
+    whole.in_clusters = are_in_clusters(chosen.splits, device);
+    whole.seconds = seconds_of(whole, d, device);
+    return whole;
+  };
+  return divided(
+      split_chunks(division, 1, most_chunks_of_block, [&](const Division& tried) { return divided(tried).seconds; }));
 }
 
 class Pieces final : public DeviceProduct {
@@ -157,10 +147,8 @@ std::string_view why_refused(const plan::Problem& problem, const Device& device)
   if (units > 0x7fffffff) return "more blocks than one grid has";
   if (const std::string_view why = refuses(problem, tile); !why.empty()) return why;
   const PiecesDivision pieces = divide_pieces(d, device);
-  constexpr double most_sums_bytes = 512e6;  // as for the tiles, see division.cpp
-  if (pieces.splits_apart() &&
-      4 * static_cast<double>(pieces.division.chunks * d.m * d.n * d.batch_count) > most_sums_bytes)
-    return "the sums of its chunks would take more than 512 MB";
+  if (pieces.splits_apart())
+    if (const std::string_view why = sums_refuse(d, pieces.division.chunks); !why.empty()) return why;
   const int most = pieces_shared_bytes(pieces_instance_for<Tile>(Walk::along_terms, Walk::along_terms), pieces);
   return most > device.shared_bytes_per_block ? "a block has no shared memory for all pieces of a chunk" : "";
 }
