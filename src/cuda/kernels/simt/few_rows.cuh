@@ -233,23 +233,10 @@ __global__ void few_rows_kernel(const __grid_constant__ Work<typename S::Element
     if (i >= d.m || j >= d.n) continue;
     const T* const own = chunk_sums + e / of_chunk * division.chunks_per_split * of_chunk + e % of_chunk;
     if (apart) {
-      T* const to = work.sums + ((product * division.chunks + chunk_begin) * d.m + i) * d.n + j;
-      for (int chunk = 0; chunk < chunk_end - chunk_begin; ++chunk) to[chunk * d.m * d.n] = own[chunk * of_chunk];
-      continue;
+      leave_chunks(work, product, chunk_begin, chunk_end - chunk_begin, i, j, own, of_chunk);
+    } else {
+      finish_ranks(work, product, i, j, own, of_chunk, ranks);
     }
-    Out* const place = product_base(work.c, d.c, product) + i * d.c.row_stride + j * d.c.column_stride;
-    const T* sums = ranks > 1 ? of_rank(own, 0) : own;
-    T x = first_total(work.epilogue, sums[0], work.epilogue.reads_c ? work.epilogue.load_c(place) : T{});
-    int first = 1;
-    for (int other = 0; other < ranks; ++other) {
-      if (other > 0) sums = of_rank(own, other);
-      const auto chunks =
-          static_cast<int>(min(division.chunks - other * division.chunks_per_split, division.chunks_per_split));
-#pragma unroll 8
-      for (int chunk = first; chunk < chunks; ++chunk) x = multiply_add(work.epilogue.alpha, sums[chunk * of_chunk], x);
-      first = 0;
-    }
-    *place = narrow<Out>(work.epilogue.finish(x, i, j));
   }
   if (ranks > 1) meet_cluster();  // no block leaves while others read its sums
 }

@@ -32,10 +32,11 @@ __device__ inline void meet_cluster() {
 #endif
 }
 
-/// Leaves one element's sums of the block's chunks, `step` apart, to add_chunks().
-template <class T, class Out>
+/// Leaves one element's sums of the block's chunks, `step` apart, to add_chunks(). Chunks are counted in the caller's
+/// integers: others make other code (docs/measurements/2026-11-23-h200-simt.md).
+template <class T, class Out, class Count>
 __device__ inline void leave_chunks(const Work<T, Out>& work, std::int64_t product, std::int64_t chunk_begin,
-                                    int chunks, std::int64_t i, std::int64_t j, const T* own, int step) {
+                                    Count chunks, std::int64_t i, std::int64_t j, const T* own, int step) {
   const GemmDescription& d = work.d;
   T* const to = work.sums + ((product * work.division.chunks + chunk_begin) * d.m + i) * d.n + j;
   for (int chunk = 0; chunk < chunks; ++chunk) to[chunk * d.m * d.n] = own[chunk * step];
