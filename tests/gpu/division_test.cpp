@@ -9,9 +9,11 @@ namespace exactile::cuda::simt {
 namespace {
 
 constexpr TileCost tile{128, 128, 2, 200, 159};
+constexpr TileCost few_rows_tile{8, 128, 3, 30, 25};
 constexpr int slots = 264;
 
-Division division(std::int64_t m, std::int64_t n, std::int64_t k, ElementType type = ElementType::f32) {
+Division division(std::int64_t m, std::int64_t n, std::int64_t k, ElementType type = ElementType::f32,
+                  const TileCost& cost = tile) {
   GemmDescription d;
   d.types = {type, type};
   d.m = m;
@@ -19,7 +21,7 @@ Division division(std::int64_t m, std::int64_t n, std::int64_t k, ElementType ty
   d.k = k;
   d.a = {k, 1};
   d.b = d.c = {n, 1};
-  return divide(d, h200, tile).division;
+  return divide(d, h200, cost).division;
 }
 
 TEST(SimtDivision, SharesTilesOfALastWaveThatIsHalfEmpty) {
@@ -37,6 +39,11 @@ TEST(SimtDivision, SharesTilesOfALastWaveThatIsHalfEmpty) {
 TEST(SimtDivision, LeavesTilesWholeWhereWavesAreFull) {
   EXPECT_EQ(division(128 * 12, 128 * 22, 4096).sharing, 0u) << "264 tiles";
   EXPECT_EQ(division(2048, 2048, 2048).sharing, 0u) << "256 tiles";
+}
+
+TEST(SimtDivision, IsPricedWithCopiesOfSingleElements) {
+  EXPECT_EQ(division(8, 16000, 2048, ElementType::f32, few_rows_tile).splits, 1u);
+  EXPECT_EQ(division(8, 16001, 2048, ElementType::f32, few_rows_tile).splits, 2u) << "174 us, and 114 so";
 }
 
 TEST(SimtDivision, SharesOnlyWhatItPacks) {

@@ -47,6 +47,13 @@ double price_of_copies(const GemmDescription& d, const TileCost& cost) {
   return by_vectors ? 1 : cost.bm <= few_rows ? 3 : cost.bm <= small ? 1.7 : 1.3;
 }
 
+TileCost with_copies(TileCost cost, const GemmDescription& d) {
+  const double price = price_of_copies(d, cost);
+  cost.cycles_alone *= price;
+  cost.cycles_together *= price;
+  return cost;
+}
+
 /// Units go to multiprocessors as these become free; in the last round some have fewer than others.
 double compute_seconds(double units, double terms, const Device& device, const TileCost& cost) {
   const double sms = device.multiprocessors;
@@ -90,7 +97,8 @@ bool pays_packing(const GemmDescription& d, const TileCost& cost) {
          d.batch_count == 1 && !d.a.pointer_array && !d.b.pointer_array;
 }
 
-Estimate divide(const GemmDescription& d, const Device& device, const TileCost& cost) {
+Estimate divide(const GemmDescription& d, const Device& device, const TileCost& plain) {
+  const TileCost cost = with_copies(plain, d);
   Division division;
   division.row_tiles = static_cast<std::uint32_t>(core::ceil_divide(d.m, cost.bm));
   division.column_tiles = static_cast<std::uint32_t>(core::ceil_divide(d.n, cost.bn));
@@ -132,11 +140,7 @@ GemmDescription oriented(const GemmDescription& d, bool transposed) { return tra
 
 double estimate(const plan::Problem& problem, const Device& device, const TileCost& cost) {
   const GemmDescription& d = problem.description;
-  const GemmDescription as_computed = oriented(d, is_transposed(d, cost));
-  TileCost priced = cost;
-  priced.cycles_alone *= price_of_copies(as_computed, cost);
-  priced.cycles_together *= price_of_copies(as_computed, cost);
-  return divide(as_computed, device, priced).seconds;
+  return divide(oriented(d, is_transposed(d, cost)), device, cost).seconds;
 }
 
 std::string_view sums_refuse(const GemmDescription& d, std::int64_t chunks) {
