@@ -27,10 +27,12 @@ struct PaddedShape {
   std::int64_t gap = 0;  ///< elements between the rows of C, of which one is before the first
   std::int64_t batches = 1;
   std::int64_t shift = 0;  ///< elements in memory before A; before B twice as many
+  bool shares_b = false;   ///< one for all products
 
   [[nodiscard]] std::int64_t pitch() const { return n + gap; }
   /// Rows of C, of all products.
   [[nodiscard]] std::int64_t rows() const { return batches * m; }
+  [[nodiscard]] std::int64_t distinct_b() const { return shares_b ? 1 : batches; }
   [[nodiscard]] std::int64_t c_count() const { return rows() * pitch() + (gap > 0 ? 1 : 0); }
   /// Where an element of C is; rows of all products are counted.
   [[nodiscard]] std::int64_t place(std::int64_t i, std::int64_t j) const { return i * pitch() + j + (gap > 0 ? 1 : 0); }
@@ -71,15 +73,16 @@ class AllLayouts {
   AllLayouts(GemmTypes types, const PaddedShape& shape, bool b_is_transposed)
       : shape_(shape),
         a_((shape.shift + shape.rows() * shape.k) * size_in_bytes(types.input)),
-        b_((2 * shape.shift + shape.batches * shape.k * shape.n) * size_in_bytes(types.input)),
+        b_((2 * shape.shift + shape.distinct_b() * shape.k * shape.n) * size_in_bytes(types.input)),
         c_(shape.c_count() * size_in_bytes(types.output)) {
     const std::int64_t m = shape.m, n = shape.n, k = shape.k;
+    const std::int64_t to_next_b = shape.shares_b ? 0 : k * n;
     description_ = {.types = types,
                     .m = m,
                     .n = n,
                     .k = k,
                     .a = {k, 1, m * k},
-                    .b = b_is_transposed ? OperandLayout{1, k, k * n} : OperandLayout{n, 1, k * n},
+                    .b = b_is_transposed ? OperandLayout{1, k, to_next_b} : OperandLayout{n, 1, to_next_b},
                     .c = {shape.pitch(), 1, m * shape.pitch()},
                     .batch_count = shape.batches};
     std::mt19937 random(1);
@@ -88,12 +91,12 @@ class AllLayouts {
       for (int& x : all) x = static_cast<int>(random() % 3) - 1;
       return all;
     };
-    const std::vector<int> a = values(shape.rows() * k), b = values(shape.batches * k * n);
+    const std::vector<int> a = values(shape.rows() * k), b = values(shape.distinct_b() * k * n);
     fill(a_, a, shape.shift);
     fill(b_, b, 2 * shape.shift);
     want_.resize(static_cast<std::size_t>(shape.rows() * n));
     for (std::int64_t i = 0; i < shape.rows(); ++i) {
-      const int* const b_of_product = b.data() + i / m * k * n;
+      const int* const b_of_product = b.data() + i / m * to_next_b;
       for (std::int64_t p = 0; p < k; ++p)
         for (std::int64_t j = 0; j < n; ++j)
           want_[at(i * n + j)] += a[at(i * k + p)] * b_of_product[b_is_transposed ? j * k + p : p * n + j];
@@ -200,11 +203,12 @@ void run_all(GemmTypes types) {
   ASSERT_EQ(cudaSetDevice(device.index), cudaSuccess);
   int count = 0;
   // In boxes; in aligned rows where a tile is no box; in rows at any address, with copies of A and B, or of one of
-  // them; copies of the A and B of several products, because of their rows or of where the first ones lie.
+  // them; copies of the A and B of several products, because of their rows or of where the first ones lie, also where
+  // they have one B.
   for (const PaddedShape& shape :
        {PaddedShape{300, 528, 1104}, PaddedShape{261, 137, 515}, PaddedShape{141, 275, 515, 3},
         PaddedShape{137, 272, 205}, PaddedShape{137, 261, 208}, PaddedShape{75, 139, 515, 0, 3, 3},
-        PaddedShape{66, 144, 208, 0, 3, 3}})
+        PaddedShape{66, 144, 208, 0, 3, 3}, PaddedShape{75, 139, 515, 0, 3, 3, true}})
     for (const bool b_is_transposed : {false, true}) {
       AllLayouts<In, Out> layouts(types, shape, b_is_transposed);
       count += layouts.run(device, false);

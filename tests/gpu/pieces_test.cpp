@@ -12,7 +12,9 @@
 namespace exactile::test {
 namespace {
 
-constexpr std::int64_t columns = 40, terms = 1100;
+constexpr std::int64_t columns = 40;
+/// Of K: some chunks of one block, more than a block has, and more than those of a cluster have.
+constexpr std::int64_t all_terms[] = {1100, 5000, 12000, 40000};
 constexpr float u = 0x1p-24f;
 
 struct PiecesCase {
@@ -26,17 +28,18 @@ constexpr PiecesCase cases[] = {
     {"simt_f32_few_rows", cuda::few_rows_piece_terms / 4 + 2 + cuda::chunk_terms / cuda::few_rows_piece_terms}};
 
 /// A 1 in each row, and beside it what 1 loses when one of them is added, but not when there are some.
-std::vector<float> rows_with_a_one(const std::vector<std::int64_t>& places) {
-  std::vector<float> a(places.size() * terms, 0.75f * u);
-  for (std::size_t i = 0; i < places.size(); ++i) a[i * terms + static_cast<std::size_t>(places[i])] = 1;
+std::vector<float> rows_with_a_one(const std::vector<std::int64_t>& places, std::int64_t terms) {
+  const auto length = static_cast<std::size_t>(terms);
+  std::vector<float> a(places.size() * length, 0.75f * u);
+  for (std::size_t i = 0; i < places.size(); ++i) a[i * length + static_cast<std::size_t>(places[i])] = 1;
   return a;
 }
 
-void expect_short_sums(const PiecesCase& s, bool by_columns) {
+void expect_short_sums(const PiecesCase& s, std::int64_t terms, bool by_columns) {
   const std::string kernel = s.kernel;
-  SCOPED_TRACE(kernel + (by_columns ? ", B by columns" : ""));
-  const std::vector<float> a = rows_with_a_one({0, 37, 520, 1099});
-  const std::vector<float> b(columns * terms, 1);
+  SCOPED_TRACE(kernel + ", K of " + std::to_string(terms) + (by_columns ? ", B by columns" : ""));
+  const std::vector<float> a = rows_with_a_one({0, 37, 520, terms - 1}, terms);
+  const std::vector<float> b(static_cast<std::size_t>(columns * terms), 1);
   std::vector<float> c(4 * columns);
   GemmDescription d = contiguous_case({ElementType::f32, ElementType::f32}, 4, columns, terms).description;
   if (by_columns) d.b = {1, terms};
@@ -44,20 +47,21 @@ void expect_short_sums(const PiecesCase& s, bool by_columns) {
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   const Status status = plan.value().run({.a = a.data(), .b = b.data(), .c = c.data()});
   ASSERT_TRUE(status.ok()) << status.message();
-  const double sum = 1 + (terms - 1) * 0.75 * u;
-  const double roundings = s.roundings + terms / cuda::chunk_terms + 1;
+  const double sum = 1 + static_cast<double>(terms - 1) * 0.75 * u;
+  const double roundings = s.roundings + static_cast<double>(terms / cuda::chunk_terms) + 1;
   for (const float element : c) EXPECT_LE(std::abs(element - sum), roundings * u * sum);
 }
 
 TEST(PiecesOnDevice, KeepSumsShort) {
   SKIP_WITHOUT_GPU();
   for (const PiecesCase& s : cases)
-    for (const bool by_columns : {false, true}) expect_short_sums(s, by_columns);
+    for (const std::int64_t terms : all_terms)
+      for (const bool by_columns : {false, true}) expect_short_sums(s, terms, by_columns);
 }
 
 /// beta is 2.
-std::vector<float> product_by(const GemmOptions& options, const std::vector<float>& a, const std::vector<float>& b,
-                              std::vector<float> c) {
+std::vector<float> product_by(const GemmOptions& options, std::int64_t terms, const std::vector<float>& a,
+                              const std::vector<float>& b, std::vector<float> c) {
   const auto n = static_cast<std::int64_t>(b.size()) / terms;
   const auto m = static_cast<std::int64_t>(c.size()) / n;
   const Result<Plan> plan =
@@ -70,7 +74,8 @@ std::vector<float> product_by(const GemmOptions& options, const std::vector<floa
 }
 
 /// What `kernels` leave is bit for bit what `other` leaves.
-void expect_bits_of(const GemmOptions& other, std::initializer_list<const char*> kernels) {
+void expect_bits_of(const GemmOptions& other, std::int64_t terms, std::initializer_list<const char*> kernels) {
+  SCOPED_TRACE("K of " + std::to_string(terms));
   constexpr std::int64_t m = 70, n = 130;
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
@@ -80,19 +85,21 @@ void expect_bits_of(const GemmOptions& other, std::initializer_list<const char*>
     return x;
   };
   const std::vector<float> a = numbers(m * terms), b = numbers(terms * n), c = numbers(m * n);
-  const std::vector<float> expected = product_by(other, a, b, c);
+  const std::vector<float> expected = product_by(other, terms, a, b, c);
   for (const char* kernel : kernels)
-    EXPECT_EQ(product_by({.backend = "cuda", .kernel = kernel}, a, b, c), expected) << kernel;
+    EXPECT_EQ(product_by({.backend = "cuda", .kernel = kernel}, terms, a, b, c), expected) << kernel;
 }
 
 TEST(PiecesOnDevice, AreTheSameInAllSmallTiles) {
   SKIP_WITHOUT_GPU();
-  expect_bits_of({.backend = "cuda", .kernel = "simt_f32_32x32"}, {"simt_f32_8x128", "simt_f32_pieces"});
+  for (const std::int64_t terms : all_terms)
+    expect_bits_of({.backend = "cuda", .kernel = "simt_f32_32x32"}, terms, {"simt_f32_8x128", "simt_f32_pieces"});
 }
 
 TEST(PiecesOnDevice, LargeTilesHaveTheProcessorsBits) {
   SKIP_WITHOUT_GPU();
-  expect_bits_of({.backend = "cpu"}, {"simt_f32_128x128", "simt_f32_64x128", "simt_f32_64x64"});
+  for (const std::int64_t terms : all_terms)
+    expect_bits_of({.backend = "cpu"}, terms, {"simt_f32_128x128", "simt_f32_64x128", "simt_f32_64x64"});
 }
 
 }  // namespace
