@@ -13,6 +13,7 @@
 #include "cuda/kernels/sm90/narrow/plan.hpp"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
 #include "gpu/h200.hpp"
+#include "gpu/row_major.hpp"
 
 namespace exactile::cuda {
 namespace {
@@ -67,15 +68,8 @@ struct Choice {
 };
 
 void expect_choice(const Choice& c, GemmTypes types, std::span<const Kernel* const> kernels) {
-  const GemmDescription d{.types = types,
-                          .m = c.m,
-                          .n = c.n,
-                          .k = c.k,
-                          .a = {c.k, 1, c.m * c.k},
-                          .b = {c.n, 1, c.k * c.n},
-                          .c = {c.n, 1, c.m * c.n},
-                          .batch_count = c.batch};
-  EXPECT_EQ(least_estimate(d, kernels), c.kernel) << c.batch << " products of " << c.m << " x " << c.n << " x " << c.k;
+  EXPECT_EQ(least_estimate(test::row_major(types, c.m, c.n, c.k, c.batch), kernels), c.kernel)
+      << c.batch << " products of " << c.m << " x " << c.n << " x " << c.k;
 }
 
 TEST(Choice, IsWhatWasFastestOnAnH200) {
@@ -187,7 +181,7 @@ TEST(Choice, OfClustersOfBf16IsWhatWasFastestOnAnH200) {
         Clusters{2400, 2400, 2400, {128, 192}, 2, 1}, Clusters{3800, 3800, 3800, {128, 192}, 2, 2},
         Clusters{3000, 3000, 3000, {192, 192}, 1, 2}, Clusters{4400, 4400, 4400, {128, 256}, 2, 1},
         Clusters{128, 4096, 4096, {64, 64}, 2, 1}}) {
-    const GemmDescription d{.types = bf16, .m = c.m, .n = c.n, .k = c.k, .a = {c.k, 1}, .b = {c.n, 1}, .c = {c.n, 1}};
+    const GemmDescription d = test::row_major(bf16, c.m, c.n, c.k);
     const sm90::narrow::Layout layout = sm90::narrow::choose_layout(d, ElementType::bf16, c.tile, {}, h200);
     EXPECT_TRUE(layout.cluster.rows == c.rows && layout.cluster.columns == c.columns &&
                 layout.is_transposed == c.is_transposed)

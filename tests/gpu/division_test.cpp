@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/h200.hpp"
+#include "gpu/row_major.hpp"
 
 namespace exactile::cuda::simt {
 namespace {
@@ -14,14 +15,7 @@ constexpr int slots = 264;
 
 Division division(std::int64_t m, std::int64_t n, std::int64_t k, ElementType type = ElementType::f32,
                   const TileCost& cost = tile) {
-  GemmDescription d;
-  d.types = {type, type};
-  d.m = m;
-  d.n = n;
-  d.k = k;
-  d.a = {k, 1};
-  d.b = d.c = {n, 1};
-  return divide(d, h200, cost).division;
+  return divide(test::row_major({type, type}, m, n, k), h200, cost).division;
 }
 
 TEST(SimtDivision, SharesTilesOfALastWaveThatIsHalfEmpty) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gpu/device_product.hpp"
+#include "gpu/row_major.hpp"
 
 namespace exactile::test {
 namespace {
@@ -28,14 +29,7 @@ void expect_exact(ElementType type, std::int64_t m, std::int64_t n, std::int64_t
   std::vector<T> a, b, c;
   DeviceMemory device_a = on_device(a, batch * m * k), device_b = on_device(b, batch * k * n);
   DeviceMemory device_c = on_device(c, batch * m * n);
-  const GemmDescription d{.types = {type, type},
-                          .m = m,
-                          .n = n,
-                          .k = k,
-                          .a = {k, 1, m * k},
-                          .b = {n, 1, k * n},
-                          .c = {n, 1, m * n},
-                          .batch_count = batch};
+  const GemmDescription d = row_major({type, type}, m, n, k, batch);
   const Result<Plan> plan = Plan::make(d, {.backend = "cuda", .kernel = "short_sums", .memory = Memory::device});
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   const Status status =

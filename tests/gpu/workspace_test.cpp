@@ -5,21 +5,16 @@
 
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
 #include "gpu/h200.hpp"
+#include "gpu/row_major.hpp"
 
 namespace exactile::cuda {
 namespace {
 
 /// `batch` products of row-major matrices of one size. `b_is_shared`: they have one B.
 plan::Problem products(std::int64_t size, std::int64_t k, std::int64_t batch, bool b_is_shared) {
-  return {.description = {.types = {ElementType::f32, ElementType::f32},
-                          .m = size,
-                          .n = size,
-                          .k = k,
-                          .a = {k, 1, size * k},
-                          .b = {size, 1, b_is_shared ? 0 : k * size},
-                          .c = {size, 1, size * size},
-                          .batch_count = batch},
-          .memory = Memory::device};
+  GemmDescription d = test::row_major({ElementType::f32, ElementType::f32}, size, size, k, batch);
+  if (b_is_shared) d.b.batch_stride = 0;
+  return {.description = d, .memory = Memory::device};
 }
 
 TEST(Workspace, OfSlicesIsAtMostHalfOfTheDevicesMemory) {
