@@ -5,15 +5,13 @@
 #include <atomic>
 #include <new>
 
-#include "cpu/caches.hpp"
 #include "cpu/loops/a_block.hpp"
 #include "cpu/loops/a_share.hpp"
-#include "cpu/loops/blocking.hpp"
 #include "cpu/loops/c_tile.hpp"
+#include "cpu/loops/loop_step.hpp"
+#include "cpu/loops/outline.hpp"
 #include "cpu/loops/partition.hpp"
 #include "cpu/loops/product.hpp"
-#include "cpu/loops/rates.hpp"
-#include "cpu/loops/tuned_blocking.hpp"
 #include "cpu/threads/scratch.hpp"
 #include "cpu/threads/team.hpp"
 
@@ -26,38 +24,6 @@ constexpr std::int64_t least_far_bytes = 16 << 20;
 /// Threads from which on each packs its share of A between row tiles. Two packing A together do not wait for memory,
 /// and lose 1 to 2 % by packing ahead.
 constexpr int least_packing_ahead = 8;
-
-/// What the sizes of a product settle before its blocks are measured or asked for.
-struct Outline {
-  int threads;
-  std::int64_t column_blocks;  ///< of the model
-  ASource a_source;
-  BlockingModel model;
-};
-
-/// At least a block for each thread where there are so many panels.
-std::int64_t column_blocks_for(std::int64_t panels, const Blocking& blocking, int threads) {
-  return std::max(core::ceil_divide(panels, blocking.nc / blocking.nr), std::min<std::int64_t>(threads, panels));
-}
-
-template <class T>
-Outline outline_of(const plan::Problem& problem, const Orientation& o, const MicroKernels<T>& kernels) {
-  const LoopTile tile = choose_loop_tile(kernels, o.m);
-  const int width = tile.vectors * kernels.lanes;
-  const std::int64_t panels = core::ceil_divide(o.n, std::int64_t{width});
-  const double terms = static_cast<double>(o.m) * static_cast<double>(o.n) * static_cast<double>(o.k);
-  const int threads = useful_threads(terms, core::ceil_divide(o.m, tile.rows) * panels, problem.threads);
-  const auto blocking = [&](bool a_is_packed) {
-    return blocking_for(tile.rows, width, sizeof(T), chunk_terms<T>, o.m, o.n, o.k, a_is_packed);
-  };
-  const std::int64_t column_blocks = column_blocks_for(panels, blocking(false), threads);
-  const ASource source = a_source_of<T>(o, tile, threads, column_blocks);
-  const bool a_is_packed = has_copy(source);
-  return {threads,
-          column_blocks,
-          source,
-          {.blocking = blocking(a_is_packed), .chunk = chunk_terms<T>, .a_is_packed = a_is_packed}};
-}
 
 template <class T>
 class Packed final : public Product<T> {
@@ -75,40 +41,12 @@ class Packed final : public Product<T> {
   using Base = Product<T>;
   using Base::kernels_;
   using Base::o_;
-
-  /// One step of the ic and pc loops: which part of the product, and how C is updated.
-  struct Step {
-    Operands<T> data;
-    ABlock<T> a;
-    T beta;
-    std::atomic<std::int64_t>* next_tile;  ///< of each block of columns: the first row tile nobody has taken
-  };
+  using Step = LoopStep<T>;
+  using Block = ColumnBlock<T>;
+  using RowTile = cpu::RowTile<T>;
   using Counters = std::unique_ptr<std::atomic<std::int64_t>[]>;
 
   Packed(const plan::Problem& problem, const MicroKernels<T>& kernels, std::string_view name, const Outline& outline);
-
-  /// A block of columns of one step, with this thread's room for its part of B and for a tile of A.
-  struct Block {
-    Range panels;
-    Range columns;  ///< up to the end of their last vector
-    T* packed_b;
-    T* packed_tile;
-    AShare<T>* share;  ///< of the next step's A
-    bool is_first;     ///< of this thread's blocks in this step
-  };
-
-  /// A row tile's chunk of terms, and the tile of A to ask for while it is multiplied.
-  struct RowTile {
-    int height;
-    std::int64_t k;
-    T beta;
-    ATile<T> a;
-    const T* b;   ///< the operand's chunk
-    T* packed_b;  ///< the block's
-    T* c;         ///< the tile's rows
-    ATile<T> next;
-    Parts next_rows;  ///< one part for each panel
-  };
 
   void run_product(const Operands<T>& data, T* scratch, const Counters& counters, const Member& member) const;
   /// The block of A after that one, in the other buffer; without rows after the last.
@@ -344,18 +282,6 @@ void Packed<T>::multiply_panel(const Block& block, const RowTile& row, std::int6
   });
 }
 
-/// Of bringing A to where the micro-kernel reads it, per byte.
-double seconds_of_a(const Orientation& o, ASource source, std::int64_t column_blocks) {
-  switch (source) {
-    case ASource::in_place: return 0;
-    case ASource::copied: return pack_seconds;
-    case ASource::packed: return o.a.column_stride == 1 ? tile_pack_seconds : pack_seconds;
-    case ASource::packed_by_tile: return tile_pack_seconds * static_cast<double>(column_blocks);
-    case ASource::packed_with_first: break;
-  }
-  return tile_pack_seconds;
-}
-
 }  // namespace
 
 template <class T>
@@ -364,43 +290,9 @@ std::unique_ptr<plan::Executable> make_packed(const plan::Problem& problem, cons
   return std::make_unique<Packed<T>>(problem, kernels, name);
 }
 
-template <class T>
-std::string_view packed_refuses(const plan::Problem& problem, const MicroKernels<T>& kernels) {
-  if (problem.parameters.empty()) return {};
-  return why_illegal_blocking(problem, outline_of(problem, preferred_orientation(problem.description), kernels).model);
-}
-
-template <class T>
-double packed_cost(const plan::Problem& problem, const MicroKernels<T>& kernels) {
-  const Orientation o = preferred_orientation(problem.description);
-  const auto m = static_cast<double>(core::round_up(o.m, 2));
-  const auto n = static_cast<double>(core::round_up(o.n, kernels.lanes));
-  const auto k = static_cast<double>(o.k);
-  const double arithmetic = m * n * k * 1.04 / terms_per_second(kernels);
-  // B is packed on the way where its columns are neighbours; A may be read where it lies.
-  const LoopTile tile = choose_loop_tile(kernels, o.m);
-  const double on_the_way = tile.packs_a ? tile_pack_seconds : 0;
-  const double b_bytes = static_cast<double>(sizeof(T)) * k * n;
-  const Outline outline = outline_of(problem, o, kernels);
-  const double packing =
-      b_bytes * (o.b.column_stride == 1 ? on_the_way : pack_seconds) +
-      static_cast<double>(sizeof(T)) * m * k * seconds_of_a(o, outline.a_source, outline.column_blocks);
-  // As direct's cost has it, with which these tiles compete for small products.
-  const bool is_near = wide_tiles_compete(kernels, o.m, o.n, o.k) && b_bytes <= static_cast<double>(caches().l2) / 2;
-  const double memory = is_near ? 0 : first_reads(m, n, k, static_cast<std::int64_t>(sizeof(T)));
-  return ((arithmetic + packing + memory) / outline.threads + 300e-9) *
-         static_cast<double>(problem.description.batch_count);
-}
-
 template std::unique_ptr<plan::Executable> make_packed(const plan::Problem&, const MicroKernels<float>&,
                                                        std::string_view);
 template std::unique_ptr<plan::Executable> make_packed(const plan::Problem&, const MicroKernels<double>&,
                                                        std::string_view);
-
-template std::string_view packed_refuses(const plan::Problem&, const MicroKernels<float>&);
-template std::string_view packed_refuses(const plan::Problem&, const MicroKernels<double>&);
-
-template double packed_cost(const plan::Problem&, const MicroKernels<float>&);
-template double packed_cost(const plan::Problem&, const MicroKernels<double>&);
 
 }  // namespace exactile::cpu

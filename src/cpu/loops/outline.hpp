@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What the sizes of a product settle for the packed loops before its blocks are measured or asked for.
+#pragma once
+
+#include <algorithm>
+
+#include "core/checked.hpp"
+#include "cpu/loops/a_block.hpp"
+#include "cpu/loops/blocking.hpp"
+#include "cpu/loops/product.hpp"
+#include "cpu/loops/rates.hpp"
+#include "cpu/loops/tuned_blocking.hpp"
+
+namespace exactile::cpu {
+
+struct Outline {
+  int threads;
+  std::int64_t column_blocks;  ///< of the model
+  ASource a_source;
+  BlockingModel model;
+};
+
+/// At least a block for each thread where there are so many panels.
+[[nodiscard]] inline std::int64_t column_blocks_for(std::int64_t panels, const Blocking& blocking, int threads) {
+  return std::max(core::ceil_divide(panels, blocking.nc / blocking.nr), std::min<std::int64_t>(threads, panels));
+}
+
+template <class T>
+[[nodiscard]] Outline outline_of(const plan::Problem& problem, const Orientation& o, const MicroKernels<T>& kernels) {
+  const LoopTile tile = choose_loop_tile(kernels, o.m);
+  const int width = tile.vectors * kernels.lanes;
+  const std::int64_t panels = core::ceil_divide(o.n, std::int64_t{width});
+  const double terms = static_cast<double>(o.m) * static_cast<double>(o.n) * static_cast<double>(o.k);
+  const int threads = useful_threads(terms, core::ceil_divide(o.m, tile.rows) * panels, problem.threads);
+  const auto blocking = [&](bool a_is_packed) {
+    return blocking_for(tile.rows, width, sizeof(T), chunk_terms<T>, o.m, o.n, o.k, a_is_packed);
+  };
+  const std::int64_t column_blocks = column_blocks_for(panels, blocking(false), threads);
+  const ASource source = a_source_of<T>(o, tile, threads, column_blocks);
+  const bool a_is_packed = has_copy(source);
+  return {threads,
+          column_blocks,
+          source,
+          {.blocking = blocking(a_is_packed), .chunk = chunk_terms<T>, .a_is_packed = a_is_packed}};
+}
+
+}  // namespace exactile::cpu
