@@ -42,9 +42,12 @@ void run_rows(const DeviceProduct& product, const KernelOfType& kernel, Ending e
 
 /// Whether the kernel shares tiles there.
 bool expect_same_bits(const KernelOfType& kernel, const Context& context) {
+  const Result<Plan> plan =
+      Plan::make(contiguous_case(kernel.types, rows, columns, terms).description,
+                 {.backend = "cuda", .kernel = kernel.kernel, .accuracy = kernel.accuracy, .memory = Memory::device});
+  if (!plan.ok() || !shares_tiles(plan.value())) return false;
+  SCOPED_TRACE(kernel.kernel + ", " + plan.value().summary().blocking);
   DeviceProduct product(context, kernel, rows, columns, terms);
-  if (!product.plan() || !shares_tiles(*product.plan())) return false;
-  SCOPED_TRACE(kernel.kernel + ", " + product.plan()->summary().blocking);
   for (const Ending ending : {Ending::alone, Ending::everything}) {
     const int before = ending == Ending::alone ? 0xff : 0x3f;  // NaN, or numbers for beta
     product.fill(before);
