@@ -156,17 +156,21 @@ bool wants_long_k(const KernelOfType& kernel) {
   return !plan.ok() && plan.status().message().find("K is too short") != std::string_view::npos;
 }
 
-TEST(Exhaustive, SmallSizesOfEveryKernel) {
-  SKIP_WITHOUT_GPU();
+/// One test a kernel and type, so that shards and filters can have a part of them.
+class Exhaustively : public testing::TestWithParam<KernelOfType> {};
+
+TEST_P(Exhaustively, SmallSizes) {
+  const KernelOfType kernel = GetParam();
   const Result<Context> context = Context::make("cuda");
   ASSERT_TRUE(context.ok()) << context.status().message();
-  for (const KernelOfType& kernel : cuda_kernels()) {
-    const int done = core::with_gemm_types(
-        kernel.types, [&]<class In, class Out>() { return Exhaustive<In, Out>(context.value(), kernel).run(); });
-    if (testing::Test::HasFailure()) return;
-    EXPECT_TRUE(done > 0 || wants_long_k(kernel)) << test_name(kernel) << " refuses every small product";
-  }
+  const int done = core::with_gemm_types(
+      kernel.types, [&]<class In, class Out>() { return Exhaustive<In, Out>(context.value(), kernel).run(); });
+  EXPECT_TRUE(done > 0 || wants_long_k(kernel)) << test_name(kernel) << " refuses every small product";
 }
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Exhaustively);  // without a GPU there is no kernel to instantiate it with
+INSTANTIATE_TEST_SUITE_P(EveryKernel, Exhaustively, testing::ValuesIn(cuda_kernels()),
+                         [](const testing::TestParamInfo<KernelOfType>& kernel) { return test_name(kernel.param); });
 
 }  // namespace
 }  // namespace exactile::test
