@@ -42,7 +42,9 @@ const Kernel* const bf16_kernels[] = {
     &sm90_bf16_wgmma_128x128,    &sm90_bf16_wgmma_128x64,     &sm90_bf16_wgmma_64x40,      &sm90_bf16_wgmma_128x16,
     &sm90_bf16_wgmma_64x16,      &sm90_bf16_wgmma_128x256_k2, &sm90_bf16_wgmma_128x128_k2, &sm90_bf16_wgmma_128x128_k4,
     &sm90_bf16_wgmma_64x128,     &sm90_bf16_wgmma_64x64,      &sm90_bf16_wgmma_64x96_k2,   &sm90_bf16_wgmma_128x256_c64,
-    &sm90_bf16_wgmma_64x128_c32, &sm90_bf16_wgmma_64x64_c32,  &sm90_bf16_few_rows,         &sm90_bf16_few_columns};
+    &sm90_bf16_wgmma_64x128_c32, &sm90_bf16_wgmma_64x64_c32,  &sm90_bf16_few_rows,         &sm90_bf16_few_columns,
+    &sm90_bf16_wgmma_192x144,    &sm90_bf16_wgmma_128x96_k2,  &sm90_bf16_wgmma_64x48_k2,   &sm90_bf16_wgmma_64x32_k4,
+    &sm90_bf16_wgmma_128x160_c32};
 
 std::string_view least_estimate(const GemmDescription& d, std::span<const Kernel* const> kernels) {
   const plan::Problem problem{.description = d, .memory = Memory::device};
@@ -158,7 +160,19 @@ TEST(Choice, OfBf16IsWhatWasFastestOnAnH200) {
                           Choice{16, 7680, 512, streaming},
                           Choice{16, 4096, 4096, few_rows},
                           Choice{1, 4096, 14336, few_rows},
-                          Choice{8, 2048, 16384, few_rows}})
+                          Choice{8, 2048, 16384, few_rows},
+                          Choice{24, 5120, 5120, "sm90_bf16_wgmma_64x32_k4"},
+                          Choice{24, 1024, 4096, "sm90_bf16_wgmma_64x32_k4"},
+                          Choice{32, 512, 32768, "sm90_bf16_wgmma_64x32_k4"},
+                          Choice{40, 3000, 3000, "sm90_bf16_wgmma_64x48_k2"},
+                          Choice{48, 11008, 4096, "sm90_bf16_wgmma_64x48_k2"},
+                          Choice{160, 3000, 3000, "sm90_bf16_wgmma_128x96_k2"},
+                          Choice{192, 4096, 4096, "sm90_bf16_wgmma_128x96_k2"},
+                          Choice{1848, 1848, 1848, "sm90_bf16_wgmma_192x144"},
+                          Choice{2504, 1200, 800, "sm90_bf16_wgmma_192x144"},
+                          Choice{64, 64, 65536, "sm90_bf16_wgmma_64x64_c32"},
+                          Choice{304, 304, 30000, "sm90_bf16_wgmma_128x160_c32"},
+                          Choice{512, 512, 65536, "sm90_bf16_wgmma_128x256_c64"}})
     expect_choice(c, bf16, bf16_kernels);
 }
 

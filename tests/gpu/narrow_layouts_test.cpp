@@ -109,14 +109,18 @@ class AllLayouts {
     for (const narrow::TileShape tile : {narrow::TileShape{128, 256},
                                          {192, 192},
                                          {128, 192},
+                                         {192, 144},
                                          {128, 160},
                                          {128, 128},
                                          {128, 64},
                                          {128, 16},
                                          {64, 128},
+                                         {128, 96},
                                          {64, 96},
                                          {64, 64},
+                                         {64, 48},
                                          {64, 40},
+                                         {64, 32},
                                          {64, 16}})
       for (const narrow::Division division :
            {narrow::Division{.depth = 1}, {.depth = 1, .chunk_blocks = 2}, {.depth = 2}, {.depth = 4}}) {
@@ -125,7 +129,9 @@ class AllLayouts {
         const bool exists = ((tile.m == 128 && tile.n != 160) || sizeof(In) == 2) &&
                             (tile.n != 192 || sizeof(In) <= 2) && narrow::has_parts(tile, depth) &&
                             (depth == 1 || (sizeof(In) == 2 && is_long));
-        const bool has_chunks = tile == narrow::TileShape{64, 64} || tile == narrow::TileShape{64, 128};
+        const bool has_chunks =
+            sizeof(In) == 2 && (tile == narrow::TileShape{128, 256} || tile == narrow::TileShape{128, 160} ||
+                                tile == narrow::TileShape{64, 128} || tile == narrow::TileShape{64, 64});
         if (!exists || (division.chunk_blocks > 0 && !has_chunks)) continue;
         for (const narrow::Layout& layout :
              narrow::layouts(description_, description_.types.input, tile, division, device)) {

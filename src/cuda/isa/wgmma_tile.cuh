@@ -37,6 +37,9 @@ template <Major major>
 #define EXACTILE_R20 \
   EXACTILE_R16       \
   ", %16, %17, %18, %19"
+#define EXACTILE_R24 \
+  EXACTILE_R16       \
+  ", %16, %17, %18, %19, %20, %21, %22, %23"
 #define EXACTILE_R32 \
   EXACTILE_R16       \
   ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
@@ -47,6 +50,9 @@ template <Major major>
   EXACTILE_R32                                                                       \
   ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47" \
   ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define EXACTILE_R72 \
+  EXACTILE_R64       \
+  ", %64, %65, %66, %67, %68, %69, %70, %71"
 #define EXACTILE_R80 \
   EXACTILE_R64       \
   ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79"
@@ -62,9 +68,11 @@ template <Major major>
 #define EXACTILE_D8(c, o) EXACTILE_D4(c, o), EXACTILE_D4(c, o + 4)
 #define EXACTILE_D16(c, o) EXACTILE_D8(c, o), EXACTILE_D8(c, o + 8)
 #define EXACTILE_D20(c, o) EXACTILE_D16(c, o), EXACTILE_D4(c, o + 16)
+#define EXACTILE_D24(c, o) EXACTILE_D16(c, o), EXACTILE_D8(c, o + 16)
 #define EXACTILE_D32(c, o) EXACTILE_D16(c, o), EXACTILE_D16(c, o + 16)
 #define EXACTILE_D48(c, o) EXACTILE_D32(c, o), EXACTILE_D16(c, o + 32)
 #define EXACTILE_D64(c, o) EXACTILE_D32(c, o), EXACTILE_D32(c, o + 32)
+#define EXACTILE_D72(c, o) EXACTILE_D64(c, o), EXACTILE_D8(c, o + 64)
 #define EXACTILE_D80(c, o) EXACTILE_D64(c, o), EXACTILE_D16(c, o + 64)
 #define EXACTILE_D96(c, o) EXACTILE_D64(c, o), EXACTILE_D32(c, o + 64)
 #define EXACTILE_D128(c, o) EXACTILE_D64(c, o), EXACTILE_D64(c, o + 64)
@@ -114,17 +122,24 @@ template <Major major>
 /// count) or i8 (k = 32, sums in i32 modulo 2^32, no width of 40).
 template <class In, int n, Major a_major, Major b_major, class Sum>
 __device__ inline void wgmma_tile(Sum (&d)[n / 2], std::uint64_t a, std::uint64_t b, bool accumulate) {
-  static_assert(n == 16 || n == 40 || n == 64 || n == 96 || n == 128 || n == 160 || n == 192 || n == 256);
+  static_assert(n == 16 || n == 32 || n == 40 || n == 48 || n == 64 || n == 96 || n == 128 || n == 144 || n == 160 ||
+                n == 192 || n == 256);
   if constexpr (n == 16) {
     EXACTILE_WGMMA(16, 8, "8", "9", "10", "11", "12")
+  } else if constexpr (n == 32) {
+    EXACTILE_WGMMA(32, 16, "16", "17", "18", "19", "20")
   } else if constexpr (n == 40) {
     EXACTILE_WGMMA(40, 20, "20", "21", "22", "23", "24")
+  } else if constexpr (n == 48) {
+    EXACTILE_WGMMA(48, 24, "24", "25", "26", "27", "28")
   } else if constexpr (n == 64) {
     EXACTILE_WGMMA(64, 32, "32", "33", "34", "35", "36")
   } else if constexpr (n == 96) {
     EXACTILE_WGMMA(96, 48, "48", "49", "50", "51", "52")
   } else if constexpr (n == 128) {
     EXACTILE_WGMMA(128, 64, "64", "65", "66", "67", "68")
+  } else if constexpr (n == 144) {
+    EXACTILE_WGMMA(144, 72, "72", "73", "74", "75", "76")
   } else if constexpr (n == 160) {
     EXACTILE_WGMMA(160, 80, "80", "81", "82", "83", "84")
   } else if constexpr (n == 192) {
@@ -141,9 +156,11 @@ __device__ inline void wgmma_tile(Sum (&d)[n / 2], std::uint64_t a, std::uint64_
 #undef EXACTILE_D128
 #undef EXACTILE_D96
 #undef EXACTILE_D80
+#undef EXACTILE_D72
 #undef EXACTILE_D64
 #undef EXACTILE_D48
 #undef EXACTILE_D32
+#undef EXACTILE_D24
 #undef EXACTILE_D20
 #undef EXACTILE_D16
 #undef EXACTILE_D8
@@ -151,9 +168,11 @@ __device__ inline void wgmma_tile(Sum (&d)[n / 2], std::uint64_t a, std::uint64_
 #undef EXACTILE_R128
 #undef EXACTILE_R96
 #undef EXACTILE_R80
+#undef EXACTILE_R72
 #undef EXACTILE_R64
 #undef EXACTILE_R48
 #undef EXACTILE_R32
+#undef EXACTILE_R24
 #undef EXACTILE_R20
 #undef EXACTILE_R16
 #undef EXACTILE_R8

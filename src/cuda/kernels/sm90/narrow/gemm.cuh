@@ -194,13 +194,17 @@ Status enqueue_tiles(const Parameters<DeviceSum<In>>& p, TileShape tile, Major a
   };
   if constexpr (sizeof(In) == 2) {
     if (tile == TileShape{192, 192}) return enqueue.template operator()<192, 192>();
+    if (tile == TileShape{192, 144}) return enqueue.template operator()<192, 144>();
     if (tile == TileShape{128, 160}) return enqueue.template operator()<128, 160>();
     if (tile == TileShape{64, 128}) return enqueue.template operator()<64, 128>();
     if (tile == TileShape{64, 96}) return enqueue.template operator()<64, 96, 2>();
+    if (tile == TileShape{128, 96}) return enqueue.template operator()<128, 96, 2>();
     if (tile.n == 256 && p.cluster.depth == 2) return enqueue.template operator()<128, 256, 2>();
     if (tile.n == 128 && p.cluster.depth == 2) return enqueue.template operator()<128, 128, 2>();
     if (tile.n == 128 && p.cluster.depth == 4) return enqueue.template operator()<128, 128, 4>();
     if (tile == TileShape{64, 64}) return enqueue.template operator()<64, 64>();
+    if (tile == TileShape{64, 48}) return enqueue.template operator()<64, 48, 2>();
+    if (tile == TileShape{64, 32}) return enqueue.template operator()<64, 32, 4>();
     if (tile == TileShape{64, 40}) return enqueue.template operator()<64, 40>();
     if (tile == TileShape{64, 16}) return enqueue.template operator()<64, 16>();
   }

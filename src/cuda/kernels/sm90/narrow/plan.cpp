@@ -74,7 +74,8 @@ double block_cycles(double tile_m, double tile_n, double residents, double asked
   }
   // Where TMA asks for nearly as long as the tensor cores take, they wait at times; the most while all CTAs are at the
   // same blocks, as in their first tile.
-  const double waits = asked > 0.9 * (2 * tile_n * tile_m / 64 + 33) ? 1.02 + 0.18 / waves : 1;
+  const double near = tile_m > 128 ? 0.8 : 0.9;
+  const double waits = asked > near * (2 * tile_n * tile_m / 64 + 33) ? 1.02 + 0.18 / waves : 1;
   const double products = waits * (residents * 2 * tile_n * tile_m / 64 + 33);
   const double chain = (tile_m == 64 ? 150 : 290) + 0.3 * tile_n;  // instructions that add to the same registers
   return std::max({products, residents * shared_bytes / shared_bytes_per_cycle, residents * asked, chain});
@@ -91,7 +92,8 @@ double tile_seconds(const Layout& layout, const Device& device) {
   // memory, and at first the loads.
   const bool is_contiguous = d.c.column_stride == 1 || layout.chunks > 1 ||
                              (d.c.row_stride == 1 && d.c.column_stride % 8 == 0 && d.m % 8 == 0);
-  const double last_stored = 300 + (!is_contiguous ? 100.0 : layout.tile.m == 64 ? 1.5 : 4.0) * layout.tile.n;
+  const double column_cycles = layout.tile.m == 64 ? 1.5 : layout.tile.n == 144 ? 10 : 4;
+  const double last_stored = 300 + (is_contiguous ? column_cycles : 100) * layout.tile.n;
   const double stored = is_contiguous ? 1400 + 10.0 * layout.tile.n * std::max(layout.tile.m, 128) / 128 : last_stored;
   // Sums go from CTA to CTA, at some 13 bytes a cycle.
   const double received = 4.0 * layout.tile.m * layout.tile.n * (depth - 1) / depth;
@@ -131,6 +133,18 @@ double streamed_seconds(const Layout& layout, const Device& device) {
                                    all_bytes / (0.9 * device.memory_bytes_per_second)));
 }
 
+/// What is read from memory while all have something to read, of what could be: two multiprocessors share a way to
+/// memory, and those pairs that have a tile more than others read on alone. It counts where few lines meet more than L2
+/// keeps; parts of K and more tiles even out. Measured for 16-bit types.
+double evenness(const Layout& layout, double read, double readers, const Device& device) {
+  constexpr std::int64_t few_lines = 64;
+  const bool waits_for_memory = bytes_of(layout.multiplied) == 2 && std::min(layout.d.m, layout.d.n) <= few_lines &&
+                                2 * read >= static_cast<double>(device.l2_bytes);
+  const double tiles_of_pair = 2 * readers / device.multiprocessors;
+  if (!waits_for_memory || layout.cluster.depth > 1 || tiles_of_pair > 3) return 1;
+  return tiles_of_pair / std::ceil(tiles_of_pair);
+}
+
 /// Seconds of tiles that the tensor cores, shared memory or all of memory's bandwidth limit.
 double computed_seconds(const Layout& layout, const Device& device) {
   const GemmDescription& d = layout.d;
@@ -145,7 +159,7 @@ double computed_seconds(const Layout& layout, const Device& device) {
   const double readers = clusters_of(d, layout.tile, {}, layout.chunks) * layout.cluster.depth;
   constexpr double bytes_of_one = 130e9;  // what a multiprocessor reads in a second from memory or L2
   const double memory =
-      (read + written) / std::min(0.8 * device.memory_bytes_per_second,
+      (read + written) / std::min(0.8 * evenness(layout, read, readers, device) * device.memory_bytes_per_second,
                                   bytes_of_one * std::min(readers, static_cast<double>(device.multiprocessors)));
   // They overlap, but not wholly. Clusters save energy, and with it clock, those that share B the most, or A of the
   // tiles that are nearly square or small; but CTAs of a cluster are neighbours, and few of them then share ways to
@@ -154,11 +168,17 @@ double computed_seconds(const Layout& layout, const Device& device) {
   const bool shares_a = layout.tile.m > 128 || layout.tile.n == 160 || layout.tile.m + layout.tile.n == 192;
   const bool shares_most = (shares_a ? layout.cluster.columns : layout.cluster.rows) == 2;
   double energy = layout.cluster.layer() == 1 ? (is_sparse ? 0.92 : 1.015) : shares_most ? 1 : 1.01;
-  if (layout.cluster.layer() == 4) energy *= 0.998;  // they ask for the least, where nothing else tells them apart
+  // They ask for the least, where nothing else tells them apart.
+  if (layout.cluster.layer() == 4 && layout.chunks == 1) energy *= 0.998;
   if (layout.cluster.depth > 1 && !is_sparse) energy *= 1.02;  // sums from CTA to CTA
   // Large clusters lie evenly over a device that they do not fill, as seen where K is in parts.
-  const bool is_spread = layout.cluster.depth > 1 && !is_sparse && 4 * ctas <= 3 * device.multiprocessors;
+  const bool is_thin = layout.tile.m == 64 && layout.cluster.depth == 4;
+  const bool is_spread = layout.cluster.depth > 1 && !is_thin && !is_sparse && 4 * ctas <= 3 * device.multiprocessors;
   if (is_spread && layout.cluster.size() >= 4) energy *= layout.cluster.size() >= 8 ? 0.88 : 0.94;
+  // Of more lines than a tile has, those side by side should share A.
+  if (is_thin && d.n > layout.tile.n && layout.cluster.columns == 1) energy *= 1.2;
+  // With parts a CTA has one tile: it loads nothing ahead for a second wave.
+  if (layout.tile == TileShape{128, 96} && ctas > device.multiprocessors) energy *= 1.4;
   // More bytes through shared memory for a product, which counts where the board's power limits.
   if (layout.tile.n < 256 && ctas >= 4.0 * device.multiprocessors) energy *= 1.05;
   // They begin together, and each waits for what its peers load.
@@ -168,7 +188,9 @@ double computed_seconds(const Layout& layout, const Device& device) {
   const double seconds =
       launched + meeting + energy * (std::max(arithmetic, memory) + 0.25 * std::min(arithmetic, memory));
   // TMA takes as long for rows beyond C as for others: 16x6144x4096 took 27 us by such tiles, 21 by few_rows.
-  const bool is_mostly_beyond = 2 * d.m <= layout.tile.m || (layout.tile.m == 64 && 2 * d.n <= layout.tile.n);
+  const bool is_narrow = layout.tile.m == 64 || (layout.tile.n == 64 && bytes_of(layout.multiplied) == 2);
+  const bool is_mostly_beyond = 2 * d.m <= layout.tile.m || (is_narrow && 2 * d.n <= layout.tile.n) ||
+                                (layout.tile.n == 96 && 3 * d.n <= 2 * layout.tile.n);
   return is_mostly_beyond ? 1.25 * seconds : seconds;
 }
 

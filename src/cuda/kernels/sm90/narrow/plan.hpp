@@ -37,8 +37,9 @@ struct TileShape {
 
 /// Whether there are kernels of that tile with K in so many parts, which only 16-bit types have.
 [[nodiscard]] constexpr bool has_parts(TileShape tile, Depth depth) {
-  if (tile == TileShape{64, 96}) return depth == 2;
-  if (tile.n == 192 || tile.n == 160) return depth == 1;
+  if (tile == TileShape{64, 32}) return depth == 4;
+  if (tile.n == 48 || tile.n == 96) return depth == 2;
+  if (tile.n == 192 || tile.n == 160 || tile.n == 144) return depth == 1;
   return depth == 1 || (depth == 2 && tile.m == 128 && tile.n >= 128) || (depth == 4 && tile == TileShape{128, 128});
 }
 
@@ -52,7 +53,7 @@ inline constexpr int streaming_rows = 4;
 
 /// CTAs of a kernel on a multiprocessor at a time, at most.
 [[nodiscard]] constexpr int most_residents(TileShape tile, bool has_short_sums) {
-  return tile.n >= 96 || has_short_sums || streams_a(tile) ? 1 : tile == TileShape{64, 40} ? 3 : 2;
+  return tile.n >= 96 || has_short_sums || streams_a(tile) ? 1 : tile.m == 64 && tile.n <= 48 ? 3 : 2;
 }
 
 /// Columns that the tensor cores sum at a time where f32 takes over from them.

@@ -83,6 +83,7 @@ inline constexpr std::string_view kernel_name{};
   EXACTILE_NAME(In, text, 128, 64, 1, 0, "")       \
   EXACTILE_NAME(In, text, 128, 16, 1, 0, "")       \
   EXACTILE_NAME(In, text, 192, 192, 1, 0, "")      \
+  EXACTILE_NAME(In, text, 192, 144, 1, 0, "")      \
   EXACTILE_NAME(In, text, 64, 128, 1, 0, "")       \
   EXACTILE_NAME(In, text, 64, 64, 1, 0, "")        \
   EXACTILE_NAME(In, text, 64, 40, 1, 0, "")        \
@@ -90,8 +91,12 @@ inline constexpr std::string_view kernel_name{};
   EXACTILE_NAME(In, text, 128, 256, 2, 0, "_k2")   \
   EXACTILE_NAME(In, text, 128, 128, 2, 0, "_k2")   \
   EXACTILE_NAME(In, text, 128, 128, 4, 0, "_k4")   \
+  EXACTILE_NAME(In, text, 128, 96, 2, 0, "_k2")    \
   EXACTILE_NAME(In, text, 64, 96, 2, 0, "_k2")     \
+  EXACTILE_NAME(In, text, 64, 48, 2, 0, "_k2")     \
+  EXACTILE_NAME(In, text, 64, 32, 4, 0, "_k4")     \
   EXACTILE_NAME(In, text, 128, 256, 1, 64, "_c64") \
+  EXACTILE_NAME(In, text, 128, 160, 1, 32, "_c32") \
   EXACTILE_NAME(In, text, 64, 128, 1, 32, "_c32")  \
   EXACTILE_NAME(In, text, 64, 64, 1, 32, "_c32")
 EXACTILE_NAMES(__nv_bfloat16, "bf16")
