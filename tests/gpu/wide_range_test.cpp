@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of f32 whose elements each have a range of their own: a few sums of many tiles are doubtful, and are summed
-// by themselves. Their bits are the same however the operands lie in memory.
+// by themselves. Their bits are the same however the operands lie in memory, and however many rows there are.
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -14,7 +14,7 @@ namespace exactile::test {
 namespace {
 
 constexpr GemmTypes f32_types{ElementType::f32, ElementType::f32};
-constexpr Shape shape{2300, 2564, 260};  // so many tiles that K is in one part
+constexpr Shape whole{2300, 2564, 260};  // so many tiles that K is in one part
 
 /// [rows][columns], normal numbers, each times a power of two from 2^-reach to 2^reach.
 std::vector<float> wide_range(std::int64_t rows, std::int64_t columns, int reach, unsigned seed) {
@@ -56,9 +56,9 @@ std::optional<Counted> multiplied(const Context& context, const GemmDescription&
   return result;
 }
 
-/// Of a part of all elements: those that are not what the plain loop may give.
-int wrong_ones(const std::vector<float>& c, const std::vector<float>& a, const std::vector<float>& b) {
-  constexpr std::int64_t every = 37;  // the oracle takes its time
+/// Of each so-manieth element: those that are not what the plain loop may give.
+int wrong_ones(const Shape& shape, std::int64_t every, const std::vector<float>& c, const std::vector<float>& a,
+               const std::vector<float>& b) {
   int wrong = 0;
   for (std::int64_t i = 0; i < shape.m; ++i)
     for (std::int64_t j = i % every; j < shape.n; j += every) {
@@ -81,16 +81,16 @@ TEST(WideRangeOnDevice, DoubtfulElementsHaveTheSameBitsInEveryLayout) {
   ASSERT_TRUE(context.ok()) << context.status().message();
   const std::string kernel = "sm90_f32_fp16x3_wgmma";
   for (const int reach : {9, 16}) {  // a few of a tile's elements; many in some warps
-    const std::vector<float> a = wide_range(shape.m, shape.k, reach, 1);
-    const std::vector<float> b = wide_range(shape.k, shape.n, reach, 2);
-    const std::vector<float> a_by_columns = by_columns(a, shape.m, shape.k);
-    const std::vector<float> b_by_columns = by_columns(b, shape.k, shape.n);
+    const std::vector<float> a = wide_range(whole.m, whole.k, reach, 1);
+    const std::vector<float> b = wide_range(whole.k, whole.n, reach, 2);
+    const std::vector<float> a_by_columns = by_columns(a, whole.m, whole.k);
+    const std::vector<float> b_by_columns = by_columns(b, whole.k, whole.n);
     std::optional<Counted> first;
     for (const bool a_is_transposed : {false, true})
       for (const bool b_is_transposed : {false, true}) {
-        GemmDescription d = contiguous(f32_types, shape.m, shape.n, shape.k, 1);
-        if (a_is_transposed) d.a = {1, shape.m};
-        if (b_is_transposed) d.b = {1, shape.k};
+        GemmDescription d = contiguous(f32_types, whole.m, whole.n, whole.k, 1);
+        if (a_is_transposed) d.a = {1, whole.m};
+        if (b_is_transposed) d.b = {1, whole.k};
         const std::optional<Counted> c = multiplied(context.value(), d, kernel, a_is_transposed ? a_by_columns : a,
                                                     b_is_transposed ? b_by_columns : b);
         if (!c) GTEST_SKIP() << kernel << " cannot run here";
@@ -98,12 +98,44 @@ TEST(WideRangeOnDevice, DoubtfulElementsHaveTheSameBitsInEveryLayout) {
                                  (b_is_transposed ? ", B by columns" : "");
         if (!first) {
           first = c;
-          EXPECT_EQ(wrong_ones(c->c, a, b), 0) << what;
+          EXPECT_EQ(wrong_ones(whole, 37, c->c, a, b), 0) << what;
           EXPECT_GT(c->paths[1], 0U) << what << ": nothing was doubtful";
         }
         EXPECT_EQ(std::memcmp(c->c.data(), first->c.data(), c->c.size() * 4), 0) << what;
         EXPECT_EQ(c->paths, first->paths) << what;
       }
+  }
+}
+
+/// Where K is in parts, or a chunk is all there is of it, doubtful elements are summed where they are found.
+TEST(WideRangeOnDevice, DoubtfulElementsHaveTheSameBitsWhateverTheRows) {
+  SKIP_WITHOUT_GPU();
+  const Result<Context> context = Context::make("cuda");
+  ASSERT_TRUE(context.ok()) << context.status().message();
+  constexpr Shape shapes[] = {{150, 260, 1500}, {70, 132, 40000}, {130, 1500, 64}, {130, 1500, 200}, {100, 1400, 520}};
+  constexpr std::int64_t few_rows = 37;
+  for (const std::string kernel : {"sm90_f32_fp16x3_wgmma", "sm90_f32_fp16x3_rs_a_wgmma", "sm90_f32_fp16x3_rs_b_wgmma",
+                                   "sm90_f32_fp16x3_rr_wgmma"}) {
+    std::uint64_t doubtful = 0;
+    bool has_run = false;
+    for (const Shape& shape : shapes)
+      for (const int reach : {9, 20, 60}) {  // few, more, nearly all
+        const std::vector<float> a = wide_range(shape.m, shape.k, reach, 1);
+        const std::vector<float> b = wide_range(shape.k, shape.n, reach, 2);
+        const auto rows = [&](std::int64_t m) {
+          return multiplied(context.value(), contiguous(f32_types, m, shape.n, shape.k, 1), kernel, a, b);
+        };
+        const std::optional<Counted> all = rows(shape.m);
+        const std::optional<Counted> few = rows(few_rows);
+        if (!all || !few) continue;  // the kernel cannot run here
+        has_run = true;
+        const std::string what = kernel + " " + std::to_string(shape.m) + "x" + std::to_string(shape.n) + "x" +
+                                 std::to_string(shape.k) + " 2^" + std::to_string(reach);
+        EXPECT_EQ(wrong_ones(shape, 1 + shape.m * shape.n * shape.k / (1 << 23), all->c, a, b), 0) << what;
+        EXPECT_EQ(std::memcmp(all->c.data(), few->c.data(), few->c.size() * 4), 0) << what;
+        doubtful += all->paths[1] + all->paths[2];
+      }
+    EXPECT_EQ(doubtful > 0, has_run) << kernel << ": nothing was doubtful";
   }
 }
 

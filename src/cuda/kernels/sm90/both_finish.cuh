@@ -80,7 +80,7 @@ __device__ inline void settle(IndexedSums& sums, std::uint64_t uncertain, const 
     const float sum = sums[index];
     float settled = scaled_quickly(sum, row, column);
     unsigned summed = __ballot_sync(~0u, is_one && i < c.rows && j < c.columns && is_summed(sum, row, column));
-    if (summed != 0 && threadIdx.x % 32 == 0) count_summed(c, summed);
+    if (summed != 0 && threadIdx.x % 32 == 0) count_summed(c, __popc(summed));
     for (; summed != 0; summed &= summed - 1) {
       const int lane = __ffs(static_cast<int>(summed)) - 1;
       const float found = warp_sum(operands, batch, __shfl_sync(~0u, i, lane), __shfl_sync(~0u, j, lane));

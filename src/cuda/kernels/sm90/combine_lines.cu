@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "cuda/kernels/sm90/listed_sums.cuh"
 #include "cuda/kernels/sm90/register_split.cuh"
 #include "cuda/runtime/shared_memory.hpp"
 #include "cuda/tile/early_launch.cuh"
@@ -73,6 +74,9 @@ __global__ void __launch_bounds__(threads)
   auto& space = *reinterpret_cast<Space*>(dynamic);
   auto* const column_factor = reinterpret_cast<float*>(dynamic + sizeof(Space));
   __shared__ float shared_sums[warps][warp_columns];
+  __shared__ ListedSums<warps * warp_columns> listed;
+  if (threadIdx.x == 0) listed.count = 0;
+  __syncthreads();
   isa::wait_for_kernel_before();
   const Output& c = p.out;
   const int warp = static_cast<int>(threadIdx.x) / 32;
@@ -83,7 +87,8 @@ __global__ void __launch_bounds__(threads)
   const int column_groups = (c.columns + warp_columns - 1) / warp_columns;
   const int batch = static_cast<int>(blockIdx.x / (std::int64_t{row_groups} * column_groups));
   const int in_batch = static_cast<int>(blockIdx.x % (std::int64_t{row_groups} * column_groups));
-  const int i = (in_batch / column_groups * warps + warp) / sharing;
+  const int first_row = in_batch / column_groups * warps / sharing;
+  const int i = first_row + warp / sharing;
   const int column0 = in_batch % column_groups * warp_columns;
   const bool is_there = i < c.rows;
   const int first_column = column0 + lane;
@@ -169,37 +174,39 @@ __global__ void __launch_bounds__(threads)
 #pragma unroll
     for (int e = 0; e < per_lane; ++e) shared_sums[warp][lane + 32 * e] = sums[e];
     __syncthreads();
-    if (warp % sharing != 0) return;
-    for (int other = warp + 1; other < warp + sharing; ++other)
+    if (warp % sharing == 0)
+      for (int other = warp + 1; other < warp + sharing; ++other)
 #pragma unroll
-      for (int e = 0; e < per_lane; ++e) sums[e] += shared_sums[other][lane + 32 * e];
+        for (int e = 0; e < per_lane; ++e) sums[e] += shared_sums[other][lane + 32 * e];
   }
-  if (!is_there) return;
 
-  float* to = product_base(c.data, c.layout, batch) + i * c.layout.row_stride;
+  float* const to = product_base(c.data, c.layout, batch);
+  if (warp % sharing == 0)
 #pragma unroll
-  for (int e = 0; e < per_lane; ++e) {
-    const int j = first_column + 32 * e;
-    const bool is_inside = e < elements;
-    Line column = exact_error;
-    if (is_inside) {
+    for (int e = 0; e < per_lane; ++e) {
+      if (e >= elements) break;
+      const int j = first_column + 32 * e;
+      Line column;
       if constexpr (column_parts) {
         column = space.column[lane + 32 * e];
       } else {
         const PartFacts facts(p.operands.b, batch, j);
         column = line_of<Slices>(facts.first.max_bits[0], facts.first.tiny[0], p.tiny_scale);
       }
+      if (is_summed(sums[e], row, column)) {
+        listed.add(i - first_row, j - column0);
+      } else {
+        c.epilogue.store(to + i * c.layout.row_stride + j * c.layout.column_stride, scaled_back(sums[e], row, column),
+                         i, j);
+      }
     }
-    float sum = scaled_back(sums[e], row, column);
-    unsigned doubtful = __ballot_sync(~0u, is_inside && is_summed(sums[e], row, column));
-    if (doubtful != 0 && lane == 0) count_summed(c, doubtful);
-    for (; doubtful != 0; doubtful &= doubtful - 1) {
-      const int from_lane = __ffs(static_cast<int>(doubtful)) - 1;
-      const float summed = warp_sum(p.operands, batch, i, __shfl_sync(~0u, j, from_lane));
-      if (lane == from_lane) sum = summed;
-    }
-    if (is_inside) c.epilogue.store(to + j * c.layout.column_stride, sum, i, j);
-  }
+  __syncthreads();
+  if (listed.count == 0) return;
+  if (threadIdx.x == 0) count_summed(c, listed.count);
+  sum_listed<warps>(listed, p.operands, batch, first_row, column0, [&](int row_of_c, int column_of_c, float sum) {
+    c.epilogue.store(to + row_of_c * c.layout.row_stride + column_of_c * c.layout.column_stride, sum, row_of_c,
+                     column_of_c);
+  });
 }
 
 template <bool row_parts, bool column_parts, int per_lane>

@@ -35,9 +35,9 @@ struct Output {
 };
 
 /// By one thread.
-__device__ inline void count_summed(const Output& c, unsigned elements) {
+__device__ inline void count_summed(const Output& c, int elements) {
   if (c.summed != nullptr)
-    atomicAdd(reinterpret_cast<unsigned long long*>(c.summed), static_cast<unsigned long long>(__popc(elements)));
+    atomicAdd(reinterpret_cast<unsigned long long*>(c.summed), static_cast<unsigned long long>(elements));
 }
 
 /// What the epilogue knows of a row of A or a column of B, in one word.
@@ -191,7 +191,7 @@ __device__ inline void store_rows(const Output& c, Staging<columns>& staging, co
       float sum = *staged;
       if constexpr (turn != Turn::first) {
         unsigned unsummed = __ballot_sync(~0u, r < rows && __float_as_uint(sum) == unsummed_bits);
-        if (unsummed != 0 && at.lane == 0) count_summed(c, unsummed);
+        if (unsummed != 0 && at.lane == 0) count_summed(c, __popc(unsummed));
         for (; unsummed != 0; unsummed &= unsummed - 1) {
           const int lane = __ffs(static_cast<int>(unsummed)) - 1;
           const float summed = warp_sum(operands, at.batch, __shfl_sync(~0u, i, lane), __shfl_sync(~0u, j, lane));

@@ -231,7 +231,7 @@ __device__ inline void store_group(const float4& sums, const Output& c, const Su
     const Line line = PartLines<Slices>::column_line(product, j);
     float sum = scaled_back(next[0], row, line);
     unsigned doubtful = __ballot_sync(~0u, is_inside && is_doubtful(next[0], row, line));
-    if (doubtful != 0 && at.lane == 0) count_summed(c, doubtful);
+    if (doubtful != 0 && at.lane == 0) count_summed(c, __popc(doubtful));
     for (; doubtful != 0; doubtful &= doubtful - 1) {
       const int lane = __ffs(static_cast<int>(doubtful)) - 1;
       const float summed = warp_sum<16>(operands, at.batch, __shfl_sync(~0u, i, lane), __shfl_sync(~0u, j, lane));

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Elements that the slices could not hold, summed plainly from A and B by all warps of a CTA, whichever of them have
+/// found them. A warp takes a piece of K at a time; the pieces depend on K alone and are added in order, so an element
+/// has the same bits however many there are.
+#pragma once
+
+#include "cuda/kernels/sm90/epilogue.cuh"
+
+namespace exactile::cuda::sm90 {
+
+/// Of a CTA, in shared memory. `most`: as many elements as it has, so that there is room for all.
+template <int most>
+struct ListedSums {
+  static constexpr int room = 512;
+  int count;               ///< zero at first
+  unsigned element[most];  ///< row << 16 | column, from the CTA's first on
+  float sums[room];        ///< of pieces
+
+  __device__ void add(int row, int column) {
+    const int at = atomicAdd(&count, 1);
+    if (at < most) element[at] = static_cast<unsigned>(row) << 16 | static_cast<unsigned>(column);
+  }
+};
+
+/// Of K, a warp's at a time: as much as is loaded at once, but no more pieces than 64.
+[[nodiscard]] __device__ inline int piece_of(int k) {
+  constexpr int least = 512, most_pieces = 64;
+  return (max(k, 1) + most_pieces * least - 1) / (most_pieces * least) * least;
+}
+
+/// sum_k a_ik * b_kj, k from `first` to before `last`, by a warp.
+[[nodiscard]] __device__ inline float piece_sum(const SplitPair& operands, int batch, std::int64_t i, std::int64_t j,
+                                                int first, int last) {
+  constexpr int in_flight = 16;  // of each operand
+  const OperandLayout& a = operands.a.layout;
+  const OperandLayout& b = operands.b.layout;
+  const float* const x = product_base(operands.a.data, a, batch) + i * a.row_stride;
+  const float* const y = product_base(operands.b.data, b, batch) + j * b.row_stride;
+  float sum = 0;
+#pragma unroll 1
+  for (int from = first + static_cast<int>(threadIdx.x) % 32; from < last; from += 32 * in_flight) {
+    float of_a[in_flight];
+    float of_b[in_flight];
+#pragma unroll
+    for (int l = 0; l < in_flight; ++l) {
+      const int k = from + 32 * l;
+      of_a[l] = k < last ? x[k * a.column_stride] : 0.0f;
+      of_b[l] = k < last ? y[k * b.column_stride] : 0.0f;
+    }
+#pragma unroll
+    for (int l = 0; l < in_flight; ++l) sum = fmaf(of_a[l], of_b[l], sum);
+  }
+  for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
+  return sum;
+}
+
+/// By all warps of a CTA, behind a barrier of theirs: `store(row, column, sum)` for each that is listed, by one thread.
+template <int warps, int most, class Store>
+__device__ inline void sum_listed(ListedSums<most>& list, const SplitPair& operands, int batch, int first_row,
+                                  int first_column, const Store& store) {
+  const int listed = min(list.count, most);
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int k = operands.a.k;
+  const int piece = piece_of(k);
+  const int pieces = (k + piece - 1) / piece;
+  const int at_once = ListedSums<most>::room / pieces;
+#pragma unroll 1
+  for (int first = 0; first < listed; first += at_once) {
+    const int elements = min(at_once, listed - first);
+#pragma unroll 1
+    for (int task = warp; task < elements * pieces; task += warps) {
+      const unsigned at = list.element[first + task / pieces];
+      const int from = task % pieces * piece;
+      const float sum = piece_sum(operands, batch, first_row + static_cast<int>(at >> 16),
+                                  first_column + static_cast<int>(at & 0xffffu), from, min(from + piece, k));
+      if (threadIdx.x % 32 == 0) list.sums[task] = sum;
+    }
+    __syncthreads();
+#pragma unroll 1
+    for (int i = static_cast<int>(threadIdx.x); i < elements; i += 32 * warps) {
+      float sum = 0;
+      for (int p = 0; p < pieces; ++p) sum += list.sums[i * pieces + p];
+      const unsigned at = list.element[first + i];
+      store(first_row + static_cast<int>(at >> 16), first_column + static_cast<int>(at & 0xffffu), sum);
+    }
+    __syncthreads();
+  }
+}
+
+}  // namespace exactile::cuda::sm90
