@@ -76,6 +76,17 @@ TEST(BitIdentity, AnyNumberOfThreads) {
   }
 }
 
+/// C is so large that its lines are asked for before they are written; A by rows and by columns.
+TEST(BitIdentity, OfFewTermsAndALargeC) {
+  for (const GemmTypes types : {f32, f64})
+    for (const bool by_columns : {false, true}) {
+      GemmDescription d = contiguous(types, 1003, 1037, 61);
+      if (by_columns) d.a = {1, 1003};
+      Matrices matrices(d, 20, verification::Fill::uniform);
+      expect_same_on_all_thread_counts(d, matrices, {"", types});
+    }
+}
+
 /// A is so large that the packed loops copy it; its first rows alone are read where they lie.
 TEST(BitIdentity, OfAnAThatIsCopied) {
   for (const GemmTypes types : {f32, f64}) {

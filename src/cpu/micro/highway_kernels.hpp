@@ -60,6 +60,7 @@ const MicroKernels<T>& kernels() {
                                          .row_tile = row_tiles<T, Sums>(),
                                          .packing_tile = &find_any_packing_tile<T, Sums>,
                                          .asking_tile = &find_any_asking_tile<T, Sums>,
+                                         .asking_column = &find_asking_column<T, streamed_rows>,
                                          .stream = [](int rows) -> typename MicroKernels<T>::Kernel {
                                            return find_stream<T>(rows,
                                                                  std::make_integer_sequence<int, max_stream_rows>());

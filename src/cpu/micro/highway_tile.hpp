@@ -128,7 +128,7 @@ void packing_kernel(const TileShape& shape, const T* a, const T* b, T* c, T alph
   multiply_tile<T, Order, Rows, Vectors, false>(shape, a, b, c, alpha, beta, PackingAside<T>{{}, packed_b});
 }
 
-template <class T, AOrder Order, int Rows, int Vectors>
+template <class T, AOrder Order, int Rows, int Vectors, bool Masked = false>
 void asking_kernel(const TileShape& shape, const T* a, const T* b, T* c, T alpha, T beta, const Ahead<T>& ahead) {
   constexpr bool has_pipeline =
       Order == AOrder::columns && Rows == pipelined_rows && Vectors == pipelined_vectors && sizeof(Vector<T>) == 64;
@@ -138,7 +138,7 @@ void asking_kernel(const TileShape& shape, const T* a, const T* b, T* c, T alpha
       return;
     }
   }
-  multiply_tile<T, Order, Rows, Vectors, false>(shape, a, b, c, alpha, beta, AskingAside<T, Vectors>{{}, ahead});
+  multiply_tile<T, Order, Rows, Vectors, Masked>(shape, a, b, c, alpha, beta, AskingAside<T, Vectors>{{}, ahead});
 }
 
 /// All heights of one width, as a table indexed by rows - 1.
@@ -155,6 +155,19 @@ constexpr auto packing_heights(std::integer_sequence<int, Height...>) {
 template <class T, AOrder Order, int Vectors, int... Height>
 constexpr auto asking_heights(std::integer_sequence<int, Height...>) {
   return std::array{&asking_kernel<T, Order, Height + 1, Vectors>...};
+}
+
+template <class T, bool Masked, int... Height>
+constexpr auto asking_column_heights(std::integer_sequence<int, Height...>) {
+  return std::array{&asking_kernel<T, AOrder::rows, Height + 1, 1, Masked>...};
+}
+
+template <class T, int MaxRows>
+auto find_asking_column(int rows, bool masked) {
+  using Heights = std::make_integer_sequence<int, MaxRows>;
+  static constexpr std::array table{asking_column_heights<T, false>(Heights()),
+                                    asking_column_heights<T, true>(Heights())};
+  return table[masked ? 1 : 0][static_cast<std::size_t>(rows - 1)];
 }
 
 template <class T, int Vectors, int MaxRows>

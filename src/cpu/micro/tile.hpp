@@ -40,6 +40,9 @@ struct Ahead {
   bool lines_are_far = false;  ///< in memory, and must be asked for before the next tile of A
 };
 
+/// An A that comes from memory is read along so many rows at once: as many as prefetchers follow.
+inline constexpr int streamed_rows = 8;
+
 /// The micro-kernels of one instruction set and type, and the register blocks they are best called with.
 template <class T>
 struct MicroKernels {
@@ -57,6 +60,8 @@ struct MicroKernels {
   PackingKernel (*packing_tile)(AOrder order, int rows, int vectors);
   /// Whole vectors, and asks for what comes next on the way: two vectors, most_vectors, or, with A by columns, three.
   AskingKernel (*asking_tile)(AOrder order, int rows, int vectors);
+  /// As asking_tile, one vector wide, which may be partial; A by rows, rows <= streamed_rows.
+  AskingKernel (*asking_column)(int rows, bool masked);
   /// Few rows against a B too large for the caches; see highway_stream.hpp. `a` by rows, rows <= stream_rows.
   Kernel (*stream)(int rows);
   /// c[j] <- alpha * sums[j] + beta * c[j] for j < columns, as a tile's update does it.

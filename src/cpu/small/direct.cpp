@@ -12,14 +12,15 @@
 #include "cpu/loops/product.hpp"
 #include "cpu/loops/rates.hpp"
 #include "cpu/micro/choose_tile.hpp"
+#include "cpu/small/few_terms.hpp"
 #include "cpu/small/in_place.hpp"
+#include "cpu/small/streamed_a.hpp"
 #include "cpu/threads/team.hpp"
 #include "plan/quick_call.hpp"
 
 namespace exactile::cpu {
 namespace {
 
-constexpr std::int64_t few_terms = 64;
 constexpr std::int64_t most_calls = 256;  ///< of micro-kernels, noted in a plan
 
 /// Columns of a full panel. Wide tiles read less: four vectors of B and six elements of A for as many multiply-adds as
@@ -31,7 +32,7 @@ template <class T>
   const double all = bytes_of(o.m, o.k, size) + bytes_of(o.k, o.n, size) + bytes_of(o.m, o.n, size);
   const bool is_near =
       all <= static_cast<double>(caches().l2) && bytes_of(o.k, widest, size) <= static_cast<double>(caches().l1);
-  return is_near ? widest : kernels.vectors * kernels.lanes;
+  return is_near || asks_for_c<T>(o) ? widest : kernels.vectors * kernels.lanes;
 }
 
 /// The columns of C cut into panels of full width and a last one; for each, its row tiles of two heights.
@@ -96,6 +97,8 @@ class Direct final : public Product<T>, public plan::QuickProduct {
   Panel<T> full_;
   Panel<T> last_;
   int threads_;
+  bool asks_for_a_;
+  bool asks_for_c_;
   /// A small product's calls, on one thread each. The first begins with the operands' first elements.
   bool has_calls_ = false;
   Call first_{};
@@ -131,7 +134,9 @@ Direct<T>::Direct(const plan::Problem& problem, const MicroKernels<T>& kernels)
       width_(panel_width(o_, kernels)),
       full_panels_(o_.n / width_),
       full_(panel_of(full_panels_ > 0 ? width_ : 0)),
-      last_(panel_of(o_.n % width_)) {
+      last_(panel_of(o_.n % width_)),
+      asks_for_a_(cpu::asks_for_a(o_, order_, kernels)),
+      asks_for_c_(cpu::asks_for_c<T>(o_)) {
   const GemmDescription& d = problem.description;
   const double terms = static_cast<double>(o_.m) * static_cast<double>(o_.n) * static_cast<double>(o_.k) *
                        static_cast<double>(d.batch_count);
@@ -139,7 +144,7 @@ Direct<T>::Direct(const plan::Problem& problem, const MicroKernels<T>& kernels)
   threads_ = useful_threads(terms, parts, problem.threads);
   const std::int64_t calls = full_panels_ * full_.tiles + last_.tiles;
   const bool whole_products = threads_ == 1 || d.batch_count >= threads_;
-  if (whole_products && calls <= most_calls && o_.k <= chunk_terms<T>) {
+  if (whole_products && calls <= most_calls && o_.k <= chunk_terms<T> && !asks_for_a_ && !asks_for_c_) {
     others_.reserve(static_cast<std::size_t>(calls));
     visit_tiles(0, 1, [&](const Call& call) { others_.push_back(call); });
     first_ = others_.front();
@@ -189,6 +194,8 @@ void Direct<T>::visit_tiles(std::int64_t part, std::int64_t parts, const Visit& 
 
 template <class T>
 void Direct<T>::run_tiles(const Operands<T>& data, std::int64_t part, std::int64_t parts) const {
+  if (asks_for_a_) return multiply_streamed_a(o_, kernels_, data, part, parts);
+  if (asks_for_c_) return multiply_few_terms(o_, kernels_, order_, data, part, parts);
   visit_tiles(part, parts, [&](const Call& call) {
     TileShape shape = call.shape;
     T beta = data.beta;

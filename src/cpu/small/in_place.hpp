@@ -14,8 +14,7 @@ namespace exactile::cpu {
   return static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(element_size);
 }
 
-/// A that comes from memory is read along so many rows at once: as many as prefetchers follow.
-inline constexpr int streamed_rows = 8;
+/// Whether an operand comes from memory, see streamed_rows.
 [[nodiscard]] inline bool a_streams(const Orientation& o, std::int64_t element_size) {
   return bytes_of(o.m, o.k, element_size) > static_cast<double>(caches().l2);
 }
