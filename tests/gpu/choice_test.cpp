@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The estimates of f32 and bf16 kernels on an H200: the least is that of the kernel which
-// docs/measurements/2026-11-22-h200-f32.md, 2026-11-22-h200-narrow.md and 2026-11-22-h200-survey.md found fastest.
+// The estimates of f32, f64 and bf16 kernels on an H200: the least is that of the kernel or tile which
+// docs/measurements/2026-11-22-h200-f32.md, 2026-11-22-h200-narrow.md, 2026-11-22-h200-survey.md and
+// 2026-11-23-h200-f64.md found fastest.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <limits>
 #include <span>
+#include <string>
 
+#include "cuda/kernels/dmma/dmma_kernels.hpp"
 #include "cuda/kernels/outer/outer_kernels.hpp"
 #include "cuda/kernels/simt/simt_kernels.hpp"
 #include "cuda/kernels/sm80/sm80_kernels.hpp"
@@ -19,6 +22,7 @@ namespace exactile::cuda {
 namespace {
 
 constexpr GemmTypes f32{ElementType::f32, ElementType::f32};
+constexpr GemmTypes f64{ElementType::f64, ElementType::f64};
 constexpr GemmTypes bf16{ElementType::bf16, ElementType::bf16};
 
 const Kernel* const f32_kernels[] = {&sm90_f32_fp16x3_wgmma,
@@ -65,7 +69,7 @@ struct Choice {
   std::int64_t m;
   std::int64_t n;
   std::int64_t k;
-  std::string_view kernel;
+  std::string_view kernel;  ///< or how the blocking that it prints begins
   std::int64_t batch = 1;
 };
 
@@ -201,6 +205,24 @@ TEST(Choice, OfClustersOfBf16IsWhatWasFastestOnAnH200) {
                 layout.is_transposed == c.is_transposed)
         << c.m << " x " << c.n << " x " << c.k << ": " << layout.cluster.rows << " x " << layout.cluster.columns
         << (layout.is_transposed ? " as C^T" : "");
+  }
+}
+
+TEST(Choice, OfTilesOfF64IsWhatWasFastestOnAnH200) {
+  for (const Choice& c :
+       {Choice{8192, 8192, 8192, "BM=128 BN=128"}, Choice{4096, 4096, 4096, "BM=128 BN=128"},
+        Choice{2048, 2048, 2048, "BM=128 BN=128"}, Choice{1000, 1000, 1000, "BM=128 BN=64"},
+        Choice{4097, 4095, 4099, "BM=128 BN=128"}, Choice{64, 4096, 4096, "BM=128 BN=64 BK=16 stages=8 split-K=4"},
+        Choice{4096, 128, 4096, "BM=128 BN=128 BK=16 stages=6 split-K=4"},
+        Choice{128, 128, 65536, "BM=128 BN=64 BK=16 stages=8 split-K=64"}, Choice{4096, 4096, 64, "BM=128 BN=112"},
+        Choice{512, 512, 512, "BM=32 BN=64"}, Choice{768, 768, 768, "BM=64 BN=80"},
+        Choice{1280, 1280, 1280, "BM=128 BN=112"}, Choice{1536, 1536, 1536, "BM=96 BN=96"},
+        Choice{1800, 1800, 1800, "BM=96 BN=96"}, Choice{2500, 2500, 2500, "BM=128 BN=80"},
+        Choice{257, 1024, 4096, "BM=96 BN=96"}, Choice{16, 4096, 4096, "BM=64 BN=16 BK=16 stages=5 split-K=4"},
+        Choice{16, 6144, 4096, "BM=64 BN=16 BK=16 stages=5 split-K=2"}, Choice{7680, 16, 2560, "BM=32 BN=64"}}) {
+    const plan::Problem problem{.description = test::row_major(f64, c.m, c.n, c.k, c.batch), .memory = Memory::device};
+    const std::string blocking = sm90_f64_mma.prepare(problem, h200)->blocking();
+    EXPECT_TRUE(blocking.starts_with(c.kernel)) << c.m << " x " << c.n << " x " << c.k << ": " << blocking;
   }
 }
 

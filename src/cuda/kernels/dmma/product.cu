@@ -23,6 +23,16 @@ int fits(const GemmDescription& d) {
          (magnitude(d.b.row_stride) <= magnitude(d.b.column_stride));
 }
 
+/// The share of the memory's rate that blocks reach: where they are few, each waits for its own copies. Boxes of less
+/// than 32 rows of A or 64 columns of B read memory in shorter pieces, and copies by elements of such narrow tiles in
+/// the shortest.
+double share_of_memory(const Cut& c, double items, const Device& device) {
+  const bool streams_a = c.description.m >= c.description.n;
+  const double width = streams_a ? c.tile->bm / 32.0 : c.tile->bn / 64.0;
+  const bool by_elements = fits(c.description) < 2 && std::min(c.tile->bm, c.tile->bn) == 16;
+  return (by_elements ? 0.55 : 1) * std::min(0.85, 0.5 + 0.25 * items * std::min(1.0, width) / device.multiprocessors);
+}
+
 /// Seconds: tensor cores, L2 and memory all work at the same time; then come the launches. What is read from L2 takes
 /// power too: of two tiles that compute for as long the larger one is faster.
 double estimate(const Cut& c, const Device& device, double multiply_adds_per_cycle) {
@@ -44,9 +54,9 @@ double estimate(const Cut& c, const Device& device, double multiply_adds_per_cyc
     bytes += 8 * elements * static_cast<double>(c.chunks);
     overhead += 2e-6 + 8 * elements * static_cast<double>(c.chunks) / (0.7 * device.memory_bytes_per_second);
   }
-  constexpr double power_of_reading = 0.1;
+  constexpr double power_of_reading = 0.2;
   return std::max((std::max(computing, reading) + power_of_reading * reading) / device.clock_hertz,
-                  bytes / (0.85 * device.memory_bytes_per_second)) +
+                  bytes / (share_of_memory(c, items, device) * device.memory_bytes_per_second)) +
          overhead;
 }
 

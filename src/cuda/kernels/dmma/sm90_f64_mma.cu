@@ -302,7 +302,7 @@ constexpr TileKind kind(double efficiency) {
 }
 constexpr std::array kinds{kind<Large>(0.93),  kind<Long>(0.92),     kind<Wide112>(0.92), kind<Wide96>(0.92),
                            kind<Wide80>(0.91), kind<Square96>(0.91), kind<Half96>(0.9),   kind<Half80>(0.9),
-                           kind<Half64>(0.88), kind<Small>(0.85),    kind<Tall>(0.4),     kind<Wide>(0.4)};
+                           kind<Half64>(0.88), kind<Small>(0.85),    kind<Tall>(0.4),     kind<Wide>(0.3)};
 
 constexpr double multiply_adds_per_cycle = 128;  // of one multiprocessor's tensor cores
 constexpr std::array f64_types{GemmTypes{ElementType::f64, ElementType::f64}};
