@@ -133,7 +133,7 @@ double streamed_seconds(const Layout& layout, const Device& device) {
                                    all_bytes / (0.9 * device.memory_bytes_per_second)));
 }
 
-/// What is read from memory while all have something to read, of what could be: two multiprocessors share a way to
+/// What is read from memory while all have something to read, of what could be: by the times, two multiprocessors share a way to
 /// memory, and those pairs that have a tile more than others read on alone. It counts where few lines meet more than L2
 /// keeps; parts of K and more tiles even out. Measured for 16-bit types.
 double evenness(const Layout& layout, double read, double readers, const Device& device) {
