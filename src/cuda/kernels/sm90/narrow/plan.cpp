@@ -133,9 +133,9 @@ double streamed_seconds(const Layout& layout, const Device& device) {
                                    all_bytes / (0.9 * device.memory_bytes_per_second)));
 }
 
-/// What is read from memory while all have something to read, of what could be: by the times, two multiprocessors share a way to
-/// memory, and those pairs that have a tile more than others read on alone. It counts where few lines meet more than L2
-/// keeps; parts of K and more tiles even out. Measured for 16-bit types.
+/// What is read from memory while all have something to read, of what could be: by the times, two multiprocessors share
+/// a way to memory, and those pairs that have a tile more than others read on alone. It counts where few lines meet
+/// more than L2 keeps; parts of K and more tiles even out. Measured for 16-bit types.
 double evenness(const Layout& layout, double read, double readers, const Device& device) {
   constexpr std::int64_t few_lines = 64;
   const bool waits_for_memory = bytes_of(layout.multiplied) == 2 && std::min(layout.d.m, layout.d.n) <= few_lines &&
