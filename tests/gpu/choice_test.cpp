@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The estimates of f32, f64 and bf16 kernels on an H200: the least is that of the kernel or tile which
-// docs/measurements/2026-11-22-h200-f32.md, 2026-11-22-h200-narrow.md, 2026-11-22-h200-survey.md and
-// 2026-11-23-h200-f64.md found fastest.
+// docs/measurements/2026-11-22-h200-f32.md, 2026-11-22-h200-narrow.md, 2026-11-22-h200-survey.md,
+// 2026-11-23-h200-f64.md and 2026-11-23-h200-narrow.md found fastest.
 #include <gtest/gtest.h>
 
 #include <algorithm>
