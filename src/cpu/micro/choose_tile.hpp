@@ -6,17 +6,12 @@
 
 namespace exactile::cpu {
 
-/// Whether tiles of one vector are computed a row after the other, A by rows.
-template <class T>
-[[nodiscard]] bool columns_go_row_by_row(const MicroKernels<T>& kernels) {
-  return kernels.row_tile != nullptr && shuffles_delay_multiply_adds();
-}
-
 /// The quickest of MicroKernels' tiles for this processor. All leave the same bits.
 template <class T>
 [[nodiscard]] typename MicroKernels<T>::Kernel choose_tile(const MicroKernels<T>& kernels, AOrder order, int rows,
                                                            int vectors, bool masked) {
-  const bool row_by_row = vectors == 1 && order == AOrder::rows && columns_go_row_by_row(kernels);
+  const bool row_by_row =
+      vectors == 1 && order == AOrder::rows && kernels.row_tile != nullptr && shuffles_delay_multiply_adds();
   return row_by_row ? kernels.row_tile(rows, masked) : kernels.tile(order, rows, vectors, masked);
 }
 
