@@ -209,17 +209,28 @@ TEST(Choice, OfClustersOfBf16IsWhatWasFastestOnAnH200) {
 }
 
 TEST(Choice, OfTilesOfF64IsWhatWasFastestOnAnH200) {
-  for (const Choice& c :
-       {Choice{8192, 8192, 8192, "BM=128 BN=128"}, Choice{4096, 4096, 4096, "BM=128 BN=128"},
-        Choice{2048, 2048, 2048, "BM=128 BN=128"}, Choice{1000, 1000, 1000, "BM=128 BN=64"},
-        Choice{4097, 4095, 4099, "BM=128 BN=128"}, Choice{64, 4096, 4096, "BM=128 BN=64 BK=16 stages=8 split-K=4"},
-        Choice{4096, 128, 4096, "BM=128 BN=128 BK=16 stages=6 split-K=4"},
-        Choice{128, 128, 65536, "BM=128 BN=64 BK=16 stages=8 split-K=64"}, Choice{4096, 4096, 64, "BM=128 BN=112"},
-        Choice{512, 512, 512, "BM=32 BN=64"}, Choice{768, 768, 768, "BM=64 BN=80"},
-        Choice{1280, 1280, 1280, "BM=128 BN=112"}, Choice{1536, 1536, 1536, "BM=96 BN=96"},
-        Choice{1800, 1800, 1800, "BM=96 BN=96"}, Choice{2500, 2500, 2500, "BM=128 BN=80"},
-        Choice{257, 1024, 4096, "BM=96 BN=96"}, Choice{16, 4096, 4096, "BM=64 BN=16 BK=16 stages=5 split-K=4"},
-        Choice{16, 6144, 4096, "BM=64 BN=16 BK=16 stages=5 split-K=2"}, Choice{7680, 16, 2560, "BM=32 BN=64"}}) {
+  for (const Choice& c : {Choice{8192, 8192, 8192, "BM=128 BN=112"},
+                          Choice{4096, 4096, 4096, "BM=128 BN=112"},
+                          Choice{2048, 2048, 2048, "BM=128 BN=128"},
+                          Choice{1000, 1000, 1000, "BM=128 BN=64"},
+                          Choice{4097, 4095, 4099, "BM=128 BN=112"},
+                          Choice{64, 4096, 4096, "BM=128 BN=64 BK=16 stages=8 split-K=4"},
+                          Choice{4096, 128, 4096, "BM=128 BN=128 BK=16 stages=6 split-K=4"},
+                          Choice{128, 128, 65536, "BM=128 BN=64 BK=16 stages=8 split-K=64"},
+                          Choice{4096, 4096, 64, "BM=128 BN=112"},
+                          Choice{512, 512, 512, "BM=32 BN=64"},
+                          Choice{768, 768, 768, "BM=64 BN=80"},
+                          Choice{1280, 1280, 1280, "BM=128 BN=112"},
+                          Choice{1536, 1536, 1536, "BM=96 BN=96"},
+                          Choice{1800, 1800, 1800, "BM=96 BN=96"},
+                          Choice{2500, 2500, 2500, "BM=128 BN=80"},
+                          Choice{257, 1024, 4096, "BM=96 BN=96"},
+                          Choice{16, 4096, 4096, "BM=64 BN=16 BK=16 stages=5 split-K=4"},
+                          Choice{16, 6144, 4096, "BM=32 BN=16"},
+                          Choice{64, 64, 1024, "BM=16 BN=32"},
+                          Choice{64, 64, 4096, "BM=16 BN=32 BK=16 stages=5 split-K=4"},
+                          Choice{8, 48, 5120, "BM=16 BN=32 BK=16 stages=5 split-K=5"},
+                          Choice{7680, 16, 2560, "BM=32 BN=64"}}) {
     const plan::Problem problem{.description = test::row_major(f64, c.m, c.n, c.k, c.batch), .memory = Memory::device};
     const std::string blocking = sm90_f64_mma.prepare(problem, h200)->blocking();
     EXPECT_TRUE(blocking.starts_with(c.kernel)) << c.m << " x " << c.n << " x " << c.k << ": " << blocking;

@@ -8,11 +8,10 @@
 #include <memory>
 #include <utility>
 
-#include "cuda/isa/mbarrier.cuh"
-#include "cuda/isa/tma.cuh"
 #include "cuda/isa/warpgroup.cuh"
 #include "cuda/kernels/dmma/dmma_kernels.hpp"
 #include "cuda/kernels/dmma/product.hpp"
+#include "cuda/kernels/dmma/sm90_copy.cuh"
 #include "cuda/kernels/dmma/store.cuh"
 #include "cuda/kernels/sm90/tensor_map.hpp"
 #include "cuda/runtime/shared_memory.hpp"
@@ -40,112 +39,15 @@ struct Tile {
   static constexpr int stage_bytes = Depth * block_bytes;
   static constexpr int stage_terms = Depth * block_terms;
   static constexpr int shared_bytes = Stages * stage_bytes + 1024;
-  // What the launch allocates, divided anew: 168 for each of 384 threads, 128 for each of 2 x 256.
-  static constexpr int copying_registers = Wm * Wn == 64 * 32 ? 56 : 72;
+  // What the launch allocates, divided anew.
+  static constexpr int launched_registers = threads == 384 ? 168 : 65536 / (threads * BlocksPerMultiprocessor) / 8 * 8;
+  static constexpr int copying_registers = Bm * Bn == 128 * 128 || Wn == 8 ? 56 : 72;
   static constexpr int multiplying_registers =
-      threads == 384 ? (3 * 168 - copying_registers) / 2 : 2 * 128 - copying_registers;
+      (threads * launched_registers - copying_threads * copying_registers) / (32 * multiplying_warps);
   using Warp = WarpTile<Wm, Wn, Instruction::m16n8k8, StepTerms>;
   static constexpr int steps = Depth * Warp::steps_per_block;
   static_assert(multiplying_warps % 4 == 0 && steps % 2 == 0 && chunk_terms % stage_terms == 0);
 };
-
-/// Which stage of the ring, and the parity of its barriers' phase.
-struct Turn {
-  static constexpr std::uint32_t none = ~0u;
-  std::uint32_t stage = 0;
-  std::uint32_t parity = 0;
-  std::uint32_t before = none;  ///< the stage before this one
-  template <int Stages>
-  __device__ void next() {
-    before = stage;
-    if (++stage == Stages) {
-      stage = 0;
-      parity ^= 1;
-    }
-  }
-};
-
-/// The operands as TMA sees them, where they are contiguous and aligned as a stage wants them; the others are copied by
-/// elements.
-struct Boxes {
-  CUtensorMap a;  ///< of 16 rows x 16 terms
-  CUtensorMap b;  ///< of 16 terms x BN columns
-  bool has_a;
-  bool has_b;
-  bool a_is_batched;
-  bool b_is_batched;
-
-  [[nodiscard]] __host__ __device__ bool any() const { return has_a || has_b; }
-  [[nodiscard]] __host__ __device__ bool all() const { return has_a && has_b; }
-};
-
-/// Begins the copies of the boxes of one stage.
-template <class T>
-__device__ void copy_boxes(const Boxes& boxes, const Item& item, int k, char* stage, std::uint64_t* full) {
-  const int a_product = boxes.a_is_batched ? static_cast<int>(item.product) : 0;
-  const int b_product = boxes.b_is_batched ? static_cast<int>(item.product) : 0;
-  const int row = static_cast<int>(item.row);
-  const int column = static_cast<int>(item.column);
-  isa::mbarrier_arrive_expect(full, T::depth * ((boxes.has_a ? T::a_bytes : 0) + (boxes.has_b ? T::b_bytes : 0)));
-#pragma unroll
-  for (int d = 0; d < T::depth; ++d, stage += T::block_bytes, k += block_terms) {
-    if (boxes.has_a) {
-#pragma unroll
-      for (int i = 0; i < T::bm; i += 16) isa::tma_load(stage + i * line_bytes, &boxes.a, row + i, k, a_product, full);
-    }
-    if (boxes.has_b) isa::tma_load(stage + T::a_bytes, &boxes.b, k, column, b_product, full);
-  }
-}
-
-/// Visits all stages of all items of this block as fast as they are given back.
-template <class T, class Start, class Fill>
-__device__ void for_each_stage(const Work& w, std::uint64_t* empty, Start&& start, Fill&& fill) {
-  Turn turn;
-  for (std::uint32_t index = blockIdx.x; index < w.items; index += gridDim.x) {
-    const Item item = item_at<T::bm, T::bn>(w, index);
-    const std::int64_t k = static_cast<std::int64_t>(item.first_chunk) * chunk_terms;
-    const std::int64_t end = min(static_cast<std::int64_t>(item.end_chunk) * chunk_terms, w.k);
-    start(item, k);
-    for (std::int64_t p = k; p < end; p += T::stage_terms) {
-      isa::mbarrier_wait(empty + turn.stage, turn.parity ^ 1);
-      fill(item, p, turn.stage);
-      turn.next<T::stages>();
-    }
-  }
-}
-
-/// The copying warps: one thread if TMA moves both operands, else all.
-template <class T>
-__device__ void copy_operands(const Work& w, const Boxes& boxes, char* stages, std::uint64_t* full,
-                              std::uint64_t* empty) {
-  if (boxes.all()) {
-    if (threadIdx.x != 0) return;
-    for_each_stage<T>(
-        w, empty, [](const Item&, std::int64_t) {},
-        [&](const Item& item, std::int64_t k, std::uint32_t stage) {
-          copy_boxes<T>(boxes, item, static_cast<int>(k), stages + stage * T::stage_bytes, full + stage);
-        });
-    return;
-  }
-  Filler<Side::a, T::bm> a(w.a, threadIdx.x);
-  Filler<Side::b, T::bn> b(w.b, threadIdx.x);
-  for_each_stage<T>(
-      w, empty,
-      [&](const Item& item, std::int64_t k) {
-        if (!boxes.has_a) a.start(item.product, item.row, w.m, k, w.k);
-        if (!boxes.has_b) b.start(item.product, item.column, w.n, k, w.k);
-      },
-      [&](const Item& item, std::int64_t k, std::uint32_t index) {
-        char* stage = stages + index * T::stage_bytes;
-        if (boxes.any() && threadIdx.x == 0) copy_boxes<T>(boxes, item, static_cast<int>(k), stage, full + index);
-#pragma unroll 1
-        for (int d = 0; d < T::depth; ++d, stage += T::block_bytes) {
-          if (!boxes.has_a) a.fill(stage);
-          if (!boxes.has_b) b.fill(stage + T::a_bytes);
-        }
-        isa::mbarrier_arrive_after_copies(full + index);
-      });
-}
 
 /// Fragments are loaded ahead of their use, across stages too, so that one warp alone keeps its tensor core busy.
 template <class T>
@@ -153,8 +55,9 @@ class ChunkOfStages {
  public:
   using Warp = typename T::Warp;
 
-  __device__ ChunkOfStages(Warp& tile, const char* stages, std::uint64_t* full, std::uint64_t* empty, Turn& turn)
-      : tile_(tile), stages_(stages), full_(full), empty_(empty), turn_(turn) {}
+  __device__ ChunkOfStages(Warp& tile, const char* stages, std::uint64_t* full, std::uint64_t* empty, bool arrives,
+                           Turn& turn)
+      : tile_(tile), stages_(stages), full_(full), empty_(empty), arrives_(arrives), turn_(turn) {}
 
   __device__ void multiply(int terms) {
     isa::mbarrier_wait(full_ + turn_.stage, turn_.parity);
@@ -189,7 +92,7 @@ class ChunkOfStages {
   __device__ void give_back() const {
     if (turn_.before == Turn::none) return;
     __syncwarp();
-    if (threadIdx.x % 32 == 0) isa::mbarrier_arrive(empty_ + turn_.before);
+    if (arrives_) isa::mbarrier_arrive(empty_ + turn_.before);
   }
   template <bool More>
   [[nodiscard]] __device__ typename Warp::Step first_of_next() {
@@ -202,11 +105,13 @@ class ChunkOfStages {
   const char* stages_;
   std::uint64_t* full_;
   std::uint64_t* empty_;
+  bool arrives_;
   Turn& turn_;
 };
 
 template <class T>
-__device__ void multiply_tiles(const Work& w, const char* stages, std::uint64_t* full, std::uint64_t* empty) {
+__device__ void multiply_tiles(const Work& w, const char* stages, std::uint64_t* full, std::uint64_t* empty,
+                               int arrivals) {
   const int lane = threadIdx.x % 32;
   const int warp = (threadIdx.x - T::copying_threads) / 32;
   constexpr int warps_down = T::bm / T::Warp::rows;
@@ -216,7 +121,7 @@ __device__ void multiply_tiles(const Work& w, const char* stages, std::uint64_t*
     const Item item = item_at<T::bm, T::bn>(w, index);
     for (std::uint32_t chunk = item.first_chunk; chunk < item.end_chunk; ++chunk) {
       tile.clear();
-      ChunkOfStages<T>(tile, stages, full, empty, turn).multiply(terms_of_chunk(w, chunk));
+      ChunkOfStages<T>(tile, stages, full, empty, lane < arrivals, turn).multiply(terms_of_chunk(w, chunk));
       store_chunk(tile, w, item, chunk);
     }
   }
@@ -232,7 +137,7 @@ __global__ void __launch_bounds__(T::threads, T::blocks)
   if (threadIdx.x == 0) {
     for (int s = 0; s < T::stages; ++s) {
       isa::mbarrier_init(full + s, (boxes.any() ? 1 : 0) + (boxes.all() ? 0 : T::copying_threads));
-      isa::mbarrier_init(empty + s, T::multiplying_warps);
+      isa::mbarrier_init(empty + s, T::multiplying_warps * boxes.arrivals_of_warp());
     }
     isa::mbarrier_init_fence();
   }
@@ -244,7 +149,7 @@ __global__ void __launch_bounds__(T::threads, T::blocks)
     copy_operands<T>(w, boxes, stages, full, empty);
   } else {
     isa::registers_take<T::multiplying_registers>();
-    multiply_tiles<T>(w, stages, full, empty);
+    multiply_tiles<T>(w, stages, full, empty, boxes.arrivals_of_warp());
   }
 }
 
@@ -287,6 +192,8 @@ using Half64 = Tile<64, 64, 32, 16, 8, 1, 8, 1>;
 using Small = Tile<32, 64, 16, 16, 16, 2, 4, 1>;
 using Tall = Tile<64, 16, 16, 16, 16, 2, 5, 2>;
 using Wide = Tile<16, 64, 16, 16, 16, 2, 5, 2>;
+using Tall32 = Tile<32, 16, 16, 8, 16, 2, 5, 3>;
+using Wide32 = Tile<16, 32, 16, 8, 16, 2, 5, 3>;
 
 template <class T>
 Status launch_tile(const Work& work, const Device& device, std::string_view name, cudaStream_t stream) {
@@ -300,9 +207,10 @@ template <class T>
 constexpr TileKind kind(double efficiency) {
   return {T::bm, T::bn, T::stages, efficiency, launch_tile<T>};
 }
-constexpr std::array kinds{kind<Large>(0.93),  kind<Long>(0.92),     kind<Wide112>(0.92), kind<Wide96>(0.92),
-                           kind<Wide80>(0.91), kind<Square96>(0.91), kind<Half96>(0.9),   kind<Half80>(0.9),
-                           kind<Half64>(0.88), kind<Small>(0.85),    kind<Tall>(0.4),     kind<Wide>(0.3)};
+constexpr std::array kinds{kind<Large>(0.93),  kind<Long>(0.92),     kind<Wide112>(0.925), kind<Wide96>(0.92),
+                           kind<Wide80>(0.91), kind<Square96>(0.91), kind<Half96>(0.9),    kind<Half80>(0.9),
+                           kind<Half64>(0.88), kind<Small>(0.85),    kind<Tall>(0.4),      kind<Wide>(0.3),
+                           kind<Wide32>(0.5),  kind<Tall32>(0.4)};
 
 constexpr double multiply_adds_per_cycle = 128;  // of one multiprocessor's tensor cores
 constexpr std::array f64_types{GemmTypes{ElementType::f64, ElementType::f64}};

@@ -55,12 +55,9 @@ class TileOfC {
     }
   }
 
-  /// Adds to both, in the order in which this thread asks for it.
-  __device__ void add(int row, int column, double2 x) const {
-    if (column >= columns_ || row >= rows_) return;
-    double* to = c_ + row * row_stride_ + column * column_stride_;
-    isa::reduce_add(to, x.x);
-    if (row + 1 < rows_) isa::reduce_add(to + row_stride_, x.y);
+  /// Adds in L2, which nobody waits for.
+  __device__ void add(int row, int column, double x) const {
+    if (column < columns_ && row < rows_) isa::reduce_add(c_ + row * row_stride_ + column * column_stride_, x);
   }
 
  private:
@@ -92,6 +89,27 @@ __device__ void gelu_of_stored(const Tile& tile, const TileOfC& c, Epilogue<doub
   }
 }
 
+/// Adds alpha times the sums of a chunk to C. Threads of neighbouring columns exchange sums first, so that a warp adds
+/// to whole sectors of L2 where C lies by columns: half as many as with two rows of a column for each thread.
+template <class Tile>
+__device__ void add_to_c(const Tile& tile, const TileOfC& c, double alpha) {
+  const int odd = threadIdx.x % 2;
+  __syncwarp();  // what the neighbour stored of earlier chunks comes before what this thread adds
+#pragma unroll
+  for (int i = 0; i < Tile::a_parts; ++i)
+#pragma unroll
+    for (int j = 0; j < Tile::places; ++j) {
+      const double2 sums = tile.sums(i, j);
+      const double2 x = make_double2(alpha * sums.x, alpha * sums.y);
+      const double other = __shfl_xor_sync(0xffffffff, odd ? x.x : x.y, 1);
+      const int row = tile.row(i) + odd;
+      const int column = tile.column(j) - odd;
+      c.add(row, column, odd ? other : x.x);
+      c.add(row, column + 1, odd ? x.y : other);
+    }
+  __syncwarp();
+}
+
 /// Folds the sums of a chunk into C and, if it is the last one, finishes C.
 template <class Tile>
 __device__ void fold_into_c(const Tile& tile, const Work& w, const Item& item, std::uint32_t chunk) {
@@ -106,14 +124,8 @@ __device__ void fold_into_c(const Tile& tile, const Work& w, const Item& item, s
       for (int j = 0; j < Tile::places; ++j) c.store(tile.row(i), tile.column(j), tile.sums(i, j));
     return;
   }
-  if (!first && !ends) {  // what is added in L2 is not waited for
-#pragma unroll
-    for (int i = 0; i < Tile::a_parts; ++i)
-#pragma unroll
-      for (int j = 0; j < Tile::places; ++j) {
-        const double2 sums = tile.sums(i, j);
-        c.add(tile.row(i), tile.column(j), make_double2(e.alpha * sums.x, e.alpha * sums.y));
-      }
+  if (!first && !ends) {
+    add_to_c(tile, c, e.alpha);
     return;
   }
 #pragma unroll
