@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // f32 kernels that form their sums in pieces err by the length of those, not by that of a chunk of K.
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 #include <random>
@@ -57,6 +58,41 @@ TEST(PiecesOnDevice, KeepSumsShort) {
   for (const PiecesCase& s : cases)
     for (const std::int64_t terms : all_terms)
       for (const bool by_columns : {false, true}) expect_short_sums(s, terms, by_columns);
+}
+
+/// Frobenius error of a product of positive elements, over the norm.
+double error_of_positive(const char* kernel, std::int64_t k) {
+  constexpr std::size_t m = 40, n = 40;
+  std::mt19937 random(1);
+  std::uniform_real_distribution<float> uniform(0, 1);
+  const auto depth = static_cast<std::size_t>(k);
+  std::vector<float> a(m * depth), b(depth * n), c(m * n);
+  for (float& element : a) element = uniform(random);
+  for (float& element : b) element = uniform(random);
+  const Result<Plan> plan = Plan::make(contiguous_case({ElementType::f32, ElementType::f32}, m, n, k).description,
+                                       {.backend = "cuda", .kernel = kernel});
+  EXPECT_TRUE(plan.ok()) << plan.status().message();
+  if (!plan.ok()) return INFINITY;
+  const Status status = plan.value().run({.a = a.data(), .b = b.data(), .c = c.data()});
+  EXPECT_TRUE(status.ok()) << status.message();
+  double errors = 0, squares = 0;
+  for (std::size_t i = 0; i < m; ++i)
+    for (std::size_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (std::size_t t = 0; t < depth; ++t) sum += double{a[i * depth + t]} * b[t * n + j];
+      errors += (c[i * n + j] - sum) * (c[i * n + j] - sum);
+      squares += sum * sum;
+    }
+  return std::sqrt(errors / squares);
+}
+
+/// What tensor cores cut off is 1.9e-7 where they sum 64 of K.
+TEST(PiecesOnDevice, OfTensorCoresAreShortToo) {
+  SKIP_WITHOUT_GPU();
+  if (std::ranges::count(cuda_kernels(), "sm90_f32_fp16x3_rr_wgmma", &KernelOfType::kernel) == 0)
+    GTEST_SKIP() << "needs compute capability 9.0";
+  for (const char* kernel : {"sm90_f32_fp16x3_rr_wgmma", "sm90_f32_fp16x3_rs_a_wgmma", "sm90_f32_fp16x3_rs_b_wgmma"})
+    for (const std::int64_t k : {500, 4096, 12288}) EXPECT_LT(error_of_positive(kernel, k), 1.4e-7) << kernel << k;
 }
 
 /// beta is 2.

@@ -18,14 +18,6 @@ inline constexpr int splitter_warps = warpgroup_threads / 32;
 inline constexpr int first_splitter_barrier = 1;  // 0 is __syncthreads
 static_assert(both_n == tile_m, "TileLines are as many");
 
-/// Of a chunk's steps the tensor cores sum so many before f32 takes over. What they cut off is always of one sign.
-inline constexpr int fragment_steps = chunk_steps / 2;
-
-/// The slices where this is so; see docs/accuracy.md.
-struct Fp16x3InHalves : Fp16x3 {
-  [[nodiscard]] static constexpr int roundings(int k) { return 32 + k / 32; }
-};
-
 /// Where a line's largest element grows its units grow by 2^this more.
 inline constexpr int both_headroom = 3;
 

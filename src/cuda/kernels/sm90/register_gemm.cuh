@@ -30,6 +30,7 @@ struct RegisterParameters {
   int cluster_size;  ///< CTAs with tiles one below the other, which share what is sliced
   Partials partials;
   bool is_transposed;  ///< rows of tiles are columns of C
+  bool halves_chunks;  ///< the tensor cores sum half a chunk before f32 takes over
   bool after_split;    ///< the kernel before makes the slices, and nothing else: what is not split is there already
 };
 
@@ -265,11 +266,17 @@ __device__ inline void multiply_work(RegisterRings<columns>& rings, RingSteps& a
 #pragma unroll
     for (int f = 0; f < fragments; ++f) {
       float fragment[fragment_n / 2];
-      multiply_slices<columns>(fragment, slices, isa::wgmma_further(sliced, f * fragment_n * Fp16x3::row_bytes));
+      const std::uint64_t fragment_sliced = isa::wgmma_further(sliced, f * fragment_n * Fp16x3::row_bytes);
+      if (p.halves_chunks) {
+        multiply_slices<columns, 0, fragment_steps>(fragment, slices, fragment_sliced);
+        add_fragment(sums[f], fragment, slices);
+        multiply_slices<columns, fragment_steps, fragment_steps>(fragment, slices, fragment_sliced);
+      } else {
+        multiply_slices<columns, 0, chunk_steps>(fragment, slices, fragment_sliced);
+      }
       if (f == std::max(0, fragments - 2)) turns.pass();
       if (f == fragments - 1) release(&rings.of_sliced.empty[at.sliced.index], p.cluster_size);
-#pragma unroll
-      for (int i = 0; i < fragment_n / 2; ++i) sums[f][i] = fmaf(fragment[i], slices.factor[i / 2 % 2], sums[f][i]);
+      add_fragment(sums[f], fragment, slices);
     }
     at.sliced.advance(rings.sliced_tiles);
   }

@@ -12,6 +12,15 @@ namespace exactile::cuda::sm90 {
 inline constexpr int chunk_k = block_k * Fp16x3::chunk_stages;
 inline constexpr int chunk_steps = chunk_k / 16;  // of K, by one instruction each
 
+/// Of a chunk's steps the tensor cores sum so many before f32 takes over, or all. What they cut off is always of one
+/// sign.
+inline constexpr int fragment_steps = chunk_steps / 2;
+
+/// The slices where this is so; see docs/accuracy.md.
+struct Fp16x3InHalves : Fp16x3 {
+  [[nodiscard]] static constexpr int roundings(int k) { return 32 + k / 32; }
+};
+
 /// How 128 rows x 64 of K in f32 lie in shared memory: in lines along K, or across it.
 ///
 /// As a rule lines have 32 elements and are swizzled as TMA does it: 16 bytes at c ^ line % 8 instead of c. Along K:
