@@ -175,6 +175,7 @@ TEST(Choice, OfBf16IsWhatWasFastestOnAnH200) {
                           Choice{1848, 1848, 1848, "sm90_bf16_wgmma_192x144"},
                           Choice{2504, 1200, 800, "sm90_bf16_wgmma_192x144"},
                           Choice{64, 64, 65536, "sm90_bf16_wgmma_64x64_c32"},
+                          Choice{512, 8, 500000, "sm90_bf16_wgmma_128x64"},
                           Choice{304, 304, 30000, "sm90_bf16_wgmma_128x160_c32"},
                           Choice{512, 512, 65536, "sm90_bf16_wgmma_128x256_c64"}})
     expect_choice(c, bf16, bf16_kernels);

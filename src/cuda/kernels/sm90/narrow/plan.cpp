@@ -141,7 +141,7 @@ double evenness(const Layout& layout, double read, double readers, const Device&
   const bool waits_for_memory = bytes_of(layout.multiplied) == 2 && std::min(layout.d.m, layout.d.n) <= few_lines &&
                                 2 * read >= static_cast<double>(device.l2_bytes);
   const double tiles_of_pair = 2 * readers / device.multiprocessors;
-  if (!waits_for_memory || layout.cluster.depth > 1 || tiles_of_pair > 3) return 1;
+  if (!waits_for_memory || layout.chunks > 1 || layout.cluster.depth > 1 || tiles_of_pair > 3) return 1;
   return tiles_of_pair / std::ceil(tiles_of_pair);
 }
 
@@ -188,7 +188,8 @@ double computed_seconds(const Layout& layout, const Device& device) {
   const double seconds =
       launched + meeting + energy * (std::max(arithmetic, memory) + 0.25 * std::min(arithmetic, memory));
   // TMA takes as long for rows beyond C as for others: 16x6144x4096 took 27 us by such tiles, 21 by few_rows.
-  const bool is_narrow = layout.tile.m == 64 || (layout.tile.n == 64 && bytes_of(layout.multiplied) == 2);
+  const bool is_narrow =
+      layout.tile.m == 64 || (layout.tile.n == 64 && layout.chunks == 1 && bytes_of(layout.multiplied) == 2);
   const bool is_mostly_beyond = 2 * d.m <= layout.tile.m || (is_narrow && 2 * d.n <= layout.tile.n) ||
                                 (layout.tile.n == 96 && 3 * d.n <= 2 * layout.tile.n);
   return is_mostly_beyond ? 1.25 * seconds : seconds;
