@@ -210,11 +210,11 @@ TEST(Choice, OfClustersOfBf16IsWhatWasFastestOnAnH200) {
 }
 
 TEST(Choice, OfTilesOfF64IsWhatWasFastestOnAnH200) {
-  for (const Choice& c : {Choice{8192, 8192, 8192, "BM=128 BN=112"},
-                          Choice{4096, 4096, 4096, "BM=128 BN=112"},
+  for (const Choice& c : {Choice{8192, 8192, 8192, "BM=128 BN=128"},
+                          Choice{4096, 4096, 4096, "BM=128 BN=128"},
                           Choice{2048, 2048, 2048, "BM=128 BN=128"},
                           Choice{1000, 1000, 1000, "BM=128 BN=64"},
-                          Choice{4097, 4095, 4099, "BM=128 BN=112"},
+                          Choice{4097, 4095, 4099, "BM=128 BN=128"},
                           Choice{64, 4096, 4096, "BM=128 BN=64 BK=16 stages=8 split-K=4"},
                           Choice{4096, 128, 4096, "BM=128 BN=128 BK=16 stages=6 split-K=4"},
                           Choice{128, 128, 65536, "BM=128 BN=64 BK=16 stages=8 split-K=64"},
