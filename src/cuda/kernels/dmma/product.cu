@@ -63,7 +63,7 @@ double estimate(const Cut& c, const Device& device, double multiply_adds_per_cyc
 }  // namespace
 
 std::string_view why_refused(const GemmDescription& d) {
-  // The smallest tile there is has 16 x 64 elements; one chunk a piece is the finest cut of K.
+  // No tile has fewer than 16 rows or columns; one chunk a piece is the finest cut of K.
   const std::int64_t tiles = core::ceil_divide(d.m, 16) * core::ceil_divide(d.n, 16);
   if (tiles > most_items || core::ceil_divide(d.k, chunk_terms) > most_items / tiles / d.batch_count)
     return "more pieces than 32 bits count";

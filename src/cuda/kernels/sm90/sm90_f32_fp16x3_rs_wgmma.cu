@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::int64_t alignment = 1024;
 /// Up to such a K chunks are summed by halves: it halves positive elements' errors, which would exceed cuBLAS's,
-/// for 0 to 4 % of the time. From there on cuBLAS's are larger.
+/// for 0.5 to 4 % of the time. From there on cuBLAS's are larger.
 constexpr std::int64_t most_halved_k = 12288;
 
 template <int columns>
