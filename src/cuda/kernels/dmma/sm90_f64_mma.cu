@@ -208,8 +208,8 @@ constexpr TileKind kind(double efficiency) {
   return {T::bm, T::bn, T::stages, efficiency, launch_tile<T>};
 }
 constexpr std::array kinds{kind<Large>(0.93),  kind<Long>(0.92),     kind<Wide112>(0.92), kind<Wide96>(0.92),
-                           kind<Wide80>(0.91), kind<Square96>(0.91), kind<Half96>(0.9),    kind<Half80>(0.9),
-                           kind<Half64>(0.88), kind<Small>(0.85),    kind<Tall>(0.4),      kind<Wide>(0.3),
+                           kind<Wide80>(0.91), kind<Square96>(0.91), kind<Half96>(0.9),   kind<Half80>(0.9),
+                           kind<Half64>(0.88), kind<Small>(0.85),    kind<Tall>(0.4),     kind<Wide>(0.3),
                            kind<Wide32>(0.5),  kind<Tall32>(0.4)};
 
 constexpr double multiply_adds_per_cycle = 128;  // of one multiprocessor's tensor cores
