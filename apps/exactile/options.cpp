@@ -42,7 +42,8 @@ bool is_named(const KernelInfo& kernel, const GemmOptions& options) {
 /// Asks the planner, not kernels() or devices(): those look for drivers of every backend, which takes time and memory
 /// that a product on the processor need not spend.
 Status status_of_names(const GemmOptions& options) {
-  const GemmDescription nothing_to_multiply{.m = 1, .n = 1, .k = 0, .c = {.row_stride = 1}};
+  const GemmDescription nothing_to_multiply{
+      .types = {}, .m = 1, .n = 1, .k = 0, .a = {}, .b = {}, .c = {.row_stride = 1}};
   return Plan::make(nothing_to_multiply, options).status();
 }
 

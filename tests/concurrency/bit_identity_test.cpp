@@ -126,9 +126,10 @@ TEST(BitIdentity, OfAnAThatIsPackedAhead) {
       const std::vector<std::byte> one = product_with("", 1);
       for (const char* parameters : {"", "KC=700 MC=90"})
         for (const int threads : {2, 5, 8, 9, 16})
-          if (const std::vector<std::byte> c = product_with(parameters, threads); !c.empty())
+          if (const std::vector<std::byte> c = product_with(parameters, threads); !c.empty()) {
             EXPECT_TRUE(c == one) << to_string(types) << ", m = " << m << ", " << parameters << ", " << threads
                                   << " threads";
+          }
     }
 }
 

@@ -14,7 +14,7 @@ class Divisor {
  public:
   Divisor() = default;
   constexpr explicit Divisor(int divisor)
-      : shift_(std::bit_width(static_cast<std::uint32_t>(divisor) - 1)),
+      : shift_(static_cast<int>(std::bit_width(static_cast<std::uint32_t>(divisor) - 1))),
         // Rounded up by less than 1, it makes a quotient of 31 bits too large by less than 1 / divisor.
         factor_(
             static_cast<std::uint32_t>(((std::uint64_t{1} << (31 + shift_)) + static_cast<std::uint64_t>(divisor) - 1) /
