@@ -209,6 +209,7 @@ TEST(Choice, OfClustersOfBf16IsWhatWasFastestOnAnH200) {
   }
 }
 
+// At 4096^3 128x112 was up to 1.7 % ahead, less than rounds differ by.
 TEST(Choice, OfTilesOfF64IsWhatWasFastestOnAnH200) {
   for (const Choice& c : {Choice{8192, 8192, 8192, "BM=128 BN=128"},
                           Choice{4096, 4096, 4096, "BM=128 BN=128"},
