@@ -23,8 +23,8 @@ void print_layouts(const Row& row) {
                ratio_text(score.ratio > 0 ? 1 / score.ratio : 0));
 }
 
-/// Wide enough for the contender's name and for "1234.56".
-int width_of(const Score& score) { return std::max(9, static_cast<int>(score.name.size()) + 2); }
+/// Wide enough for the contender's name and for "1234567.89".
+int width_of(const Score& score) { return std::max(12, static_cast<int>(score.name.size()) + 2); }
 
 /// The heading is repeated for each group and type, because a long run scrolls.
 void print_heading(const Row& row) {

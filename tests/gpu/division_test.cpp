@@ -45,5 +45,20 @@ TEST(SimtDivision, SharesOnlyWhatItPacks) {
   EXPECT_EQ(division(3000, 3000, 3000, ElementType::i64).sharing, 0u);
 }
 
+TEST(SimtDivision, PacksForSmallTilesWhatIsAskedForOften) {
+  constexpr TileCost small_tile{32, 32, 8, 22, 17.5};
+  const auto packs_b = [&](std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch = 1) {
+    return divide(test::row_major({ElementType::f32, ElementType::f32}, m, n, k, batch), h200, small_tile).packs_b;
+  };
+  EXPECT_TRUE(packs_b(513, 513, 513)) << "25 us, and 31 as it lies";
+  EXPECT_TRUE(packs_b(1001, 130, 2000)) << "34 us and 49";
+  EXPECT_TRUE(packs_b(700, 257, 520)) << "which rows_test.cpp compares with these:";
+  EXPECT_FALSE(packs_b(40, 257, 520));
+  EXPECT_FALSE(packs_b(33, 3001, 700)) << "24 us and 19: few rows use B";
+  EXPECT_FALSE(packs_b(64, 2047, 2048)) << "42 us and 29";
+  EXPECT_FALSE(packs_b(512, 512, 512)) << "copied by vectors";
+  EXPECT_FALSE(packs_b(513, 513, 513, 2)) << "a kernel packs one matrix";
+}
+
 }  // namespace
 }  // namespace exactile::cuda::simt

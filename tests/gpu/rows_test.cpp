@@ -52,7 +52,8 @@ int compare_rows(const KernelOfType& kernel, const Shape& shape, std::span<const
 }
 
 // On an H200, 17152 rows leave 67 tiles of 256 x 256 for 66 clusters of two multiprocessors, which share the last ones;
-// 16896 rows leave 66. Some kernels do not divide a K of 200, but divide one of 520.
+// 16896 rows leave 66. Some kernels do not divide a K of 200, but divide one of 520. Small tiles pack B for 700 rows of
+// 257 columns, and not for 40 (see division_test.cpp).
 TEST(RowsOnDevice, BitsDoNotDependOnTheOtherRows) {
   SKIP_WITHOUT_GPU();
   const Result<Context> context = Context::make("cuda");
@@ -61,6 +62,7 @@ TEST(RowsOnDevice, BitsDoNotDependOnTheOtherRows) {
   for (const KernelOfType& kernel : cuda_kernels()) {
     compared += compare_rows(kernel, {17152, 256, 520}, std::array<std::int64_t, 3>{16896, 700, 40}, context.value());
     compared += compare_rows(kernel, {1500, 256, 200}, std::array<std::int64_t, 2>{129, 40}, context.value());
+    compared += compare_rows(kernel, {700, 257, 520}, std::array<std::int64_t, 2>{129, 40}, context.value());
   }
   EXPECT_GT(compared, 0);
 }

@@ -15,6 +15,8 @@ namespace {
 
 constexpr double launch_seconds = 3e-6;
 constexpr double second_launch_seconds = 5e-6;  ///< of the kernel that adds up what splits have left in memory
+constexpr double pack_seconds = 2.5e-6;         ///< of the kernel that packs B, and packed_bytes_per_second more
+constexpr double packed_bytes_per_second = 1.7e12;
 constexpr double block_seconds = 1.5e-6;  ///< from a block's start to its first term, and from its last to its end
 
 double real(std::int64_t x) { return static_cast<double>(x); }
@@ -36,15 +38,17 @@ double memory_seconds(const GemmDescription& d, const Device& device, std::int64
   return real(d.batch_count) * bytes / (0.8 * device.memory_bytes_per_second);
 }
 
+constexpr int few_rows = 8;  ///< of a tile
+
 /// How many times as long B's panels of 4-byte elements make a term where they are not copied by vectors, as measured:
 /// what a block multiplies hides the copies of single elements the less, the smaller its tile.
 double price_of_copies(const GemmDescription& d, const TileCost& cost) {
-  constexpr int small = 32, few_rows = 8, vector = 4;
+  constexpr int small = 32, vector = 4;
   if (size_in_bytes(d.types.input) != 4) return 1;
   const bool along_terms = d.b.row_stride == 1;
   if (along_terms) return cost.bm <= few_rows ? 2.2 : 1;
   const bool by_vectors = d.n % vector == 0 && d.b.row_stride % vector == 0 && d.b.column_stride == 1;
-  return by_vectors ? 1 : cost.bm <= few_rows ? 3 : cost.bm <= small ? 1.7 : 1.3;
+  return by_vectors ? 1 : cost.bm <= few_rows ? 3 : cost.bm <= small ? 1.45 : 1.3;
 }
 
 TileCost with_copies(TileCost cost, const GemmDescription& d) {
@@ -89,16 +93,14 @@ Division shared_out(Division division, int slots, std::int64_t k) {
   return division;
 }
 
-}  // namespace
-
-bool pays_packing(const GemmDescription& d, const TileCost& cost) {
-  constexpr std::int64_t enough = 1536;
-  return packs_elements(size_in_bytes(d.types.input), cost.bm) && std::min({d.m, d.n, d.k}) >= enough &&
-         d.batch_count == 1 && !d.a.pointer_array && !d.b.pointer_array;
+/// Whether B could be packed for a tile that pays_packing() is not about, and its copies take time.
+bool may_pack_b(const GemmDescription& d, const TileCost& cost) {
+  return cost.bm > few_rows && !packs_elements(size_in_bytes(d.types.input), cost.bm) && price_of_copies(d, cost) > 1 &&
+         d.batch_count == 1 && !d.b.pointer_array;
 }
 
-Estimate divide(const GemmDescription& d, const Device& device, const TileCost& plain) {
-  const TileCost cost = with_copies(plain, d);
+/// The best division where a term takes `cost`, however it is copied.
+Estimate divide_at(const GemmDescription& d, const Device& device, const TileCost& cost) {
   Division division;
   division.row_tiles = static_cast<std::uint32_t>(core::ceil_divide(d.m, cost.bm));
   division.column_tiles = static_cast<std::uint32_t>(core::ceil_divide(d.n, cost.bn));
@@ -130,8 +132,26 @@ Estimate divide(const GemmDescription& d, const Device& device, const TileCost& 
   return best;
 }
 
+}  // namespace
+
+bool pays_packing(const GemmDescription& d, const TileCost& cost) {
+  constexpr std::int64_t enough = 1536;
+  return packs_elements(size_in_bytes(d.types.input), cost.bm) && std::min({d.m, d.n, d.k}) >= enough &&
+         d.batch_count == 1 && !d.a.pointer_array && !d.b.pointer_array;
+}
+
+Estimate divide(const GemmDescription& d, const Device& device, const TileCost& cost) {
+  const Estimate as_it_lies = divide_at(d, device, with_copies(cost, d));
+  if (!may_pack_b(d, cost)) return as_it_lies;
+  Estimate packed = divide_at(d, device, cost);
+  packed.packs_b = true;
+  packed.seconds +=
+      pack_seconds + 2 * real(size_in_bytes(d.types.input)) * real(d.n) * real(d.k) / packed_bytes_per_second;
+  return packed.seconds < as_it_lies.seconds ? packed : as_it_lies;
+}
+
 bool is_transposed(const GemmDescription& d, const TileCost& cost) {
-  if (constexpr int few_rows = 8; cost.bm <= few_rows && d.m != d.n) return d.n < d.m;
+  if (cost.bm <= few_rows && d.m != d.n) return d.n < d.m;
   // No bit depends on it here, so a single column is taken as a row, unlike in plan::is_column_major().
   return d.c.row_stride == 1 && (d.c.column_stride != 1 || d.n == 1);
 }

@@ -43,6 +43,7 @@ struct TileCost {
 struct Estimate {
   Division division;
   double seconds;
+  bool packs_b = false;  ///< for a tile that pays_packing() is not about, as copies of single elements take longer
 };
 
 /// Whether C^T = B^T A^T is computed instead: so that C has contiguous rows, or for a tile of few rows, that C has
@@ -57,7 +58,7 @@ struct Estimate {
 /// times as long as there are rows or columns that use the operand.
 [[nodiscard]] bool pays_packing(const GemmDescription& description, const TileCost& cost);
 
-/// The division with the least estimated time. The description is oriented().
+/// The division with the least estimated time, and whether B is packed for it. The description is oriented().
 [[nodiscard]] Estimate divide(const GemmDescription& description, const Device& device, const TileCost& cost);
 
 /// How a tile's chunks go to splits, at least `least` and at most `most` to each but the last: the division whose

@@ -71,10 +71,11 @@ class Product final : public DeviceProduct {
   Product(std::string_view name, const plan::Problem& problem, const Device& device, const TileCost& cost)
       : name_(name),
         is_transposed_(is_transposed(problem.description, cost)),
-        d_(oriented(problem.description, is_transposed_)),
-        division_(divide(d_, device, cost).division) {
+        d_(oriented(problem.description, is_transposed_)) {
+    const Estimate estimate = divide(d_, device, cost);
+    division_ = estimate.division;
     packs_a_ = pays_packing(d_, cost) && walk_a(d_, nullptr) != Walk::vectors;
-    packs_b_ = pays_packing(d_, cost) && walk_b(d_, nullptr) != Walk::vectors;
+    packs_b_ = estimate.packs_b || (pays_packing(d_, cost) && walk_b(d_, nullptr) != Walk::vectors);
   }
 
   [[nodiscard]] Status launch(const Launch& launch) const override {

@@ -310,7 +310,7 @@ template <Operand unsplit>
 [[nodiscard]] double register_cost(const plan::Problem& problem, const Device& device) {
   constexpr double overhead = 9e-6;   // of three kernels
   constexpr double next_wave = 4e-6;  // more than the tiles' estimate has of each but the first
-  constexpr double by_fours = 1.25;   // times slower, where lines do not begin at multiples of 16 bytes
+  constexpr double by_fours = 1.45;   // times slower, where lines do not begin at multiples of 16 bytes
   constexpr double without_tma = 4;
   constexpr double unsplit_a = 1.3;  // times slower than tiles were measured to be, where A is what is not split
   constexpr double batched = 1.4;    // the same for products of a batch
