@@ -201,8 +201,8 @@ std::string_view sliced_refuses(const plan::Problem& problem, const Device& devi
   return layout.bytes <= device.memory_bytes / 2 ? "" : "the slices need too much memory";
 }
 
-double sliced_cost(const GemmDescription& description, const Device& device, double flops_per_second,
-                   int bytes_per_block) {
+double sliced_cost(const GemmDescription& description, const Device& device, const SlicedForm& form,
+                   double flops_per_second, int split_block_bytes) {
   // From what was measured on an H200.
   constexpr double start = 5e-6;
   constexpr double fresh = 1.3;       // times the rate, as long as power is no limit
@@ -211,14 +211,14 @@ double sliced_cost(const GemmDescription& description, const Device& device, dou
   constexpr double by_rows = 20e-6;   // the same where TMA cannot address C
   constexpr double finish = 10.5e-6;  // of parts of K: left, loaded, added and stored
   const GemmDescription d = with_contiguous_rows(description);
-  const SlicedLayout layout(d, {bytes_per_block, true}, clusters_of(device));
   const int clusters = clusters_of(device);
+  const SlicedLayout layout(d, form, clusters);
   const double even = static_cast<double>(layout.order.count() * layout.parts) / clusters;
   const double waves = (layout.carries(clusters) ? price * even : std::ceil(even)) / layout.parts;
   const double tile_seconds = 2.0 * cluster * tile_m * tile_n * static_cast<double>(d.k) / flops_per_second;
   const double multiply = std::max(waves * clusters / fresh, static_cast<double>(layout.order.count())) * tile_seconds;
   const double elements = static_cast<double>((layout.a_batches * d.m + layout.b_batches * d.n) * d.k);
-  const double split_bytes = elements * (8 + bytes_per_block / static_cast<double>(block_k));
+  const double split_bytes = elements * (8 + split_block_bytes / static_cast<double>(block_k));
   const double c_bytes = 4.0 * static_cast<double>(d.m * d.n * d.batch_count);
   const bool by_tma = d.n % 4 == 0 && d.c.row_stride % 4 == 0;
   const double end = layout.parts > 1 ? finish : std::ceil(even) * (by_tma ? store : by_rows);

@@ -68,7 +68,8 @@ const Kernel sm90_f32_bf16x6_wgmma{
                   const Device& device) { return sm90::sliced_refuses(p, device, sm90::bf16x6_form); },
     .cost =
         [](const plan::Problem& p, const Device& device) {
-          return sm90::sliced_cost(p.description, device, sm90::bf16x6_rate, sm90::block_bytes<sm90::Bf16x6>);
+          return sm90::sliced_cost(p.description, device, sm90::bf16x6_form, sm90::bf16x6_rate,
+                                   sm90::block_bytes<sm90::Bf16x6>);
         },
     .prepare = [](const plan::Problem& p, const Device& device) -> std::unique_ptr<DeviceProduct> {
       return std::make_unique<sm90::Bf16x6Product>(p.description, device);

@@ -76,7 +76,8 @@ const Kernel sm90_f32_fp16x3_wgmma{
                   const Device& device) { return sm90::sliced_refuses(p, device, sm90::fp16x3_form); },
     .cost =
         [](const plan::Problem& p, const Device& device) {
-          return sm90::sliced_cost(p.description, device, sm90::fp16x3_rate, sm90::block_bytes<sm90::Fp16x3>);
+          return sm90::sliced_cost(p.description, device, sm90::fp16x3_form, sm90::fp16x3_rate,
+                                   sm90::block_bytes<sm90::Fp16x3>);
         },
     .prepare = [](const plan::Problem& p, const Device& device) -> std::unique_ptr<DeviceProduct> {
       return std::make_unique<sm90::Fp16x3Product>(p.description, device);
