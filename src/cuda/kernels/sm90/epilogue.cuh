@@ -148,19 +148,26 @@ __device__ inline void load_columns(ColumnLines& columns, const ProductFacts& pr
   isa::named_barrier(barrier, warpgroup_threads);
 }
 
-/// sum_k a_ik * b_kj by a warp, in a fixed order.
-template <int in_flight = 4>
-[[nodiscard]] __device__ inline float warp_sum(const SplitPair& operands, int batch, std::int64_t i, std::int64_t j) {
+/// sum_k a_ik * b_kj, k from `first` to before `last`, by a warp, in a fixed order.
+template <int in_flight>
+[[nodiscard]] __device__ inline float warp_sum(const SplitPair& operands, int batch, std::int64_t i, std::int64_t j,
+                                               int first, int last) {
   const SplitOperand& a = operands.a;
   const SplitOperand& b = operands.b;
   const float* x = product_base(a.data, a.layout, batch) + i * a.layout.row_stride;
   const float* y = product_base(b.data, b.layout, batch) + j * b.layout.row_stride;
   float sum = 0;
 #pragma unroll in_flight
-  for (std::int64_t k = threadIdx.x % 32; k < a.k; k += 32)
+  for (std::int64_t k = first + threadIdx.x % 32; k < last; k += 32)
     sum = fmaf(x[k * a.layout.column_stride], y[k * b.layout.column_stride], sum);
   for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
   return sum;
+}
+
+/// The same for all of K.
+template <int in_flight = 4>
+[[nodiscard]] __device__ inline float warp_sum(const SplitPair& operands, int batch, std::int64_t i, std::int64_t j) {
+  return warp_sum<in_flight>(operands, batch, i, j, 0, operands.a.k);
 }
 
 /// Rows of a warp from staging to C, neighbouring columns at a time. This is there once for every piece of a tile, so

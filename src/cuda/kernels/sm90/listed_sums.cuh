@@ -29,32 +29,6 @@ struct ListedSums {
   return (max(k, 1) + most_pieces * least - 1) / (most_pieces * least) * least;
 }
 
-/// sum_k a_ik * b_kj, k from `first` to before `last`, by a warp.
-[[nodiscard]] __device__ inline float piece_sum(const SplitPair& operands, int batch, std::int64_t i, std::int64_t j,
-                                                int first, int last) {
-  constexpr int in_flight = 16;  // of each operand
-  const OperandLayout& a = operands.a.layout;
-  const OperandLayout& b = operands.b.layout;
-  const float* const x = product_base(operands.a.data, a, batch) + i * a.row_stride;
-  const float* const y = product_base(operands.b.data, b, batch) + j * b.row_stride;
-  float sum = 0;
-#pragma unroll 1
-  for (int from = first + static_cast<int>(threadIdx.x) % 32; from < last; from += 32 * in_flight) {
-    float of_a[in_flight];
-    float of_b[in_flight];
-#pragma unroll
-    for (int l = 0; l < in_flight; ++l) {
-      const int k = from + 32 * l;
-      of_a[l] = k < last ? x[k * a.column_stride] : 0.0f;
-      of_b[l] = k < last ? y[k * b.column_stride] : 0.0f;
-    }
-#pragma unroll
-    for (int l = 0; l < in_flight; ++l) sum = fmaf(of_a[l], of_b[l], sum);
-  }
-  for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
-  return sum;
-}
-
 /// By all warps of a CTA, behind a barrier of theirs: `store(row, column, sum)` for each that is listed, by one thread.
 template <int warps, int most, class Store>
 __device__ inline void sum_listed(ListedSums<most>& list, const SplitPair& operands, int batch, int first_row,
@@ -72,8 +46,8 @@ __device__ inline void sum_listed(ListedSums<most>& list, const SplitPair& opera
     for (int task = warp; task < elements * pieces; task += warps) {
       const unsigned at = list.element[first + task / pieces];
       const int from = task % pieces * piece;
-      const float sum = piece_sum(operands, batch, first_row + static_cast<int>(at >> 16),
-                                  first_column + static_cast<int>(at & 0xffffu), from, min(from + piece, k));
+      const float sum = warp_sum<16>(operands, batch, first_row + static_cast<int>(at >> 16),
+                                     first_column + static_cast<int>(at & 0xffffu), from, min(from + piece, k));
       if (threadIdx.x % 32 == 0) list.sums[task] = sum;
     }
     __syncthreads();
