@@ -21,7 +21,14 @@ struct Shape {
 /// Cases of one kernel and type, with seeds and fills that take turns so that neighbours differ.
 class Runner {
  public:
-  explicit Runner(const KernelOfType& kernel) : kernel_(kernel), fills_(verification::fills_for(kernel.types.input)) {}
+  explicit Runner(const KernelOfType& kernel)
+      : kernel_(kernel), fills_(verification::fills_for(kernel.types.input)), more_terms_(terms_before(kernel)) {}
+
+  /// The shape as this kernel is given it: those for a long K alone have that much more of it.
+  [[nodiscard]] Shape fit(Shape shape) const {
+    if (shape.k > 0) shape.k += more_terms_;
+    return shape;
+  }
 
   [[nodiscard]] Case make(const Shape& shape) {
     Case test = contiguous_case(kernel_.types, shape.m, shape.n, shape.k);
@@ -36,13 +43,21 @@ class Runner {
     // After a few failures more of them say nothing new.
     if (tally_.failed < 5) tally_ += check_case(test);
   }
-  void run(const Shape& shape) { run(make(shape)); }
+  void run(const Shape& shape) { run(make(fit(shape))); }
   [[nodiscard]] std::uint64_t turn() const { return turn_; }
   [[nodiscard]] const Tally& tally() const { return tally_; }
 
  private:
+  /// Terms of K that the kernel cannot do without, if that is why it refuses; 0 if it is not.
+  [[nodiscard]] static std::int64_t terms_before(const KernelOfType& kernel) {
+    for (const std::int64_t terms : {0, 512, 1024, 2048, 4096})
+      if (takes(kernel, 130, 132, 130 + terms)) return terms;
+    return 0;
+  }
+
   const KernelOfType& kernel_;
   std::vector<Fill> fills_;
+  std::int64_t more_terms_;
   std::uint64_t turn_ = 0;
   Tally tally_;
 };
@@ -97,7 +112,7 @@ Tally check_shapes(const KernelOfType& kernel) {
     for (const std::int64_t size : {tile - 1, tile, tile + 1, 3 * tile + 1}) runner.run({size, size, size});
     runner.run({tile + 1, 2 * tile - 1, 37});
   }
-  const Blocking own = blocking_of(kernel, 200, 200, 200);
+  const Blocking own = blocking_of(kernel, 200, 200, runner.fit({200, 200, 200}).k);
   for (const std::int64_t m : around(own.mr))
     for (const std::int64_t n : around(own.nr)) runner.run({m, n, 19});
   for (const std::int64_t m : {own.mc - 1, own.mc, own.mc + 1})
@@ -118,7 +133,7 @@ Tally check_shapes(const KernelOfType& kernel) {
   for (const Shape& shape : {Shape{203, 211, 223}, Shape{35, 601, 499}, Shape{3, 1801, 1600}}) {
     for (const int threads : {2, 7}) {
       if (kernel.kernel == "cpu_naive") continue;
-      Case test = runner.make(shape);
+      Case test = runner.make(runner.fit(shape));
       test.options.threads = threads;
       runner.run(test);
     }
@@ -129,12 +144,13 @@ Tally check_shapes(const KernelOfType& kernel) {
 Tally check_depths(const KernelOfType& kernel) {
   Runner runner(kernel);
   std::set<std::int64_t> depths{2, 3, 4, 127, 128, 129, 255, 256, 257, 383, 384, 385, 511, 512, 513, 1000, 2049};
-  const Blocking own = blocking_of(kernel, 100, 100, 4000);
+  const Blocking own = blocking_of(kernel, 100, 100, runner.fit({100, 100, 4000}).k);
   for (const std::int64_t k : around(own.kc)) depths.insert(k);
+  for (const std::int64_t k : std::set(depths)) depths.insert(runner.fit({1, 1, k}).k);
   for (const std::int64_t k : depths) {
     if (k <= 0) continue;
-    runner.run({13, 17, k});
-    runner.run({49, 33, k});
+    runner.run(runner.make({13, 17, k}));
+    runner.run(runner.make({49, 33, k}));
     // All K blocks but the first add to C, which must be scaled by beta once.
     Case test = runner.make({14, 50, k});
     test.fill = Fill::small_integers;
@@ -143,7 +159,7 @@ Tally check_depths(const KernelOfType& kernel) {
   }
   // Of few rows or columns the parts of K meet in a block, in a cluster of blocks, or in memory.
   for (const Shape& s : {Shape{3, 37, 2049}, Shape{1, 40, 4096}, Shape{40, 2, 9001}, Shape{1, 40, 33000}}) {
-    Case test = runner.make(s);
+    Case test = runner.make(runner.fit(s));
     test.beta = 2;
     runner.run(test);
   }
@@ -152,7 +168,9 @@ Tally check_depths(const KernelOfType& kernel) {
 
 Tally check_layouts(const KernelOfType& kernel) {
   Runner runner(kernel);
-  for (const Shape& s : {Shape{5, 6, 7}, Shape{33, 50, 40}, Shape{29, 67, 300}, Shape{1, 40, 30}, Shape{40, 1, 30}}) {
+  for (const Shape& shape :
+       {Shape{5, 6, 7}, Shape{33, 50, 40}, Shape{29, 67, 300}, Shape{1, 40, 30}, Shape{40, 1, 30}}) {
+    const Shape s = runner.fit(shape);
     for (int ways = 0; ways < 64; ++ways) {
       Case test = runner.make(s);
       test.description.a = stored(ways % 4, s.m, s.k);
@@ -162,7 +180,8 @@ Tally check_layouts(const KernelOfType& kernel) {
       runner.run(test);
     }
   }
-  for (const Shape& s : {Shape{7, 9, 11}, Shape{35, 49, 66}, Shape{1, 33, 270}, Shape{33, 1, 270}}) {
+  for (const Shape& shape : {Shape{7, 9, 11}, Shape{35, 49, 66}, Shape{1, 33, 270}, Shape{33, 1, 270}}) {
+    const Shape s = runner.fit(shape);
     for (int way = 0; way < unusual_ways; ++way) {
       for (const int operand : {0, 1, 2}) {
         Case test = runner.make(s);
@@ -188,14 +207,14 @@ Tally check_scalars(const KernelOfType& kernel) {
   for (const Shape& shape : {Shape{9, 11, 10}, Shape{30, 35, 290}, Shape{6, 5, 0}}) {
     for (const Scalar& alpha : floating ? some_scalars : some_integers) {
       for (const Scalar& beta : floating ? some_scalars : some_integers) {
-        Case test = runner.make(shape);
+        Case test = runner.make(runner.fit(shape));
         test.alpha = alpha;
         test.beta = beta;
         runner.run(test);
       }
     }
     if (!is_complex(kernel.types.input)) continue;
-    Case test = runner.make(shape);
+    Case test = runner.make(runner.fit(shape));
     test.alpha = std::complex<double>(0.5, -2);
     test.beta = std::complex<double>(0, 1.25);
     runner.run(test);
@@ -214,7 +233,7 @@ Tally check_epilogues(const KernelOfType& kernel) {
         if (activation != Activation::none && complex) continue;
         if (activation == Activation::gelu && !floating) continue;
         for (const int beta : {0, 1}) {
-          Case test = runner.make(shape);
+          Case test = runner.make(runner.fit(shape));
           test.description.bias = bias;
           test.description.activation = activation;
           test.beta = beta;
@@ -232,7 +251,7 @@ Tally check_scales(const KernelOfType& kernel) {
   Runner runner(kernel);
   if (!is_floating(kernel.types.input) || is_complex(kernel.types.input)) return {};
   const auto run = [&](const Shape& shape, int which, Fill fill, Scalar beta) {
-    Case test = runner.make(shape);
+    Case test = runner.make(runner.fit(shape));
     GemmDescription& d = test.description;
     d.row_scales = (which & 1) != 0;
     d.column_scales = (which & 2) != 0;
@@ -253,12 +272,13 @@ Tally check_scales(const KernelOfType& kernel) {
   for (const Fill fill : {Fill::small_integers, Fill::normal, Fill::special_values})
     for (const Shape& shape : {Shape{17, 50, 2100}, Shape{140, 264, 130}}) run(shape, 3, fill, 0);
   for (const bool pointers : {false, true}) {
-    Case test = runner.make({33, 50, 70});
+    const Shape s = runner.fit({33, 50, 70});
+    Case test = runner.make(s);
     GemmDescription& d = test.description;
     d.batch_count = 3;
     d.row_scales = d.column_scales = true;
-    d.a = {70, 1, 33 * 70, pointers};
-    d.c = {50, 1, 33 * 50, pointers};
+    d.a = {s.k, 1, s.m * s.k, pointers};
+    d.c = {s.n, 1, s.m * s.n, pointers};
     runner.run(test);
   }
   return runner.tally();
@@ -275,7 +295,8 @@ Tally check_batches(const KernelOfType& kernel) {
       default: return {1, rows, rows * columns + 3};
     }
   };
-  for (const Shape& s : {Shape{9, 9, 9}, Shape{4, 35, 20}, Shape{1, 16, 33}, Shape{50, 33, 70}}) {
+  for (const Shape& shape : {Shape{9, 9, 9}, Shape{4, 35, 20}, Shape{1, 16, 33}, Shape{50, 33, 70}}) {
+    const Shape s = runner.fit(shape);
     for (const std::int64_t count : {0, 1, 2, 7, 33}) {
       if (s.m == 50 && count == 33) continue;
       for (const auto& [a, b, c] : {std::tuple{0, 0, 0},
@@ -298,11 +319,12 @@ Tally check_batches(const KernelOfType& kernel) {
     }
   }
   // Rows of C interleaved with those of its neighbour: batch stride below row stride.
-  Case test = runner.make({8, 10, 12});
+  const Shape s = runner.fit({8, 10, 12});
+  Case test = runner.make(s);
   test.description.batch_count = 3;
-  test.description.a = {12, 1, 96};
-  test.description.b = {10, 1, 120};
-  test.description.c = {30, 1, 10};
+  test.description.a = {s.k, 1, s.m * s.k};
+  test.description.b = {s.n, 1, s.k * s.n};
+  test.description.c = {3 * s.n, 1, s.n};
   runner.run(test);
   return runner.tally();
 }
@@ -313,7 +335,7 @@ Tally check_fills(const KernelOfType& kernel) {
     for (const Shape& shape : {Shape{4, 5, 3}, Shape{13, 17, 64}, Shape{33, 49, 100}, Shape{1, 50, 70},
                                Shape{50, 1, 70}, Shape{25, 66, 257}, Shape{61, 97, 31}}) {
       for (const int beta : {0, 1}) {
-        Case test = runner.make(shape);
+        Case test = runner.make(runner.fit(shape));
         test.fill = fill;
         test.beta = beta;
         runner.run(test);

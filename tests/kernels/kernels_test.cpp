@@ -44,6 +44,8 @@ void register_groups(const KernelOfType& kernel) {
 
 /// A kernel that refuses nearly everything passes every other test.
 void check_that_kernels_take_their_share() {
+  if (std::getenv("GTEST_TOTAL_SHARDS") != nullptr)
+    GTEST_SKIP() << "a shard of GoogleTest's has some groups of a kernel only: EXACTILE_TEST_KERNELS deals out kernels";
   for (const auto& [kernel, tally] : tallies()) {
     const int cases = tally.passed + tally.unsupported;
     if (cases < 100) continue;  // a filtered run

@@ -111,12 +111,23 @@ std::vector<KernelOfType> planner_for_all_types() {
   return all;
 }
 
-Blocking blocking_of(const KernelOfType& kernel, std::int64_t m, std::int64_t n, std::int64_t k) {
-  const GemmDescription description = contiguous_case(kernel.types, m, n, k).description;
+namespace {
+
+Result<Plan> plan_of(const KernelOfType& kernel, std::int64_t m, std::int64_t n, std::int64_t k) {
   GemmOptions options = tested_options();
   options.kernel = kernel.kernel;
   options.accuracy = kernel.accuracy;
-  const Result<Plan> plan = Plan::make(description, options);
+  return Plan::make(contiguous_case(kernel.types, m, n, k).description, options);
+}
+
+}  // namespace
+
+bool takes(const KernelOfType& kernel, std::int64_t m, std::int64_t n, std::int64_t k) {
+  return plan_of(kernel, m, n, k).ok();
+}
+
+Blocking blocking_of(const KernelOfType& kernel, std::int64_t m, std::int64_t n, std::int64_t k) {
+  const Result<Plan> plan = plan_of(kernel, m, n, k);
   if (!plan.ok()) return {};
   std::string text(1, ' ');
   text += plan.value().summary().blocking;

@@ -50,6 +50,9 @@ struct KernelOfType {
 /// The planner's choice for every type, and under `reduced` where that differs from `standard`.
 [[nodiscard]] std::vector<KernelOfType> planner_for_all_types();
 
+/// Whether the kernel takes a product of contiguous matrices.
+[[nodiscard]] bool takes(const KernelOfType& kernel, std::int64_t m, std::int64_t n, std::int64_t k);
+
 /// Block sizes as the plan's summary states them; 0 where it does not.
 struct Blocking {
   std::int64_t mr = 0;
