@@ -58,6 +58,10 @@ TEST(SimtDivision, PacksForSmallTilesWhatIsAskedForOften) {
   EXPECT_FALSE(packs_b(64, 2047, 2048)) << "42 us and 29";
   EXPECT_FALSE(packs_b(512, 512, 512)) << "copied by vectors";
   EXPECT_FALSE(packs_b(513, 513, 513, 2)) << "a kernel packs one matrix";
+  EXPECT_FALSE(packs_b(5000, 33, 5000)) << "packed rows would be twice as long";
+  GemmDescription repeated = test::row_major({ElementType::f32, ElementType::f32}, 33, 3000001, 1 << 20);
+  repeated.b.row_stride = 0;
+  EXPECT_FALSE(divide(repeated, h200, small_tile).packs_b) << "12 MB, and 12 TB packed";
 }
 
 }  // namespace

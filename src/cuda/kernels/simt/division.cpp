@@ -93,10 +93,14 @@ Division shared_out(Division division, int slots, std::int64_t k) {
   return division;
 }
 
-/// Whether B could be packed for a tile that pays_packing() is not about, and its copies take time.
-bool may_pack_b(const GemmDescription& d, const TileCost& cost) {
+/// Whether B could be packed for a tile that pays_packing() is not about, and its copies take time. A view that repeats
+/// elements may be far larger packed than it is.
+bool may_pack_b(const GemmDescription& d, const Device& device, const TileCost& cost) {
+  constexpr std::int64_t least_columns = 64;  // packed rows are whole multiples of them
+  const double bytes = real(size_in_bytes(d.types.input)) * real(d.n) * real(d.k);
   return cost.bm > few_rows && !packs_elements(size_in_bytes(d.types.input), cost.bm) && price_of_copies(d, cost) > 1 &&
-         d.batch_count == 1 && !d.b.pointer_array;
+         d.a.column_stride == 1 && d.n >= least_columns && d.batch_count == 1 && !d.b.pointer_array &&
+         bytes <= real(device.memory_bytes) / 16;
 }
 
 /// The best division where a term takes `cost`, however it is copied.
@@ -142,7 +146,7 @@ bool pays_packing(const GemmDescription& d, const TileCost& cost) {
 
 Estimate divide(const GemmDescription& d, const Device& device, const TileCost& cost) {
   const Estimate as_it_lies = divide_at(d, device, with_copies(cost, d));
-  if (!may_pack_b(d, cost)) return as_it_lies;
+  if (!may_pack_b(d, device, cost)) return as_it_lies;
   Estimate packed = divide_at(d, device, cost);
   packed.packs_b = true;
   packed.seconds +=
