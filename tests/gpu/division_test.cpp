@@ -59,9 +59,15 @@ TEST(SimtDivision, PacksForSmallTilesWhatIsAskedForOften) {
   EXPECT_FALSE(packs_b(512, 512, 512)) << "copied by vectors";
   EXPECT_FALSE(packs_b(513, 513, 513, 2)) << "a kernel packs one matrix";
   EXPECT_FALSE(packs_b(5000, 33, 5000)) << "packed rows would be twice as long";
-  GemmDescription repeated = test::row_major({ElementType::f32, ElementType::f32}, 33, 3000001, 1 << 20);
+  GemmDescription repeated = test::row_major({ElementType::f32, ElementType::f32}, 500, 3000001, 1 << 20);
   repeated.b.row_stride = 0;
   EXPECT_FALSE(divide(repeated, h200, small_tile).packs_b) << "12 MB, and 12 TB packed";
+  GemmDescription other = test::row_major({ElementType::f32, ElementType::f32}, 513, 513, 513);
+  other.b.pointer_array = true;
+  EXPECT_FALSE(divide(other, h200, small_tile).packs_b) << "where B lies is known on the device alone";
+  other.b.pointer_array = false;
+  other.a = {.row_stride = 1, .column_stride = 513};
+  EXPECT_FALSE(divide(other, h200, small_tile).packs_b) << "such an A leaves no loads of B by vectors";
 }
 
 }  // namespace
