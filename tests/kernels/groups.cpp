@@ -50,8 +50,9 @@ class Runner {
  private:
   /// Terms of K that the kernel cannot do without, if that is why it refuses; 0 if it is not.
   [[nodiscard]] static std::int64_t terms_before(const KernelOfType& kernel) {
-    for (const std::int64_t terms : {0, 512, 1024, 2048, 4096})
-      if (takes(kernel, 130, 132, 130 + terms)) return terms;
+    constexpr std::int64_t few = 7;
+    for (const std::int64_t terms : {0, 64, 128, 256, 512, 1024, 2048, 4096})
+      if (takes(kernel, 130, 132, few + terms)) return terms;
     return 0;
   }
 
