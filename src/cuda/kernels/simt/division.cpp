@@ -94,7 +94,7 @@ Division shared_out(Division division, int slots, std::int64_t k) {
 }
 
 /// Whether B could be packed for a tile that pays_packing() is not about, and its copies take time. A view that repeats
-/// elements may be far larger packed than it is.
+/// elements may be far larger packed than it is. Beside an A along rows, B is not read by vectors (instance_for()).
 bool may_pack_b(const GemmDescription& d, const Device& device, const TileCost& cost) {
   constexpr std::int64_t least_columns = 64;  // packed rows are whole multiples of them
   const double bytes = real(size_in_bytes(d.types.input)) * real(d.n) * real(d.k);

@@ -51,7 +51,7 @@ struct Estimate {
 [[nodiscard]] bool is_transposed(const GemmDescription& description, const TileCost& cost);
 [[nodiscard]] GemmDescription oriented(const GemmDescription& description, bool transposed);
 
-/// Whether operands of such elements are ever packed for tiles of so many rows.
+/// Whether operands of such elements are ever packed for tiles of so many rows by pays_packing().
 [[nodiscard]] constexpr bool packs_elements(std::int64_t bytes, int tile_rows) { return bytes == 4 && tile_rows >= 64; }
 
 /// Packing an operand reads and writes it once; it saves about a sixteenth of the arithmetic's time, which is as many

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Copies an operand to where the engine reads it fastest: a row of memory for each term, its length a whole number of
-/// vectors. Pays for large products whose operand lies along terms, or without alignment.
+/// vectors. Pays for large products whose operand lies along terms, or without alignment, and for small tiles where
+/// copies of single elements take longer.
 #pragma once
 
 #include "cuda/kernels/simt/panel_loader.cuh"
