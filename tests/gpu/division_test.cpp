@@ -58,7 +58,8 @@ TEST(SimtDivision, PacksForSmallTilesWhatIsAskedForOften) {
   EXPECT_FALSE(packs_b(64, 2047, 2048)) << "42 us and 29";
   EXPECT_FALSE(packs_b(512, 512, 512)) << "copied by vectors";
   EXPECT_FALSE(packs_b(513, 513, 513, 2)) << "a kernel packs one matrix";
-  EXPECT_FALSE(packs_b(5000, 33, 5000)) << "packed rows would be twice as long";
+  EXPECT_FALSE(packs_b(5000, 63, 5000));
+  EXPECT_TRUE(packs_b(5000, 65, 5000));
   GemmDescription repeated = test::row_major({ElementType::f32, ElementType::f32}, 500, 3000001, 1 << 20);
   repeated.b.row_stride = 0;
   EXPECT_FALSE(divide(repeated, h200, small_tile).packs_b) << "12 MB, and 12 TB packed";
@@ -68,6 +69,28 @@ TEST(SimtDivision, PacksForSmallTilesWhatIsAskedForOften) {
   other.b.pointer_array = false;
   other.a = {.row_stride = 1, .column_stride = 513};
   EXPECT_FALSE(divide(other, h200, small_tile).packs_b) << "such an A leaves no loads of B by vectors";
+  constexpr TileCost larger_tile{64, 64, 4, 82, 43};
+  const GemmDescription odd = test::row_major({ElementType::f32, ElementType::f32}, 513, 513, 513);
+  EXPECT_FALSE(divide(odd, h200, larger_tile).packs_b) << "larger tiles pack larger products only";
+  EXPECT_FALSE(divide(odd, h200, few_rows_tile).packs_b) << "for few rows B is read once";
+}
+
+TEST(SimtDivision, IsNotPricedWithCopiesThatPackingSpares) {
+  const auto seconds = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return divide(test::row_major({ElementType::i32, ElementType::i32}, m, n, k), h200, tile).seconds;
+  };
+  EXPECT_LT(seconds(3999, 3999, 3999), 1.1 * seconds(4000, 4000, 4000));
+  EXPECT_GT(seconds(1501, 1501, 1501), 1.15 * seconds(1504, 1504, 1504)) << "too small to be packed";
+}
+
+TEST(SimtDivision, LeavesViewsThatPackingWouldBlowUp) {
+  GemmDescription repeated = test::row_major({ElementType::f32, ElementType::f32}, 1536, 60001, 1 << 20);
+  EXPECT_TRUE(pays_packing(test::row_major({ElementType::f32, ElementType::f32}, 1536, 16001, 1 << 18), h200, tile));
+  repeated.b.row_stride = 0;
+  EXPECT_FALSE(pays_packing(repeated, h200, tile)) << "240 KB, and 252 GB packed";
+  repeated = test::row_major({ElementType::f32, ElementType::f32}, 60001, 1536, 1 << 20);
+  repeated.a.column_stride = 0;
+  EXPECT_FALSE(pays_packing(repeated, h200, tile));
 }
 
 }  // namespace

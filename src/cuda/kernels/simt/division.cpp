@@ -93,14 +93,21 @@ Division shared_out(Division division, int slots, std::int64_t k) {
   return division;
 }
 
-/// Whether B could be packed for a tile that pays_packing() is not about, and its copies take time. A view that repeats
-/// elements may be far larger packed than it is. Beside an A along rows, B is not read by vectors (instance_for()).
+double packed_bytes(const GemmDescription& d, std::int64_t lines) {
+  return real(size_in_bytes(d.types.input)) * real(packed_pitch(lines)) * real(d.k);
+}
+
+/// A view that repeats elements may be far larger packed than it is.
+bool is_small_packed(const GemmDescription& d, std::int64_t lines, const Device& device) {
+  return packed_bytes(d, lines) <= real(device.memory_bytes) / 8;
+}
+
+/// Whether B could be packed for a tile that pays_packing() is not about, and its copies take time. Beside an A along
+/// rows, B is not read by vectors (instance_for()).
 bool may_pack_b(const GemmDescription& d, const Device& device, const TileCost& cost) {
-  constexpr std::int64_t least_columns = 64;  // packed rows are whole multiples of them
-  const double bytes = real(size_in_bytes(d.types.input)) * real(d.n) * real(d.k);
   return cost.bm > few_rows && !packs_elements(size_in_bytes(d.types.input), cost.bm) && price_of_copies(d, cost) > 1 &&
-         d.a.column_stride == 1 && d.n >= least_columns && d.batch_count == 1 && !d.b.pointer_array &&
-         bytes <= real(device.memory_bytes) / 16;
+         d.a.column_stride == 1 && d.n >= packed_pitch(1) && d.batch_count == 1 && !d.b.pointer_array &&
+         is_small_packed(d, d.n, device);
 }
 
 /// The best division where a term takes `cost`, however it is copied.
@@ -129,28 +136,37 @@ Estimate divide_at(const GemmDescription& d, const Device& device, const TileCos
   }
   if (best.division.splits == 1) best.division.chunks_per_split = best.division.chunks;
   constexpr std::int64_t most_shared_terms = 1 << 30;
-  if (!pays_packing(d, cost) || d.k > most_shared_terms || tiles <= slots || std::fmod(tiles, slots) == 0) return best;
+  if (!pays_packing(d, device, cost) || d.k > most_shared_terms || tiles <= slots || std::fmod(tiles, slots) == 0)
+    return best;
   const double shared =
       launch_seconds + std::max(shared_seconds(tiles, real(d.k), device, cost), memory_seconds(d, device, 0));
   if (shared < best.seconds) best = {shared_out(division, static_cast<int>(slots), d.k), shared};
   return best;
 }
 
+/// The best division where B is packed.
+Estimate divide_packed(const GemmDescription& d, const Device& device, const TileCost& cost) {
+  Estimate packed = divide_at(d, device, cost);
+  packed.packs_b = true;
+  const double read = real(size_in_bytes(d.types.input)) * real(d.n) * real(d.k);
+  packed.seconds += pack_seconds + (read + packed_bytes(d, d.n)) / packed_bytes_per_second;
+  return packed;
+}
+
 }  // namespace
 
-bool pays_packing(const GemmDescription& d, const TileCost& cost) {
+bool pays_packing(const GemmDescription& d, const Device& device, const TileCost& cost) {
   constexpr std::int64_t enough = 1536;
   return packs_elements(size_in_bytes(d.types.input), cost.bm) && std::min({d.m, d.n, d.k}) >= enough &&
-         d.batch_count == 1 && !d.a.pointer_array && !d.b.pointer_array;
+         d.batch_count == 1 && !d.a.pointer_array && !d.b.pointer_array && is_small_packed(d, d.m, device) &&
+         is_small_packed(d, d.n, device);
 }
 
 Estimate divide(const GemmDescription& d, const Device& device, const TileCost& cost) {
+  if (pays_packing(d, device, cost) && price_of_copies(d, cost) > 1) return divide_packed(d, device, cost);
   const Estimate as_it_lies = divide_at(d, device, with_copies(cost, d));
   if (!may_pack_b(d, device, cost)) return as_it_lies;
-  Estimate packed = divide_at(d, device, cost);
-  packed.packs_b = true;
-  packed.seconds +=
-      pack_seconds + 2 * real(size_in_bytes(d.types.input)) * real(d.n) * real(d.k) / packed_bytes_per_second;
+  const Estimate packed = divide_packed(d, device, cost);
   return packed.seconds < as_it_lies.seconds ? packed : as_it_lies;
 }
 

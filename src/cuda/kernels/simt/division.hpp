@@ -43,7 +43,7 @@ struct TileCost {
 struct Estimate {
   Division division;
   double seconds;
-  bool packs_b = false;  ///< for a tile that pays_packing() is not about, as copies of single elements take longer
+  bool packs_b = false;  ///< as copies of single elements take longer
 };
 
 /// Whether C^T = B^T A^T is computed instead: so that C has contiguous rows, or for a tile of few rows, that C has
@@ -54,9 +54,12 @@ struct Estimate {
 /// Whether operands of such elements are ever packed for tiles of so many rows by pays_packing().
 [[nodiscard]] constexpr bool packs_elements(std::int64_t bytes, int tile_rows) { return bytes == 4 && tile_rows >= 64; }
 
+/// Elements of a term in a packed operand of so many rows or columns.
+[[nodiscard]] constexpr std::int64_t packed_pitch(std::int64_t lines) { return core::round_up(lines, 64); }
+
 /// Packing an operand reads and writes it once; it saves about a sixteenth of the arithmetic's time, which is as many
 /// times as long as there are rows or columns that use the operand.
-[[nodiscard]] bool pays_packing(const GemmDescription& description, const TileCost& cost);
+[[nodiscard]] bool pays_packing(const GemmDescription& description, const Device& device, const TileCost& cost);
 
 /// The division with the least estimated time, and whether B is packed for it. The description is oriented().
 [[nodiscard]] Estimate divide(const GemmDescription& description, const Device& device, const TileCost& cost);

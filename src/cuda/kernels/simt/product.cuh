@@ -74,8 +74,9 @@ class Product final : public DeviceProduct {
         d_(oriented(problem.description, is_transposed_)) {
     const Estimate estimate = divide(d_, device, cost);
     division_ = estimate.division;
-    packs_a_ = pays_packing(d_, cost) && walk_a(d_, nullptr) != Walk::vectors;
-    packs_b_ = estimate.packs_b || (pays_packing(d_, cost) && walk_b(d_, nullptr) != Walk::vectors);
+    const bool pays = pays_packing(d_, device, cost);
+    packs_a_ = pays && walk_a(d_, nullptr) != Walk::vectors;
+    packs_b_ = estimate.packs_b || (pays && walk_b(d_, nullptr) != Walk::vectors);
   }
 
   [[nodiscard]] Status launch(const Launch& launch) const override {
@@ -86,13 +87,13 @@ class Product final : public DeviceProduct {
     if (packs_a_) {
       const Panels<In> from{static_cast<const In*>(arguments.a), d.a.row_stride, d.a.column_stride, d.m, d.k};
       arguments.a = workspace + sums_bytes();
-      d.a = {.row_stride = 1, .column_stride = pitch_of(d.m)};
+      d.a = {.row_stride = 1, .column_stride = packed_pitch(d.m)};
       pack(from, arguments.a, launch.stream);
     }
     if (packs_b_) {
       const Panels<In> from{static_cast<const In*>(arguments.b), d.b.column_stride, d.b.row_stride, d.n, d.k};
       arguments.b = workspace + sums_bytes() + packed_bytes(packs_a_, d.m);
-      d.b = {.row_stride = pitch_of(d.n), .column_stride = 1};
+      d.b = {.row_stride = packed_pitch(d.n), .column_stride = 1};
       pack(from, arguments.b, launch.stream);
     }
     std::byte* const carried = workspace + sums_bytes() + packed_bytes(packs_a_, d_.m) + packed_bytes(packs_b_, d_.n);
@@ -153,9 +154,8 @@ class Product final : public DeviceProduct {
     return walk_for(data, d.b, d.n, d.k, d.b.column_stride, d.b.row_stride, vector);
   }
 
-  [[nodiscard]] static std::int64_t pitch_of(std::int64_t rows) { return core::round_up(rows, 64); }
   [[nodiscard]] std::int64_t packed_bytes(bool packs, std::int64_t rows) const {
-    return packs ? core::round_up(pitch_of(rows) * d_.k * static_cast<std::int64_t>(sizeof(In)), 256) : 0;
+    return packs ? core::round_up(packed_pitch(rows) * d_.k * static_cast<std::int64_t>(sizeof(In)), 256) : 0;
   }
   [[nodiscard]] std::int64_t sums_bytes() const {
     if (division_.splits == 1 && std::is_same_v<Out, Sum>) return 0;
@@ -182,7 +182,7 @@ class Product final : public DeviceProduct {
     return enqueue(kernel, shared_bytes, division_.sharing, work, stream);
   }
   void pack(const Panels<In>& from, const void* to, cudaStream_t stream) const {
-    const std::int64_t pitch = pitch_of(from.rows);
+    const std::int64_t pitch = packed_pitch(from.rows);
     const dim3 grid(static_cast<unsigned>(pitch / pack_edge),
                     static_cast<unsigned>(std::min<std::int64_t>((from.terms - 1) / pack_edge + 1, 65535)));
     pack_kernel<<<grid, dim3(pack_edge, pack_lines), 0, stream>>>(from, static_cast<In*>(const_cast<void*>(to)), pitch);
