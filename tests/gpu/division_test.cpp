@@ -72,7 +72,18 @@ TEST(SimtDivision, PacksForSmallTilesWhatIsAskedForOften) {
   constexpr TileCost larger_tile{64, 64, 4, 82, 43};
   const GemmDescription odd = test::row_major({ElementType::f32, ElementType::f32}, 513, 513, 513);
   EXPECT_FALSE(divide(odd, h200, larger_tile).packs_b) << "larger tiles pack larger products only";
-  EXPECT_FALSE(divide(odd, h200, few_rows_tile).packs_b) << "for few rows B is read once";
+  EXPECT_FALSE(divide(odd, h200, few_rows_tile).packs_b) << "such tiles are for few rows, which read B once";
+}
+
+TEST(SimtDivision, PacksForSmallTilesOfIntegers) {
+  constexpr TileCost small_tile{32, 32, 8, 33, 19.5};
+  const auto packs_b = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return divide(test::row_major({ElementType::i32, ElementType::i32}, m, n, k), h200, small_tile).packs_b;
+  };
+  EXPECT_TRUE(packs_b(700, 257, 520)) << "as packed_b_test.cpp expects";
+  EXPECT_TRUE(packs_b(1001, 130, 2000));
+  EXPECT_TRUE(packs_b(513, 513, 513));
+  EXPECT_FALSE(packs_b(512, 512, 512));
 }
 
 TEST(SimtDivision, IsNotPricedWithCopiesThatPackingSpares) {

@@ -66,20 +66,20 @@ void check_epilogues(const char* kernel, ElementType type, Activation activation
   }
 }
 
+void check(const char* kernel, ElementType type, Activation activation) {
+  check_layouts_of_b(kernel, type);
+  check_turned(kernel, type);
+  check_epilogues(kernel, type, activation);
+}
+
 TEST(PackedB, IsRightInF32) {
   SKIP_WITHOUT_GPU();
-  constexpr const char* kernel = "simt_f32_32x32";
-  check_layouts_of_b(kernel, ElementType::f32);
-  check_turned(kernel, ElementType::f32);
-  check_epilogues(kernel, ElementType::f32, Activation::gelu);
+  check("simt_f32_32x32", ElementType::f32, Activation::gelu);
 }
 
 TEST(PackedB, IsRightInI32) {
   SKIP_WITHOUT_GPU();
-  constexpr const char* kernel = "simt_i32_32x32";
-  check_layouts_of_b(kernel, ElementType::i32);
-  check_turned(kernel, ElementType::i32);
-  check_epilogues(kernel, ElementType::i32, Activation::relu);
+  check("simt_i32_32x32", ElementType::i32, Activation::relu);
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ double packed_bytes(const GemmDescription& d, std::int64_t lines) {
   return real(size_in_bytes(d.types.input)) * real(packed_pitch(lines)) * real(d.k);
 }
 
-/// A view that repeats elements may be far larger packed than it is.
+/// A view that repeats elements may be far larger packed than it is, and a large operand not fit beside itself.
 bool is_small_packed(const GemmDescription& d, std::int64_t lines, const Device& device) {
   return packed_bytes(d, lines) <= real(device.memory_bytes) / 8;
 }
@@ -106,7 +106,7 @@ bool is_small_packed(const GemmDescription& d, std::int64_t lines, const Device&
 /// rows, B is not read by vectors (instance_for()).
 bool may_pack_b(const GemmDescription& d, const Device& device, const TileCost& cost) {
   return cost.bm > few_rows && !packs_elements(size_in_bytes(d.types.input), cost.bm) && price_of_copies(d, cost) > 1 &&
-         d.a.column_stride == 1 && d.n >= packed_pitch(1) && d.batch_count == 1 && !d.b.pointer_array &&
+         d.a.column_stride == 1 && d.n >= packed_step && d.batch_count == 1 && !d.b.pointer_array &&
          is_small_packed(d, d.n, device);
 }
 

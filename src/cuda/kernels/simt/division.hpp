@@ -54,8 +54,9 @@ struct Estimate {
 /// Whether operands of such elements are ever packed for tiles of so many rows by pays_packing().
 [[nodiscard]] constexpr bool packs_elements(std::int64_t bytes, int tile_rows) { return bytes == 4 && tile_rows >= 64; }
 
-/// Elements of a term in a packed operand of so many rows or columns.
-[[nodiscard]] constexpr std::int64_t packed_pitch(std::int64_t lines) { return core::round_up(lines, 64); }
+/// Elements of a term in a packed operand of so many rows or columns: a multiple of packed_step.
+inline constexpr std::int64_t packed_step = 64;
+[[nodiscard]] constexpr std::int64_t packed_pitch(std::int64_t lines) { return core::round_up(lines, packed_step); }
 
 /// Packing an operand reads and writes it once; it saves about a sixteenth of the arithmetic's time, which is as many
 /// times as long as there are rows or columns that use the operand.
