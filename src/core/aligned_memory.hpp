@@ -22,6 +22,8 @@ class AlignedMemory {
 
   [[nodiscard]] void* data() const noexcept { return data_.get(); }
   [[nodiscard]] std::int64_t size() const noexcept { return bytes_; }
+  /// The bytes become the caller's, to be given to std::free().
+  [[nodiscard]] void* release() noexcept { return data_.release(); }
 
  private:
   struct Free {

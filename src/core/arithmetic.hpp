@@ -43,6 +43,23 @@ template <class T>
   }
 }
 
+/// alpha or beta times z. A real factor multiplies both parts of a complex number and nothing else: through the four
+/// products of the definition an Inf would meet the factor's zero imaginary part and leave NaN.
+template <class T>
+[[nodiscard]] constexpr T scaled(T factor, T z) noexcept {
+  if constexpr (is_complex_v<T>)
+    if (factor.imag() == 0) return T(factor.real() * z.real(), factor.real() * z.imag());
+  return multiply(factor, z);
+}
+
+/// x + scaled(factor, z)
+template <class T>
+[[nodiscard]] constexpr T add_scaled(T factor, T z, T x) noexcept {
+  if constexpr (is_complex_v<T>)
+    if (factor.imag() == 0) return T(x.real() + factor.real() * z.real(), x.imag() + factor.real() * z.imag());
+  return multiply_add(factor, z, x);
+}
+
 template <class T>
 [[nodiscard]] constexpr T add(T x, T y) noexcept {
   if constexpr (std::is_integral_v<T>) {
@@ -51,6 +68,15 @@ template <class T>
   } else {
     return x + y;
   }
+}
+
+/// The complex conjugate where it is wanted; real numbers and integers are their own.
+template <class T>
+[[nodiscard]] constexpr T conjugate_if(bool wanted, T x) noexcept {
+  if constexpr (is_complex_v<T>)
+    return wanted ? T(x.real(), -x.imag()) : x;
+  else
+    return x;
 }
 
 /// activation(x); the descriptions that reach here were checked, so complex types have none and integers no gelu.

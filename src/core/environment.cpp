@@ -7,7 +7,7 @@
 namespace exactile::core {
 
 std::optional<std::string_view> environment(const char* name) noexcept {
-  const char* value = std::getenv(name);
+  const char* value = secure_getenv(name);
   if (value == nullptr || *value == '\0') return std::nullopt;
   return std::string_view(value);
 }

@@ -7,7 +7,8 @@
 
 namespace exactile::core {
 
-/// The variable's value; nothing where it is unset or empty.
+/// The variable's value; nothing where it is unset or empty, or where the program has more rights than its user
+/// (set-uid).
 [[nodiscard]] std::optional<std::string_view> environment(const char* name) noexcept;
 
 /// The variable as a whole number from 1 to `most`; nothing where it is unset or says anything else. Of a list ("4,2",

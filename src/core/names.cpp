@@ -3,8 +3,10 @@
 #include <array>
 #include <limits>
 
+#include "exactile/backend.hpp"
 #include "exactile/epilogue.hpp"
 #include "exactile/error_bound.hpp"
+#include "exactile/plan.hpp"
 
 namespace exactile {
 
@@ -25,6 +27,20 @@ std::optional<Accuracy> parse_accuracy(std::string_view name) noexcept {
   return std::nullopt;
 }
 
+std::string_view to_string(Planning planning) noexcept {
+  switch (planning) {
+    case Planning::formula: return "formula";
+    case Planning::estimate: return "estimate";
+  }
+  return "unknown";
+}
+
+std::optional<Planning> parse_planning(std::string_view name) noexcept {
+  for (const Planning planning : {Planning::formula, Planning::estimate})
+    if (to_string(planning) == name) return planning;
+  return std::nullopt;
+}
+
 double gamma(std::int64_t k, double u) noexcept {
   const double ku = static_cast<double>(k) * u;
   return ku < 1 ? ku / (1 - ku) : std::numeric_limits<double>::infinity();
@@ -35,6 +51,23 @@ double error_beyond_gamma(Accuracy accuracy, ElementType input) noexcept {
   if (input == ElementType::f8e4m3 || input == ElementType::f8e5m2) return 17 * 0x1p-10;
   constexpr double v = 0x1p-10;
   return input == ElementType::f32 ? 2 * v + v * v : 0;
+}
+
+std::string_view to_string(Backend backend) noexcept {
+  switch (backend) {
+    case Backend::automatic: return "automatic";
+    case Backend::cpu: return "cpu";
+    case Backend::cuda: return "cuda";
+    case Backend::opencl: return "opencl";
+  }
+  return "unknown";
+}
+
+std::optional<Backend> parse_backend(std::string_view name) noexcept {
+  if (name == "auto") return Backend::automatic;
+  for (Backend backend : {Backend::automatic, Backend::cpu, Backend::cuda, Backend::opencl})
+    if (to_string(backend) == name) return backend;
+  return std::nullopt;
 }
 
 std::string_view to_string(Activation activation) noexcept {

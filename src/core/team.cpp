@@ -7,10 +7,9 @@
 #include <atomic>
 #include <cfenv>
 #include <condition_variable>
-#include <exception>
 #include <memory>
 #include <mutex>
-#include <thread>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -27,7 +26,10 @@ struct Job {
   std::atomic<int> unfinished;
 };
 
+class Pool;
+
 struct Worker {
+  Pool* pool = nullptr;
   std::mutex mutex;
   std::condition_variable wake;
   Job* job = nullptr;
@@ -57,17 +59,28 @@ class Pool {
     idle_.insert(idle_.end(), workers.begin(), workers.end());
   }
 
+  Pool* of_parent = nullptr;  ///< see leave_behind()
+
  private:
   bool start_one() {
     try {
       auto worker = std::make_unique<Worker>();
-      std::thread([this, raw = worker.get()] { work(*raw); }).detach();
+      worker->pool = this;
+      // Not std::thread: its start-up memory belongs to the new thread's stack, and leaks in a child of fork().
+      pthread_t thread{};
+      if (pthread_create(&thread, nullptr, live, worker.get()) != 0) return false;
+      pthread_detach(thread);
       idle_.push_back(worker.release());
-    } catch (const std::exception&) {  // no more threads or memory to be had: work with those there are
+    } catch (const std::bad_alloc&) {  // no more threads or memory to be had: work with those there are
       return false;
     }
     ++started_;
     return true;
+  }
+
+  static void* live(void* worker) noexcept {
+    auto& self = *static_cast<Worker*>(worker);
+    self.pool->work(self);
   }
 
   [[noreturn]] void work(Worker& self) {
@@ -100,6 +113,7 @@ class Pool {
 struct Completion {
   std::mutex mutex;
   std::condition_variable done;
+  Completion* of_parent = nullptr;
 };
 
 std::atomic<Pool*> current_pool{nullptr};
@@ -111,10 +125,20 @@ void Pool::finished(Job&) {
   completion.done.notify_all();
 }
 
+/// What a parent process had is never used again, but stays known, so that it is no leak.
+template <class T>
+void leave_behind(std::atomic<T*>& place) noexcept {
+  static T* newest = nullptr;
+  T* left = place.exchange(nullptr, std::memory_order_acq_rel);
+  if (left == nullptr) return;
+  left->of_parent = newest;
+  newest = left;
+}
+
 void forget_pool() noexcept {
   // In the child of fork() the workers are gone and their locks may be held for ever. Both are left behind.
-  current_pool.store(nullptr, std::memory_order_release);
-  current_completion.store(nullptr, std::memory_order_release);
+  leave_behind(current_pool);
+  leave_behind(current_completion);
 }
 
 template <class T>
@@ -179,9 +203,17 @@ void run_with(Crew& crew, const std::function<void(const Member&)>& body) {
   wait_for(job);
 }
 
+std::atomic<RunTeam*> team_of_other_copy{nullptr};
+
 }  // namespace
 
+void use_team_of(RunTeam* other) noexcept {
+  RunTeam* none = nullptr;
+  team_of_other_copy.compare_exchange_strong(none, other, std::memory_order_acq_rel);
+}
+
 void run_team(int wanted, const std::function<void(const Member&)>& body) {
+  if (RunTeam* const other = team_of_other_copy.load(std::memory_order_acquire)) return other(wanted, body);
   if (wanted > 1) {
     Crew crew(wanted - 1);
     if (crew.size() > 0) {

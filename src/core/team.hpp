@@ -28,4 +28,9 @@ struct Member {
 /// has run then.
 void run_team(int wanted, const std::function<void(const Member&)>& body);
 
+/// run_team() as one copy of the library hands it to another in the same process.
+using RunTeam = void(int wanted, const std::function<void(const Member&)>& body);
+/// From now on run_team() of this copy is `other`'s, so that both share one set of workers. The first call counts.
+void use_team_of(RunTeam* other) noexcept;
+
 }  // namespace exactile::core

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/nearest.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace exactile::core {
+namespace {
+
+constexpr std::size_t longest = 64;
+constexpr std::size_t most_names = 5;
+
+/// Letters to insert, leave out or exchange on the way from one to the other (Levenshtein); what `to` has beyond the
+/// end of `from` counts half, because names are often begun and not ended.
+std::size_t distance(std::string_view from, std::string_view to) {
+  std::vector<std::size_t> row(to.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (auto& x : row) x *= 2;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], 2 * (i + 1));
+    const std::size_t insertion = i + 1 == from.size() ? 1 : 2;
+    for (std::size_t j = 0; j < to.size(); ++j) {
+      const std::size_t exchanged = diagonal + (from[i] == to[j] ? 0 : 2);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({exchanged, row[j] + insertion, row[j + 1] + 2});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string shortened(std::string_view text) {
+  return text.size() <= longest ? std::string(text) : std::string(text.substr(0, longest)) + "...";
+}
+
+std::string nearest_names(std::string_view asked, std::span<const std::string_view> names) {
+  std::vector<std::pair<std::size_t, std::string_view>> ranked;
+  for (const std::string_view name : names) ranked.emplace_back(distance(asked.substr(0, longest), name), name);
+  if (ranked.size() > most_names) {
+    std::ranges::stable_sort(ranked, {}, [](const auto& entry) { return entry.first; });
+    ranked.resize(most_names);
+  }
+  std::string text;
+  for (std::size_t i = 0; i < ranked.size(); ++i) {
+    if (i > 0) text += i + 1 == ranked.size() ? " or " : ", ";
+    text += ranked[i].second;
+  }
+  return text;
+}
+
+}  // namespace exactile::core
