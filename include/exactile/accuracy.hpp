@@ -11,6 +11,10 @@ namespace exactile {
 
 /// u is the unit roundoff of the type that sums (see unit_roundoff()), gamma_K = K*u / (1 - K*u).
 /// The bounds are those of N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.5.
+/// They hold where the calling thread rounds to nearest and keeps subnormal numbers, as a program starts. The caller's
+/// rounding mode and flush-to-zero flags are those of every thread of the processor that works for it: with another
+/// rounding mode read 2u for u, and where subnormals are flushed each product and sum may lose another smallest normal
+/// number. Exceptions that a worker meets do not show in the caller's flags. A GPU rounds to nearest whatever they say.
 /// In every mode integers are exact modulo 2^w, NaN and Inf come out as the plain loop's (but see `reduced`), and bits
 /// do not depend on threads or on how many rows or products share a call (exceptions: docs/accuracy.md).
 enum class Accuracy : std::uint8_t {

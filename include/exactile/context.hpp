@@ -2,11 +2,12 @@
 /// \file
 /// A device with memory of its own, without a word of its vendor's API: a queue of work, memory, copies, a clock.
 ///
-///     auto context = exactile::Context::make("cuda");              // the backend's device 0
+///     auto context = exactile::Context::make(exactile::Backend::cuda);              // the backend's device 0
 ///     auto a = context.value().allocate(m * k * sizeof(float));    // device memory
 ///     a.value().upload(host_a, m * k * sizeof(float));
-///     auto plan = exactile::Plan::make(description, {.backend = "cuda", .memory = exactile::Memory::device});
-///     plan.value().run({a.value().at(), b.value().at(), c.value().at()}, context.value().execution());
+///     auto plan = exactile::Plan::make(description, {.backend = exactile::Backend::cuda, .memory =
+///     exactile::Memory::device}); plan.value().run({a.value().at(), b.value().at(), c.value().at()},
+///     context.value().execution());
 ///
 /// Who has streams, queues and pointers already needs none of this: see interop/cuda.hpp and interop/opencl.hpp.
 #pragma once
@@ -63,10 +64,10 @@ struct PitchedMemory {
 /// Cheap to copy; safe to use from many threads. Work enqueued on one context runs in order.
 class Context {
  public:
-  /// A queue of its own on the backend's device number `device`, as devices() counts them. Fails with unknown_name,
-  /// with device_unavailable (and the reason), with that or invalid_argument for a device that is not there, or with
-  /// unsupported for a backend that computes in host memory.
-  [[nodiscard]] static Result<Context> make(std::string_view backend, int device = 0);
+  /// A queue of its own on the backend's device number `device`, as devices() counts them. Fails with
+  /// device_unavailable (and the reason), with that or invalid_argument for a device that is not there, or with
+  /// unsupported for a backend that computes in host memory; Backend::automatic names none (invalid_argument).
+  [[nodiscard]] static Result<Context> make(Backend backend, int device = 0);
 
   /// `bytes` of 0 or more; fails with out_of_memory, which says how many were asked for.
   [[nodiscard]] Result<DeviceMemory> allocate(std::int64_t bytes) const;
@@ -80,7 +81,7 @@ class Context {
   /// Seconds, by the device's clock, that the work enqueued by `enqueue` takes; waits for it. Fails as `enqueue` does.
   [[nodiscard]] Result<double> time(const std::function<Status()>& enqueue) const;
 
-  [[nodiscard]] std::string_view backend() const noexcept;
+  [[nodiscard]] Backend backend() const noexcept;
   [[nodiscard]] int device() const noexcept;
 
  private:

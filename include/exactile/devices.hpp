@@ -13,7 +13,7 @@
 namespace exactile {
 
 struct DeviceInfo {
-  std::string backend = {};  ///< what GemmOptions::backend takes
+  Backend backend = Backend::cpu;
   std::string name = {};
   bool available = false;
   std::string reason = {};                                           ///< why it is not available
@@ -22,7 +22,7 @@ struct DeviceInfo {
 
 struct KernelInfo {
   std::string name = {};  ///< what GemmOptions::kernel takes
-  std::string backend = {};
+  Backend backend = Backend::cpu;
   std::string role = {};     ///< "ladder" teaches one step; "engine" is chosen by the planner
   std::string summary = {};  ///< one sentence
   std::vector<GemmTypes> types = {};
@@ -40,7 +40,7 @@ struct KernelInfo {
 /// Measures (about a tenth of a second) how many real operations per second the device reaches on `threads` threads
 /// (0: the default number; means nothing to a GPU) with the widest multiply-add of this accumulator type and all
 /// operands in registers.
-[[nodiscard]] Result<double> measure_peak(std::string_view backend, GemmTypes types, int threads = 0, int device = 0);
+[[nodiscard]] Result<double> measure_peak(Backend backend, GemmTypes types, int threads = 0, int device = 0);
 
 /// The number of threads a product uses when nothing is asked for.
 [[nodiscard]] int default_threads();

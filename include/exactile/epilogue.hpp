@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// What is done to each element of alpha*A*B + beta*C before it is stored for the last time.
+/// What is done to each element x of alpha*A*B + beta*C before it is stored for the last time: activation(x + bias),
+/// computed in the type that sums.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +23,5 @@ enum class Bias : std::uint8_t {
 
 [[nodiscard]] std::string_view to_string(Activation activation) noexcept;
 [[nodiscard]] std::string_view to_string(Bias bias) noexcept;
-
-/// activation(x + bias), computed in the type that sums. The bias vector is contiguous, has C's element type, and is
-/// shared by all products of a batch.
-template <class T>
-struct Epilogue {
-  Bias bias = Bias::none;
-  const T* bias_data = nullptr;
-  Activation activation = Activation::none;
-};
 
 }  // namespace exactile

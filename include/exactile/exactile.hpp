@@ -4,6 +4,7 @@
 #pragma once
 
 #include "exactile/accuracy.hpp"
+#include "exactile/backend.hpp"
 #include "exactile/context.hpp"
 #include "exactile/devices.hpp"
 #include "exactile/epilogue.hpp"

@@ -8,11 +8,12 @@
 ///                                              exactile::MatrixView(b.data(), k, n),
 ///                                              exactile::MatrixView(c.data(), m, n));
 ///
-/// A is m x k, B is k x n, C is m x n; op(A) = A^T is a.transposed(). See Plan::run() for the meaning of special
-/// values, empty sizes and overlap, Accuracy for the error bound, and GemmOptions for backend, kernel and threads.
-/// Thread-safe: any number of threads may call at once on operands that do not overlap.
+/// A is m x k, B is k x n, C is m x n; op(A) = A^T is a.transposed(), conj(A) is a.conjugated(). See Plan::run() for
+/// the meaning of special values, empty sizes and overlap, Accuracy for the error bound, and GemmOptions for backend,
+/// kernel and threads. Thread-safe: any number of threads may call at once on operands that do not overlap.
 #pragma once
 
+#include <concepts>
 #include <type_traits>
 
 #include "exactile/matrix_view.hpp"
@@ -20,114 +21,165 @@
 
 namespace exactile {
 
-/// What a call may say beyond its matrices: gemm(a, b, c, {.alpha = 2, .beta = 1}).
+/// What a call may say beyond its matrices: gemm(a, b, c, {.alpha = 2, .beta = 1}). What is pointed at is there: a null
+/// pointer means none.
 template <class In, class Out>
 struct GemmCall {
   Accumulator<In> alpha = Accumulator<In>(1);
   Accumulator<In> beta = Accumulator<In>(0);
-  const Accumulator<In>* row_scales = nullptr;  ///< see GemmArguments; null: none
-  const Accumulator<In>* column_scales = nullptr;
-  Epilogue<Out> epilogue = {};
+  const Accumulator<In>* row_scales = nullptr;     ///< m factors, one for each row of A; see GemmArguments
+  const Accumulator<In>* column_scales = nullptr;  ///< n factors, one for each column of B
+  const Out* row_bias = nullptr;                   ///< m elements; number i is added to every element of row i
+  const Out* column_bias = nullptr;                ///< n elements, one for each column; not beside a row_bias
+  Activation activation = Activation::none;
+  /// What Plan::prepare() made of A or B. The view beside it gives sizes and strides; its data is not used.
+  const PreparedOperand* prepared_a = nullptr;
+  const PreparedOperand* prepared_b = nullptr;
+  Execution execution = {};  ///< for operands in device memory: the queue and the workspace
   GemmOptions options = {};
 };
 
 namespace detail {
 
-/// A and B have one element type, and C can be written.
-template <class A, class B, class Out>
-concept Multipliable = std::is_same_v<std::remove_const_t<A>, std::remove_const_t<B>> && !std::is_const_v<Out>;
-
 /// Shapes that do not fit, said with the argument's name and both values.
 [[nodiscard]] Status check_shapes(std::int64_t a_rows, std::int64_t a_columns, std::int64_t b_rows,
                                   std::int64_t b_columns, std::int64_t c_rows, std::int64_t c_columns);
 [[nodiscard]] Status check_batch_counts(std::int64_t a, std::int64_t b, std::int64_t c);
+/// For C beside a D.
+[[nodiscard]] Status check_same_shape(std::int64_t c_rows, std::int64_t c_columns, std::int64_t c_count,
+                                      std::int64_t d_rows, std::int64_t d_columns, std::int64_t d_count);
+[[nodiscard]] Status two_biases();
 
+template <class View>
+struct ViewElement;
 template <class T>
-struct TypedOperand {
-  MatrixView<T> shape;
+struct ViewElement<MatrixView<T>> : std::type_identity<T> {};
+template <class T>
+struct ViewElement<BatchView<T>> : std::type_identity<T> {};
+template <class T>
+struct ViewElement<PointerBatchView<T>> : std::type_identity<T> {};
+template <class View>
+using ElementOf = typename ViewElement<View>::type;
+template <class View>
+using ValueOf = std::remove_const_t<ElementOf<View>>;
+
+/// A view as the untyped call takes it.
+struct ErasedOperand {
+  void* data = nullptr;  ///< the elements, or the array of pointers to them
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
   std::int64_t count = 1;
-  std::int64_t batch_stride = 0;
-  T* const* pointers = nullptr;
-  bool batched = false;
+  OperandLayout layout;
+  bool is_batch = false;
 
-  TypedOperand(const MatrixView<T>& view) : shape(view) {}  // NOLINT(*-explicit-*)
-  TypedOperand(const BatchView<T>& view)                    // NOLINT(*-explicit-*)
-      : shape(view.first), count(view.count), batch_stride(view.stride), batched(true) {}
-  TypedOperand(const PointerBatchView<T>& view)  // NOLINT(*-explicit-*)
-      : shape(view.shape), count(view.count), pointers(view.pointers), batched(true), by_pointer_(true) {}
-
-  [[nodiscard]] OperandLayout layout() const {
-    return {shape.row_stride, shape.column_stride, batch_stride, by_pointer_};
+  template <class T>
+  ErasedOperand(const MatrixView<T>& v)  // NOLINT(*-explicit-*)
+      : ErasedOperand(v, v.data, 1, 0) {}
+  template <class T>
+  ErasedOperand(const BatchView<T>& v)  // NOLINT(*-explicit-*)
+      : ErasedOperand(v.first, v.first.data, v.count, v.stride) {
+    is_batch = true;
   }
-  /// What GemmArguments takes: the elements, or the array of pointers to them.
-  [[nodiscard]] void* data() const {
-    const void* erased = by_pointer_ ? static_cast<const void*>(pointers) : static_cast<const void*>(shape.data);
-    return const_cast<void*>(erased);
+  template <class T>
+  ErasedOperand(const PointerBatchView<T>& v)  // NOLINT(*-explicit-*)
+      : ErasedOperand(v.shape, v.pointers, v.count, 0) {
+    is_batch = layout.pointer_array = true;
   }
 
  private:
-  bool by_pointer_ = false;
+  template <class T>
+  ErasedOperand(const MatrixView<T>& shape, const void* elements, std::int64_t how_many, std::int64_t stride)
+      : data(const_cast<void*>(elements)),
+        rows(shape.rows),
+        columns(shape.columns),
+        count(how_many),
+        layout{shape.row_stride, shape.column_stride, stride, false, shape.conjugate} {}
 };
 
+/// `c` is null where D is C.
 template <class In, class Out>
-[[nodiscard]] Status gemm_operands(const TypedOperand<const In>& a, const TypedOperand<const In>& b,
-                                   const TypedOperand<Out>& c, const GemmCall<In, Out>& call) {
-  const std::int64_t count = c.count;
-  if (Status s =
-          check_shapes(a.shape.rows, a.shape.columns, b.shape.rows, b.shape.columns, c.shape.rows, c.shape.columns);
-      !s.ok())
-    return s;
-  if (Status s = check_batch_counts(a.batched ? a.count : count, b.batched ? b.count : count, count); !s.ok()) return s;
-  const GemmDescription description{.types = {element_type_v<In>, element_type_v<Out>},
-                                    .m = a.shape.rows,
-                                    .n = b.shape.columns,
-                                    .k = a.shape.columns,
-                                    .a = a.layout(),
-                                    .b = b.layout(),
-                                    .c = c.layout(),
-                                    .batch_count = count,
-                                    .bias = call.epilogue.bias,
-                                    .activation = call.epilogue.activation,
-                                    .row_scales = call.row_scales != nullptr,
-                                    .column_scales = call.column_scales != nullptr};
+[[nodiscard]] Status gemm_operands(const ErasedOperand& a, const ErasedOperand& b, const ErasedOperand* c,
+                                   const ErasedOperand& d, const GemmCall<In, Out>& call) {
+  const std::int64_t count = d.count;
+  if (a.rows < 0 || b.columns < 0 || a.columns < 0 || a.columns != b.rows || d.rows != a.rows || d.columns != b.columns)
+    return check_shapes(a.rows, a.columns, b.rows, b.columns, d.rows, d.columns);
+  if ((a.is_batch && a.count != count) || (b.is_batch && b.count != count))
+    return check_batch_counts(a.is_batch ? a.count : count, b.is_batch ? b.count : count, count);
+  if (c != nullptr && (c->rows != d.rows || c->columns != d.columns || (c->is_batch && c->count != count)))
+    return check_same_shape(c->rows, c->columns, c->is_batch ? c->count : count, d.rows, d.columns, count);
+  if (call.row_bias != nullptr && call.column_bias != nullptr) return two_biases();
+  GemmDescription description{.types = {element_type_v<In>, element_type_v<Out>},
+                              .m = a.rows,
+                              .n = b.columns,
+                              .k = a.columns,
+                              .a = a.layout,
+                              .b = b.layout,
+                              .c = c == nullptr ? d.layout : c->layout,
+                              .batch_count = count,
+                              .bias = call.row_bias != nullptr      ? Bias::per_row
+                                      : call.column_bias != nullptr ? Bias::per_column
+                                                                    : Bias::none,
+                              .activation = call.activation,
+                              .row_scales = call.row_scales != nullptr,
+                              .column_scales = call.column_scales != nullptr};
+  if (c != nullptr) description.d = d.layout;
   return gemm(description,
-              {.a = a.data(),
-               .b = b.data(),
-               .c = c.data(),
+              {.a = call.prepared_a == nullptr ? a.data : nullptr,
+               .b = call.prepared_b == nullptr ? b.data : nullptr,
+               .c = c == nullptr ? d.data : c->data,
                .alpha = call.alpha,
                .beta = call.beta,
-               .bias = call.epilogue.bias_data,
+               .bias = call.row_bias != nullptr ? call.row_bias : call.column_bias,
+               .prepared_a = call.prepared_a,
+               .prepared_b = call.prepared_b,
                .row_scales = call.row_scales,
-               .column_scales = call.column_scales},
-              call.options);
+               .column_scales = call.column_scales,
+               .d = c == nullptr ? nullptr : d.data},
+              call.options, call.execution);
+}
+
+template <class A, class B, class Out>
+constexpr void check_elements() {
+  static_assert(
+      is_element_type<A> && is_element_type<B> && is_element_type<Out>,
+      "exactile multiplies double, float, 16-bit and 8-bit floats (exactile's own, the compiler's and CUDA's: "
+      "see types.hpp and interop/cuda.hpp), signed integers of 64, 32 and 8 bits, std::complex<double> and "
+      "std::complex<float>: the element type of this view is none of them");
+  static_assert(std::is_same_v<std::remove_const_t<A>, std::remove_const_t<B>>,
+                "exactile multiplies matrices of one element type: A's and B's are different");
+  static_assert(!std::is_const_v<Out>, "exactile writes the last matrix: its element type must not be const");
 }
 
 }  // namespace detail
 
-/// One product. A and B have one element type; C has that type or one that GemmTypes pairs with it.
-template <class A, class B, class Out, class In = std::remove_const_t<A>>
-  requires detail::Multipliable<A, B, Out>
-[[nodiscard]] Status gemm(MatrixView<A> a, MatrixView<B> b, MatrixView<Out> c,
-                          const std::type_identity_t<GemmCall<In, Out>>& call = {}) {
-  return detail::gemm_operands<In, Out>(MatrixView<const In>(a), MatrixView<const In>(b), c, call);
+/// What gemm() takes for a matrix: MatrixView, or for a batch BatchView or PointerBatchView.
+template <class View>
+concept MatrixOperand = requires {
+  typename detail::ViewElement<View>::type;
+};
+
+/// C <- activation(alpha * A * B + beta * C + bias). A and B have one element type; C has that type or one that
+/// GemmTypes pairs with it. Where C is a batch, A and B are batches of as many, or one matrix that all products share.
+/// Different products of a batch must not write to one place.
+template <MatrixOperand A, MatrixOperand B, MatrixOperand C, class In = detail::ValueOf<A>,
+          class Out = detail::ElementOf<C>>
+[[nodiscard]] Status gemm(const A& a, const B& b, const C& c,
+                          const std::type_identity_t<GemmCall<In, std::remove_const_t<Out>>>& call = {}) {
+  detail::check_elements<detail::ElementOf<A>, detail::ElementOf<B>, Out>();
+  return detail::gemm_operands<In, std::remove_const_t<Out>>(a, b, nullptr, c, call);
 }
 
-/// Products of a strided batch: counts must be equal; stride 0 in A or B uses one matrix for all.
-template <class A, class B, class Out, class In = std::remove_const_t<A>>
-  requires detail::Multipliable<A, B, Out>
-[[nodiscard]] Status gemm(const BatchView<A>& a, const BatchView<B>& b, const BatchView<Out>& c,
-                          const std::type_identity_t<GemmCall<In, Out>>& call = {}) {
-  return detail::gemm_operands<In, Out>(BatchView<const In>{a.first, a.count, a.stride},
-                                        BatchView<const In>{b.first, b.count, b.stride}, c, call);
-}
-
-/// Products of a pointer-array batch. Different products must not write to one place.
-template <class A, class B, class Out, class In = std::remove_const_t<A>>
-  requires detail::Multipliable<A, B, Out>
-[[nodiscard]] Status gemm(const PointerBatchView<A>& a, const PointerBatchView<B>& b, const PointerBatchView<Out>& c,
-                          const std::type_identity_t<GemmCall<In, Out>>& call = {}) {
-  return detail::gemm_operands<In, Out>(PointerBatchView<const In>{a.shape, a.count, a.pointers},
-                                        PointerBatchView<const In>{b.shape, b.count, b.pointers}, c, call);
+/// D <- activation(alpha * A * B + beta * C + bias): C is only read, and only where beta (0 unless said) is not 0. D
+/// has C's shape and element type, and is C itself or shares no element with it. One C may serve a whole batch.
+template <MatrixOperand A, MatrixOperand B, MatrixOperand C, MatrixOperand D, class In = detail::ValueOf<A>,
+          class Out = detail::ElementOf<D>>
+[[nodiscard]] Status gemm(const A& a, const B& b, const C& c, const D& d,
+                          const std::type_identity_t<GemmCall<In, std::remove_const_t<Out>>>& call) {
+  detail::check_elements<detail::ElementOf<A>, detail::ElementOf<B>, Out>();
+  static_assert(std::is_same_v<detail::ValueOf<C>, std::remove_const_t<Out>>,
+                "exactile adds a C of D's element type: theirs are different");
+  const detail::ErasedOperand addend(c);
+  return detail::gemm_operands<In, std::remove_const_t<Out>>(a, b, &addend, d, call);
 }
 
 }  // namespace exactile

@@ -7,12 +7,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
 
 #include "exactile/accuracy.hpp"
+#include "exactile/backend.hpp"
 #include "exactile/epilogue.hpp"
 #include "exactile/status.hpp"
 #include "exactile/types.hpp"
@@ -21,17 +23,22 @@ namespace exactile {
 
 /// Where the elements of one operand lie; strides count elements. Element (i, j) of product p is
 /// base[p * batch_stride + i * row_stride + j * column_stride], or pointers[p][...] where `pointer_array` is set.
-/// A and B: any strides; batch_stride 0 is one matrix for all products. C: positive, no two elements at one place.
+/// A and B, and a C beside D: any strides; batch_stride 0 is one matrix for all products. The matrix that is written:
+/// positive, no two elements at one place.
 struct OperandLayout {
   std::int64_t row_stride = 0;
   std::int64_t column_stride = 1;
   std::int64_t batch_stride = 0;
   bool pointer_array = false;
+  /// The product takes the complex conjugate of each element: A and B only, with transposed strides BLAS's 'C'. Ignored
+  /// for real and integer types, whose elements are their own conjugates.
+  bool conjugate = false;
   friend bool operator==(const OperandLayout&, const OperandLayout&) = default;
 };
 
 /// C <- activation(alpha * diag(row_scales) * A * B * diag(column_scales) + beta * C + bias) for `batch_count` products
-/// of m x k by k x n.
+/// of m x k by k x n. Where there is a layout `d`, the result goes to D and C is only read: D <- activation(... + beta
+/// * C + bias); D has C's element type and may be C itself, with the same layout, but may not partly overlap it.
 struct GemmDescription {
   GemmTypes types;
   std::int64_t m = 0;
@@ -40,6 +47,7 @@ struct GemmDescription {
   OperandLayout a;
   OperandLayout b;
   OperandLayout c;
+  std::optional<OperandLayout> d = {};  ///< none: C is written
   std::int64_t batch_count = 1;
   Bias bias = Bias::none;
   Activation activation = Activation::none;
@@ -54,11 +62,23 @@ enum class Memory : std::uint8_t {
   device,  ///< memory of the device that computes; see Context
 };
 
+/// What a choice among kernels and their configurations rests on. Bits may differ where another kernel or
+/// configuration is chosen.
+enum class Planning : std::uint8_t {
+  formula,   ///< each kernel's formula of its cost, and the coefficients that were fitted to it
+  estimate,  ///< and on how long products nearby took when they were measured: rows that ship, the user's own. The
+             ///< default
+};
+
+[[nodiscard]] std::string_view to_string(Planning planning) noexcept;
+[[nodiscard]] std::optional<Planning> parse_planning(std::string_view name) noexcept;
+
 /// How the product is to be done. The default leaves every choice to the planner.
 struct GemmOptions {
-  std::string backend = {};  ///< "" lets the planner choose; devices() lists the names
-  std::string kernel = {};   ///< "" lets the planner choose; kernels() lists the names
+  Backend backend = Backend::automatic;
+  std::string kernel = {};  ///< "" lets the planner choose; kernels() lists the names
   Accuracy accuracy = Accuracy::standard;
+  Planning planning = Planning::estimate;
   /// Upper limit of threads; 0 takes EXACTILE_NUM_THREADS, else OMP_NUM_THREADS, else what the affinity mask and the
   /// cgroup quota allow. The bits of the result do not depend on it.
   int threads = 0;
@@ -66,9 +86,12 @@ struct GemmOptions {
   int device = 0;  ///< which of the backend's devices, as devices() counts them; the processor is device 0
   /// Sizes of a tunable kernel, "MWG=128 NWG=64 ...", in place of the measured ones; see tuning.hpp.
   std::string parameters = {};
+  friend bool operator==(const GemmOptions&, const GemmOptions&) = default;
 };
 
-/// alpha or beta, held without loss whatever the type of the product.
+/// alpha or beta, held without loss whatever the type of the product. Its imaginary part may be other than 0 where the
+/// product is complex. A real factor multiplies both parts of a complex number (so Inf stays Inf, and 1 changes
+/// nothing); another one multiplies by the definition (x + yi)(a + bi) = (xa - yb) + (xb + ya)i, where Inf may meet 0.
 class Scalar {
  public:
   constexpr Scalar(double value) noexcept : real_(value) {}  // NOLINT(*-explicit-*)
@@ -124,7 +147,8 @@ struct GemmArguments {
   void* c = nullptr;
   Scalar alpha = 1;
   Scalar beta = 0;
-  const void* bias = nullptr;  ///< elements of C's type; needed where the description has a bias
+  const void* bias = nullptr;  ///< elements of C's type, contiguous, shared by all products of a batch; needed where
+                               ///< the description has a bias
   /// In place of `a` and `b`, which are then null: what Plan::prepare() made of them.
   const PreparedOperand* prepared_a = nullptr;
   const PreparedOperand* prepared_b = nullptr;
@@ -135,6 +159,7 @@ struct GemmArguments {
   /// sum of 0 is NaN. Not read where alpha or k is zero.
   const void* row_scales = nullptr;
   const void* column_scales = nullptr;
+  void* d = nullptr;  ///< needed where the description has a layout of D; `c` is then only read, and only if beta != 0
 };
 
 /// On which of the device's queues a run is enqueued, and with whose scratch memory. Means nothing to the CPU.
@@ -152,11 +177,11 @@ struct Execution {
 /// What the planner thought of one kernel.
 struct Candidate {
   std::string kernel = {};
-  std::string backend = {};
+  Backend backend = Backend::cpu;
   bool chosen = false;
   bool supported = false;
   std::string reason = {};  ///< why it was chosen, why it refused, or why it lost
-  double cost_seconds = 0;  ///< the planner's estimate; 0 where it refused
+  double cost_seconds = 0;  ///< the planner's estimate: it ranks kernels, and is no prediction; 0 where it refused
 };
 
 /// One of the ways in which a kernel may compute parts of C, depending on the data.
@@ -167,10 +192,10 @@ struct Path {
 };
 
 struct PlanSummary {
-  std::string kernel = {};
-  std::string backend = {};
-  std::string blocking = {};     ///< e.g. "MR=12 NR=32 MC=192 KC=256 NC=4096"
-  std::string accumulator = {};  ///< e.g. "f32"
+  std::string kernel = {};               ///< "" where there is nothing to multiply
+  Backend backend = Backend::automatic;  ///< automatic where there is nothing to multiply
+  std::string blocking = {};             ///< e.g. "MR=12 NR=32 MC=192 KC=256 NC=4096"
+  std::string accumulator = {};          ///< e.g. "f32"
   int threads = 1;
   std::int64_t workspace_bytes = 0;  ///< scratch of one run, all threads together; what Execution::workspace must hold
   double operations = 0;             ///< of one run
@@ -189,6 +214,11 @@ struct PreparedState;
 [[nodiscard]] bool run_quickly(const PlanState& state, const void* a, const void* b, void* c, double alpha,
                                double beta);
 [[nodiscard]] Status run(const PlanState& state, const GemmArguments& arguments, const Execution& execution);
+/// Whether run_quickly() may be tried: real factors, and no operand that was prepared.
+[[nodiscard]] inline bool is_plain(const GemmArguments& arguments) {
+  return arguments.alpha.is_real() && arguments.beta.is_real() && arguments.prepared_a == nullptr &&
+         arguments.prepared_b == nullptr;
+}
 }  // namespace detail
 
 /// An input of a product in the form that a kernel reads, so that many runs need not bring it there each time: weights
@@ -220,20 +250,28 @@ class Plan {
   [[nodiscard]] static Result<Plan> make(const GemmDescription& description, const GemmOptions& options = {});
 
   /// Meaning, for every type and kernel: beta = 0 never reads C; alpha = 0 never reads A or B; k = 0 gives beta*C;
-  /// m, n or batch_count = 0 does nothing; NaN and Inf come out as the plain loop's. C must not share an element with
-  /// A, B, the bias or the scales: that is refused, except between different products of a pointer array, where that is
-  /// the caller's promise.
+  /// m, n or batch_count = 0 does nothing; NaN and Inf come out as the plain loop's. What is written must not share an
+  /// element with A, B, the bias or the scales: that is refused, except between different products of a pointer array,
+  /// where that is the caller's promise.
+  ///
+  /// The processor's kernels need 64 KiB of the calling thread's stack. They work in exit handlers and in destructors
+  /// of static and thread-local objects, and in children of fork().
   ///
   /// With operands in host memory run() returns when C is written. With Memory::device it enqueues the work and
   /// returns; pointers (a pointer array and what it points to, the bias and the scales) are device memory, the caller
   /// promises that it lives until the work is done, and an error of the device itself may surface in a later call.
   [[nodiscard]] Status run(const GemmArguments& arguments, const Execution& execution = {}) const {
-    if (arguments.alpha.is_real() && arguments.beta.is_real() && arguments.prepared_a == nullptr &&
-        arguments.prepared_b == nullptr &&
-        detail::run_quickly(*state_, arguments.a, arguments.b, arguments.c, arguments.alpha.as<double>(),
-                            arguments.beta.as<double>()))
+    if (detail::is_plain(arguments) &&
+        run_quickly(arguments.a, arguments.b, arguments.c, arguments.alpha.as<double>(), arguments.beta.as<double>()))
       return {};
     return detail::run(*state_, arguments, execution);
+  }
+
+  /// For bindings, where GemmArguments would cost more than the product: runs one that is over in nanoseconds, and has
+  /// no bias and no scales. False where there is more to it, or the arguments need a closer look: nothing has happened
+  /// then, and run() does it or says what is wrong.
+  [[nodiscard]] bool run_quickly(const void* a, const void* b, void* c, double alpha, double beta) const {
+    return detail::run_quickly(*state_, a, b, c, alpha, beta);
   }
 
   /// Brings A or B once into the form that this plan's kernel reads. `elements` is what GemmArguments would take.
@@ -258,8 +296,11 @@ class Plan {
   std::shared_ptr<const detail::PlanState> state_;
 };
 
-/// Plan and run once.
+/// Plan and run once. A thread remembers the plans of its last calls, 64 at most, and a call with the description and
+/// the options of one of them runs that: it costs some 40 ns more than Plan::run(), where planning costs a microsecond
+/// or more. They go with the thread. Settings from the environment other than the number of threads count where a plan
+/// is made.
 [[nodiscard]] Status gemm(const GemmDescription& description, const GemmArguments& arguments,
-                          const GemmOptions& options = {});
+                          const GemmOptions& options = {}, const Execution& execution = {});
 
 }  // namespace exactile

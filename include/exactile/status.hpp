@@ -51,7 +51,14 @@ class [[nodiscard]] Status {
   std::shared_ptr<const Failure> failure_;
 };
 
-/// A value, or the Status that says why there is none. value() may only be called when ok().
+/// A value, or the Status that says why there is none.
+///
+///     const auto plan = exactile::Plan::make(description);
+///     if (!plan) return plan.error();
+///     return plan->run(arguments);
+///
+/// value(), * and -> may only be used when there is a value; value_or_throw.hpp has a check for programs that use
+/// exceptions.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -59,10 +66,28 @@ class [[nodiscard]] Result {
   Result(Status status) : content_(std::in_place_index<1>, std::move(status)) {}  // NOLINT(*-explicit-*)
 
   [[nodiscard]] bool ok() const noexcept { return content_.index() == 0; }
+  [[nodiscard]] explicit operator bool() const noexcept { return ok(); }
+  /// Success where there is a value.
   [[nodiscard]] Status status() const { return ok() ? Status() : std::get<1>(content_); }
+  /// Why there is no value; only when there is none.
+  [[nodiscard]] const Status& error() const { return std::get<1>(content_); }
   [[nodiscard]] T& value() & { return std::get<0>(content_); }
   [[nodiscard]] const T& value() const& { return std::get<0>(content_); }
   [[nodiscard]] T&& value() && { return std::get<0>(std::move(content_)); }
+  [[nodiscard]] T& operator*() & { return value(); }
+  [[nodiscard]] const T& operator*() const& { return value(); }
+  [[nodiscard]] T&& operator*() && { return std::get<0>(std::move(content_)); }
+  [[nodiscard]] T* operator->() { return &value(); }
+  [[nodiscard]] const T* operator->() const { return &value(); }
+  /// The value, or `otherwise` where there is none.
+  template <class U>
+  [[nodiscard]] T value_or(U&& otherwise) const& {
+    return ok() ? value() : static_cast<T>(std::forward<U>(otherwise));
+  }
+  template <class U>
+  [[nodiscard]] T value_or(U&& otherwise) && {
+    return ok() ? std::get<0>(std::move(content_)) : static_cast<T>(std::forward<U>(otherwise));
+  }
 
  private:
   std::variant<T, Status> content_;

@@ -149,25 +149,43 @@ template <> struct ElementTypeOf<Float16> : std::integral_constant<ElementType, 
 template <> struct ElementTypeOf<BFloat16> : std::integral_constant<ElementType, ElementType::bf16> {};
 template <> struct ElementTypeOf<Float8E4M3> : std::integral_constant<ElementType, ElementType::f8e4m3> {};
 template <> struct ElementTypeOf<Float8E5M2> : std::integral_constant<ElementType, ElementType::f8e5m2> {};
-template <> struct ElementTypeOf<std::int64_t> : std::integral_constant<ElementType, ElementType::i64> {};
-template <> struct ElementTypeOf<std::int32_t> : std::integral_constant<ElementType, ElementType::i32> {};
-template <> struct ElementTypeOf<std::int8_t> : std::integral_constant<ElementType, ElementType::i8> {};
+template <> struct ElementTypeOf<int> : std::integral_constant<ElementType, ElementType::i32> {};
+template <> struct ElementTypeOf<long long> : std::integral_constant<ElementType, ElementType::i64> {};
+template <> struct ElementTypeOf<long>
+    : std::conditional_t<sizeof(long) == 4, ElementTypeOf<int>, ElementTypeOf<long long>> {};
+template <> struct ElementTypeOf<signed char> : std::integral_constant<ElementType, ElementType::i8> {};
 template <> struct ElementTypeOf<std::complex<double>> : std::integral_constant<ElementType, ElementType::cf64> {};
 template <> struct ElementTypeOf<std::complex<float>> : std::integral_constant<ElementType, ElementType::cf32> {};
+// The compiler's own 16-bit floats, where it has them; std::float16_t and std::bfloat16_t are these.
+#ifdef __FLT16_MANT_DIG__
+template <> struct ElementTypeOf<_Float16> : std::integral_constant<ElementType, ElementType::f16> {};
+#endif
+#ifdef __BFLT16_MANT_DIG__
+template <> struct ElementTypeOf<__bf16> : std::integral_constant<ElementType, ElementType::bf16> {};
+#endif
 // clang-format on
 
 template <class T>
-struct AccumulatorOf {
-  using type = T;
-};
-// clang-format off
-template <> struct AccumulatorOf<Float16> { using type = float; };
-template <> struct AccumulatorOf<BFloat16> { using type = float; };
-template <> struct AccumulatorOf<Float8E4M3> { using type = float; };
-template <> struct AccumulatorOf<Float8E5M2> { using type = float; };
-template <> struct AccumulatorOf<std::int8_t> { using type = std::int32_t; };
-// clang-format on
+[[nodiscard]] constexpr bool is_narrow_float() {
+  if constexpr (requires { ElementTypeOf<T>::value; }) {
+    constexpr ElementType type = ElementTypeOf<T>::value;
+    return type == ElementType::f16 || type == ElementType::bf16 || type == ElementType::f8e4m3 ||
+           type == ElementType::f8e5m2;
+  }
+  return false;
+}
+
+template <class T>
+struct AccumulatorOf : std::conditional<is_narrow_float<T>(), float, T> {};
+template <>
+struct AccumulatorOf<std::int8_t> : std::type_identity<std::int32_t> {};
 }  // namespace detail
+
+/// Whether the library multiplies matrices of T.
+template <class T>
+concept is_element_type = requires {
+  detail::ElementTypeOf<std::remove_const_t<T>>::value;
+};
 
 template <class T>
 inline constexpr ElementType element_type_v = detail::ElementTypeOf<std::remove_const_t<T>>::value;

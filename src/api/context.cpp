@@ -2,11 +2,8 @@
 #include "exactile/context.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "api/backends.hpp"
 
@@ -15,10 +12,10 @@ namespace detail {
 
 class ContextState {
  public:
-  ContextState(std::unique_ptr<plan::DeviceContext> device_context, std::string_view backend_name, int index)
-      : context(std::move(device_context)), backend(backend_name), device(index) {}
+  ContextState(std::unique_ptr<plan::DeviceContext> device_context, Backend backend_kind, int index)
+      : context(std::move(device_context)), backend(backend_kind), device(index) {}
   std::unique_ptr<plan::DeviceContext> context;
-  std::string_view backend;  ///< the backend entry's, which lives as long as the program
+  Backend backend;
   int device;
 };
 
@@ -70,21 +67,19 @@ Status DeviceMemory::fill_bytes(int value) {
   return bytes_ == 0 ? Status() : state_->context->fill_bytes(memory_, 0, value, bytes_);
 }
 
-Result<Context> Context::make(std::string_view backend, int device) {
-  std::vector<std::string_view> names;
+Result<Context> Context::make(Backend backend, int device) {
   for (const plan::BackendEntry* entry : api::backends()) {
-    names.push_back(entry->name);
-    if (entry->name != backend) continue;
+    if (entry->backend != backend) continue;
     if (entry->open == nullptr)
-      return Status(
-          StatusCode::unsupported,
-          fmt::format("backend '{}' computes in host memory; expected one whose devices have their own", backend));
+      return Status(StatusCode::unsupported,
+                    fmt::format("backend '{}' computes in host memory; expected one whose devices have their own",
+                                to_string(backend)));
     auto opened = entry->open(device);
     if (!opened.ok()) return opened.status();
-    return Context(std::make_shared<detail::ContextState>(std::move(opened).value(), entry->name, device));
+    return Context(std::make_shared<detail::ContextState>(std::move(opened).value(), entry->backend, device));
   }
-  return Status(StatusCode::unknown_name,
-                fmt::format("backend '{}' is not known; expected one of: {}", backend, fmt::join(names, ", ")));
+  return Status(StatusCode::invalid_argument,
+                fmt::format("backend = {}: expected the one whose device is to be opened", to_string(backend)));
 }
 
 Result<DeviceMemory> Context::allocate(std::int64_t bytes) const {
@@ -114,7 +109,7 @@ Status Context::synchronize() const { return state_->context->synchronize(); }
 
 Result<double> Context::time(const std::function<Status()>& enqueue) const { return state_->context->time(enqueue); }
 
-std::string_view Context::backend() const noexcept { return state_->backend; }
+Backend Context::backend() const noexcept { return state_->backend; }
 
 int Context::device() const noexcept { return state_->device; }
 

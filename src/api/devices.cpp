@@ -21,7 +21,7 @@ std::vector<KernelInfo> kernels() {
     for (const plan::KernelEntry& entry : backend->kernels()) {
       const std::string_view reason = entry.unavailable(0);
       all.push_back({.name = std::string(entry.name),
-                     .backend = std::string(entry.backend),
+                     .backend = entry.backend,
                      .role = std::string(entry.role),
                      .summary = std::string(entry.summary),
                      .types = {entry.types.begin(), entry.types.end()},
@@ -33,10 +33,11 @@ std::vector<KernelInfo> kernels() {
   return all;
 }
 
-Result<double> measure_peak(std::string_view backend, GemmTypes types, int threads, int device) {
+Result<double> measure_peak(Backend backend, GemmTypes types, int threads, int device) {
   for (const plan::BackendEntry* entry : api::backends())
-    if (entry->name == backend) return entry->measure_peak(types, device, core::thread_count(threads));
-  return Status(StatusCode::unknown_name, fmt::format("backend '{}' is not known; see devices()", backend));
+    if (entry->backend == backend) return entry->measure_peak(types, device, core::thread_count(threads));
+  return Status(StatusCode::invalid_argument,
+                fmt::format("backend = {}: expected the one whose device is to be measured", to_string(backend)));
 }
 
 int default_threads() { return core::thread_count(0); }

@@ -6,6 +6,7 @@
 
 #include <new>
 
+#include "api/plan_cache.hpp"
 #include "api/plan_state.hpp"
 #include "plan/select.hpp"
 
@@ -15,6 +16,18 @@ namespace {
 
 /// What the library allocates for itself is small; without even that a call can only say so.
 Status no_host_memory() { return {StatusCode::out_of_memory, "host memory is exhausted"}; }
+
+Status plan_and_run(const GemmDescription& description, const GemmArguments& arguments, const GemmOptions& options,
+                    const Execution& execution) {
+  try {
+    auto state = detail::PlanState::make(description, options);
+    if (!state) return state.error();
+    detail::remember_plan(*state);
+    return (*state)->run(arguments, execution);
+  } catch (const std::bad_alloc&) {
+    return no_host_memory();
+  }
+}
 
 }  // namespace
 
@@ -36,7 +49,7 @@ Result<PreparedOperand> Plan::prepare(Operand operand, const void* elements, con
   }
 }
 
-const GemmDescription& Plan::description() const noexcept { return state_->problem().description; }
+const GemmDescription& Plan::description() const noexcept { return state_->description(); }
 
 PlanSummary Plan::summary() const { return state_->summary(); }
 
@@ -44,10 +57,14 @@ std::string Plan::explain() const {
   return plan::to_text(description(), state_->summary(), state_->problem().accuracy);
 }
 
-Status gemm(const GemmDescription& description, const GemmArguments& arguments, const GemmOptions& options) {
-  auto plan = Plan::make(description, options);
-  if (!plan.ok()) return plan.status();
-  return plan.value().run(arguments);
+Status gemm(const GemmDescription& description, const GemmArguments& arguments, const GemmOptions& options,
+            const Execution& execution) {
+  const detail::PlanState* state = detail::remembered_plan(description, options);
+  if (state == nullptr) return plan_and_run(description, arguments, options, execution);
+  if (detail::is_plain(arguments) && state->run_quickly(arguments.a, arguments.b, arguments.c,
+                                                        arguments.alpha.as<double>(), arguments.beta.as<double>()))
+    return {};
+  return detail::run(*state, arguments, execution);
 }
 
 namespace detail {
@@ -84,6 +101,21 @@ Status check_batch_counts(std::int64_t a, std::int64_t b, std::int64_t c) {
       StatusCode::invalid_argument,
       fmt::format("batch counts of a, b, c are {}, {}, {}: expected three equal counts (stride 0 repeats one matrix)",
                   a, b, c)};
+}
+
+Status check_same_shape(std::int64_t c_rows, std::int64_t c_columns, std::int64_t c_count, std::int64_t d_rows,
+                        std::int64_t d_columns, std::int64_t d_count) {
+  if (c_rows != d_rows || c_columns != d_columns)
+    return {StatusCode::invalid_argument,
+            fmt::format("c is {} x {} and d is {} x {}: expected one shape", c_rows, c_columns, d_rows, d_columns)};
+  if (c_count == d_count) return {};
+  return {
+      StatusCode::invalid_argument,
+      fmt::format("batch counts of c, d are {}, {}: expected two equal counts, or one matrix for c", c_count, d_count)};
+}
+
+Status two_biases() {
+  return {StatusCode::invalid_argument, "row_bias and column_bias are both given: expected one of them, or none"};
 }
 
 }  // namespace detail

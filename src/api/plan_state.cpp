@@ -15,14 +15,14 @@ namespace {
 
 Status invalid(std::string message) { return {StatusCode::invalid_argument, std::move(message)}; }
 
-Status overlap(std::string_view with) {
-  return invalid(
-      fmt::format("c shares memory with {}: expected a C that overlaps neither A, B, the bias nor the scales", with));
+Status overlap(const char* output, std::string_view with) {
+  return invalid(fmt::format(
+      "{0} shares memory with {1}: expected a {0} that overlaps neither a, b, the bias nor the scales", output, with));
 }
 
 const plan::BackendEntry& backend_of(const plan::KernelEntry& kernel) {
   for (const plan::BackendEntry* backend : api::backends())
-    if (backend->name == kernel.backend) return *backend;
+    if (backend->backend == kernel.backend) return *backend;
   return *api::backends().front();  // not reached: kernels come out of backends
 }
 
@@ -38,20 +38,22 @@ plan::Footprint print_of_vector(std::int64_t length, ElementType type) {
 }  // namespace
 
 PlanState::PlanState(const GemmDescription& d, const GemmOptions& options)
-    : problem_{d,
-               options.accuracy,
-               core::thread_count(options.threads),
-               options.memory,
-               options.device,
-               options.parameters},
+    : description_(d),
+      problem_{.description = plan::settled(d),
+               .accuracy = options.accuracy,
+               .threads = core::thread_count(options.threads),
+               .memory = options.memory,
+               .device = options.device,
+               .planning = options.planning,
+               .parameters = options.parameters},
       options_(options),
       a_print_(print_of(d.a, d.m, d.k, d.batch_count, d.types.input)),
       b_print_(print_of(d.b, d.k, d.n, d.batch_count, d.types.input)),
-      c_print_(print_of(d.c, d.m, d.n, d.batch_count, d.types.output)),
+      c_print_(print_of(problem_.description.c, d.m, d.n, d.batch_count, d.types.output)),
       bias_print_(print_of_vector(d.bias == Bias::per_row ? d.m : d.n, d.types.output)),
       row_scales_print_(print_of_vector(d.m, accumulator_type(d.types.input))),
       column_scales_print_(print_of_vector(d.n, accumulator_type(d.types.input))),
-      pointer_arrays_(d.a.pointer_array || d.b.pointer_array || d.c.pointer_array),
+      pointer_arrays_(d.a.pointer_array || d.b.pointer_array || problem_.description.c.pointer_array),
       needs_scalar_check_(!is_complex(d.types.input)),
       is_empty_(d.m == 0 || d.n == 0 || d.batch_count == 0) {}
 
@@ -62,6 +64,9 @@ Result<std::shared_ptr<const PlanState>> PlanState::make(const GemmDescription& 
   // Names are judged for empty products too: a misspelt kernel is a mistake whatever the sizes.
   auto kernel = plan::select(api::backends(), state->problem_, options);
   if (!kernel.ok()) return kernel.status();
+  if (description.d && options.memory == Memory::device)
+    return Status(StatusCode::unsupported,
+                  "d: expected none with operands in device memory; copy C to D there and give D as c");
   if (!state->is_empty_ && options.memory == Memory::device) {
     const plan::BackendEntry& backend = backend_of(*kernel.value());
     state->has_addresses_ = backend.has_addresses;
@@ -73,13 +78,14 @@ Result<std::shared_ptr<const PlanState>> PlanState::make(const GemmDescription& 
     state->kernel_ = kernel.value();
     state->executable_ = state->kernel_->prepare(state->problem_);
   }
+  if (description.d) return std::shared_ptr<const PlanState>(std::move(state));
   if (const auto* quick = dynamic_cast<const plan::QuickProduct*>(state->executable_.get()))
     state->quick_call_ = quick->quick_call();
   return std::shared_ptr<const PlanState>(std::move(state));
 }
 
 Status PlanState::check_pointers(const GemmArguments& arguments) const {
-  if (arguments.c == nullptr) return invalid("c = null: expected a pointer to the output");
+  if (arguments.c == nullptr) return invalid(fmt::format("{} = null: expected a pointer to the output", output_name()));
   if (problem_.description.bias != Bias::none && arguments.bias == nullptr)
     return invalid("bias = null: expected a vector, because the description has a bias");
   return {};
@@ -115,19 +121,20 @@ Status PlanState::check_operands(const GemmArguments& arguments) const {
 
 Status PlanState::check_overlap(const GemmArguments& arguments) const {
   if (pointer_arrays_) return check_pointer_array_overlap(arguments);
-  if (plan::may_share(arguments.c, c_print_, arguments.a, a_print_)) return overlap("a");
-  if (plan::may_share(arguments.c, c_print_, arguments.b, b_print_)) return overlap("b");
+  if (plan::may_share(arguments.c, c_print_, arguments.a, a_print_)) return overlap(output_name(), "a");
+  if (plan::may_share(arguments.c, c_print_, arguments.b, b_print_)) return overlap(output_name(), "b");
   return check_vectors_overlap(arguments, arguments.c, c_print_);
 }
 
 Status PlanState::check_vectors_overlap(const GemmArguments& arguments, const void* c,
                                         const plan::Footprint& c_print) const {
   const GemmDescription& d = problem_.description;
-  if (d.bias != Bias::none && plan::may_share(c, c_print, arguments.bias, bias_print_)) return overlap("bias");
+  if (d.bias != Bias::none && plan::may_share(c, c_print, arguments.bias, bias_print_))
+    return overlap(output_name(), "bias");
   if (d.row_scales && plan::may_share(c, c_print, arguments.row_scales, row_scales_print_))
-    return overlap("row_scales");
+    return overlap(output_name(), "row_scales");
   if (d.column_scales && plan::may_share(c, c_print, arguments.column_scales, column_scales_print_))
-    return overlap("column_scales");
+    return overlap(output_name(), "column_scales");
   return {};
 }
 
@@ -147,10 +154,10 @@ Status PlanState::check_pointer_array_overlap(const GemmArguments& arguments) co
       return invalid(fmt::format("pointer array of {}: entry {} is null",
                                  a == nullptr   ? "a"
                                  : b == nullptr ? "b"
-                                                : "c",
+                                                : output_name(),
                                  p));
-    if (plan::may_share(c, c_print, a, a_print)) return overlap(fmt::format("a (product {})", p));
-    if (plan::may_share(c, c_print, b, b_print)) return overlap(fmt::format("b (product {})", p));
+    if (plan::may_share(c, c_print, a, a_print)) return overlap(output_name(), fmt::format("a (product {})", p));
+    if (plan::may_share(c, c_print, b, b_print)) return overlap(output_name(), fmt::format("b (product {})", p));
     if (Status s = check_vectors_overlap(arguments, c, c_print); !s.ok()) return s;
   }
   return {};
@@ -162,15 +169,47 @@ Status PlanState::check_c_entries(const GemmArguments& arguments) const {
   if (!d.c.pointer_array) return {};
   for (std::int64_t p = 0; p < d.batch_count; ++p)
     if (static_cast<const void* const*>(arguments.c)[p] == nullptr)
-      return invalid(fmt::format("pointer array of c: entry {} is null", p));
+      return invalid(fmt::format("pointer array of {}: entry {} is null", output_name(), p));
   return {};
 }
 
-Status PlanState::scale(const GemmArguments& arguments, const Execution& execution) const {
-  if (scaling_ != nullptr) return scaling_->run(arguments, execution);
-  if (Status s = check_c_entries(arguments); !s.ok()) return s;
-  reference::scale(problem_.description, arguments);
+/// A C that is read beside D: D itself, or apart from it.
+Status PlanState::check_c_beside_d(const GemmArguments& arguments) const {
+  const GemmDescription& d = description_;
+  if (arguments.c == nullptr) return invalid("c = null: expected a pointer to the elements that beta multiplies");
+  const plan::Footprint c_print = plan::footprint(d.c, d.m, d.n, 1, d.types.output);
+  const plan::Footprint d_print = plan::footprint(*d.d, d.m, d.n, 1, d.types.output);
+  const auto shared = [](std::string_view where) {
+    return invalid(
+        fmt::format("d shares memory with c{}: expected c itself, with the same strides, or a d apart from it", where));
+  };
+  if (!d.c.pointer_array && !d.d->pointer_array) {
+    const bool is_one = arguments.c == arguments.d && d.c == *d.d;
+    const plan::Footprint all = print_of(d.c, d.m, d.n, d.batch_count, d.types.output);
+    return !is_one && plan::may_share(arguments.d, c_print_, arguments.c, all) ? shared("") : Status();
+  }
+  const auto size = size_in_bytes(d.types.output);
+  for (std::int64_t p = 0; p < d.batch_count; ++p) {
+    const void* from = reference::product_base(static_cast<const void*>(arguments.c), d.c, p, size);
+    const void* to = reference::product_base(static_cast<const void*>(arguments.d), *d.d, p, size);
+    if (from == nullptr) return invalid(fmt::format("pointer array of c: entry {} is null", p));
+    const bool is_one = from == to && d.c.row_stride == d.d->row_stride && d.c.column_stride == d.d->column_stride;
+    if (!is_one && plan::may_share(to, d_print, from, c_print)) return shared(fmt::format(" (product {})", p));
+  }
   return {};
+}
+
+/// The product in place, after the elements of C have been brought to D.
+Status PlanState::run_to_d(const GemmArguments& given, const plan::PreparedForms& forms,
+                           const Execution& execution) const {
+  GemmArguments arguments = given;
+  arguments.c = given.d;
+  if (Status s = check(arguments); !s.ok()) return s;
+  if (!given.beta.is_zero()) {
+    if (Status s = check_c_beside_d(given); !s.ok()) return s;
+    reference::copy_c_to_d(description_, given.c, given.d);
+  }
+  return run_checked(arguments, forms, execution);
 }
 
 Status PlanState::run(const GemmArguments& arguments, const Execution& execution) const {
@@ -181,16 +220,30 @@ Status PlanState::run(const GemmArguments& arguments, const Execution& execution
 Status PlanState::run(const GemmArguments& arguments, const plan::PreparedForms& forms,
                       const Execution& execution) const {
   if (is_empty_) return {};
+  if (description_.d) return run_to_d(arguments, forms, execution);
+  if (Status s = check(arguments); !s.ok()) return s;
+  return run_checked(arguments, forms, execution);
+}
+
+Status PlanState::check(const GemmArguments& arguments) const {
   if (arguments.c == nullptr || problem_.description.bias != Bias::none)
     if (Status s = check_pointers(arguments); !s.ok()) return s;
   if (needs_scalar_check_)
     if (Status s = check_scalars(arguments); !s.ok()) return s;
-  if (executable_ == nullptr || arguments.alpha.is_zero()) return scale(arguments, execution);
+  if (only_scales(arguments)) return scaling_ == nullptr ? check_c_entries(arguments) : Status();
   if (Status s = check_operands(arguments); !s.ok()) return s;
   // Addresses inside a device's pointer array cannot be read here: there the promise is the caller's.
   const bool out_of_sight = !has_addresses_ || (pointer_arrays_ && problem_.memory == Memory::device);
-  if (!out_of_sight)
-    if (Status s = check_overlap(arguments); !s.ok()) return s;
+  return out_of_sight ? Status() : check_overlap(arguments);
+}
+
+Status PlanState::run_checked(const GemmArguments& arguments, const plan::PreparedForms& forms,
+                              const Execution& execution) const {
+  if (only_scales(arguments)) {
+    if (scaling_ != nullptr) return scaling_->run(arguments, execution);
+    reference::scale(problem_.description, arguments);
+    return {};
+  }
   if (forms.a != nullptr || forms.b != nullptr) return executable_->run_prepared(arguments, forms, execution);
   return executable_->run(arguments, execution);
 }

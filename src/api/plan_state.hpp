@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "core/thread_count.hpp"
 #include "plan/kernel_entry.hpp"
 #include "plan/overlap.hpp"
 #include "plan/quick_call.hpp"
@@ -43,6 +44,13 @@ class PlanState {
                                                 const Execution& execution) const;
   [[nodiscard]] PlanSummary summary() const;
   [[nodiscard]] const plan::Problem& problem() const noexcept { return problem_; }
+  [[nodiscard]] const GemmOptions& options() const noexcept { return options_; }
+  /// Whether it would be made for the same number of threads again; true where it runs on one whatever the number.
+  [[nodiscard]] bool has_threads_of_now() const noexcept {
+    return quick_call_.run != nullptr || core::thread_count(options_.threads) == problem_.threads;
+  }
+  /// As it was given: problem() has the settled one.
+  [[nodiscard]] const GemmDescription& description() const noexcept { return description_; }
 
  private:
   PlanState(const GemmDescription& description, const GemmOptions& options);
@@ -58,14 +66,25 @@ class PlanState {
   [[nodiscard]] Status run_prepared(const GemmArguments& arguments, const Execution& execution) const;
   [[nodiscard]] Status run(const GemmArguments& arguments, const plan::PreparedForms& forms,
                            const Execution& execution) const;
-  [[nodiscard]] Status scale(const GemmArguments& arguments, const Execution& execution) const;
+  [[nodiscard]] Status check(const GemmArguments& arguments) const;
+  [[nodiscard]] Status run_checked(const GemmArguments& arguments, const plan::PreparedForms& forms,
+                                   const Execution& execution) const;
+  [[nodiscard]] Status run_to_d(const GemmArguments& arguments, const plan::PreparedForms& forms,
+                                const Execution& execution) const;
+  [[nodiscard]] Status check_c_beside_d(const GemmArguments& arguments) const;
+  /// Nothing is multiplied: C <- activation(beta * C + bias).
+  [[nodiscard]] bool only_scales(const GemmArguments& arguments) const {
+    return executable_ == nullptr || arguments.alpha.is_zero();
+  }
+  [[nodiscard]] const char* output_name() const { return description_.d ? "d" : "c"; }
   [[nodiscard]] Status check_pointer_array_overlap(const GemmArguments& arguments) const;
 
+  GemmDescription description_;
   plan::Problem problem_;
   GemmOptions options_;
   plan::Footprint a_print_;
   plan::Footprint b_print_;
-  plan::Footprint c_print_;
+  plan::Footprint c_print_;  ///< of the matrix that is written
   plan::Footprint bias_print_;
   plan::Footprint row_scales_print_;
   plan::Footprint column_scales_print_;

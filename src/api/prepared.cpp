@@ -39,6 +39,8 @@ std::string to_text(const plan::KernelEntry* kernel, Memory memory, int device) 
 }  // namespace
 
 Result<PreparedOperand> PlanState::prepare(Operand operand, const void* elements, const Execution& execution) const {
+  if (operand > Operand::b)
+    return invalid(fmt::format("operand = {}: no such value; expected a or b", static_cast<int>(operand)));
   std::shared_ptr<const plan::PreparedForm> form;
   if (executable_ != nullptr) {
     if (elements == nullptr)

@@ -14,7 +14,7 @@ std::vector<std::string> ignored_settings() {
   constexpr const char* threads = "EXACTILE_NUM_THREADS";
   std::vector<std::string> ignored;
   if (const auto text = core::environment(isa); text && !cpu::isa_named(*text))
-    ignored.push_back(fmt::format("{} = {}: is ignored; expected portable, avx2 or avx512", isa, *text));
+    ignored.push_back(fmt::format("{} = {}: is ignored; expected {}", isa, *text, cpu::isa_names));
   if (const auto text = core::environment(threads); text && !core::environment_count(threads, core::most_threads))
     ignored.push_back(
         fmt::format("{} = {}: is ignored; expected a number from 1 to {}", threads, *text, core::most_threads));

@@ -32,4 +32,16 @@ Result<TuningTarget> tuning_target(std::string_view kernel, GemmTypes types, int
   return Status(StatusCode::unknown_name, fmt::format("kernel '{}' is not known; see kernels()", kernel));
 }
 
+Result<Measurements> measure_device(Backend asked, const Measuring& measuring) {
+  for (const plan::BackendEntry* backend : api::backends()) {
+    if (backend->backend != asked) continue;
+    if (backend->measure != nullptr) return backend->measure(measuring);
+    for (const DeviceInfo& device : backend->devices())
+      if (!device.available)
+        return Status(StatusCode::device_unavailable, fmt::format("{}: {}", to_string(asked), device.reason));
+  }
+  return Status(StatusCode::unsupported,
+                fmt::format("backend = {}: has no cost model that is measured; expected cuda", to_string(asked)));
+}
+
 }  // namespace exactile

@@ -2,8 +2,8 @@
 /// \file
 /// For callers who have CUDA streams and device pointers: the only public header with CUDA's types.
 ///
-///     auto plan = exactile::Plan::make(description, {.backend = "cuda", .memory = exactile::Memory::device});
-///     plan.value().run({device_a, device_b, device_c}, exactile::interop::on(stream));
+///     auto plan = exactile::Plan::make(description, {.backend = exactile::Backend::cuda, .memory =
+///     exactile::Memory::device}); plan.value().run({device_a, device_b, device_c}, exactile::interop::on(stream));
 ///
 /// A run enqueues kernels on the stream and nothing else: no synchronisation, so it can be captured in a graph. Where
 /// no workspace is given and the kernel needs one it is allocated and freed in stream order, which a graph captures
@@ -19,6 +19,21 @@
 #include <cuda_runtime_api.h>
 
 #include "exactile/plan.hpp"
+
+struct __half;
+struct __nv_bfloat16;
+struct __nv_fp8_e4m3;
+struct __nv_fp8_e5m2;
+
+namespace exactile::detail {
+// CUDA's own narrow floats are elements as exactile's are; cuda_fp16.h and its kin are the caller's to include.
+// clang-format off
+template <> struct ElementTypeOf<__half> : std::integral_constant<ElementType, ElementType::f16> {};
+template <> struct ElementTypeOf<__nv_bfloat16> : std::integral_constant<ElementType, ElementType::bf16> {};
+template <> struct ElementTypeOf<__nv_fp8_e4m3> : std::integral_constant<ElementType, ElementType::f8e4m3> {};
+template <> struct ElementTypeOf<__nv_fp8_e5m2> : std::integral_constant<ElementType, ElementType::f8e5m2> {};
+// clang-format on
+}  // namespace exactile::detail
 
 namespace exactile::interop {
 

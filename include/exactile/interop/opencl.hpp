@@ -2,8 +2,8 @@
 /// \file
 /// For callers who have OpenCL buffers and queues: the only public header with OpenCL's types.
 ///
-///     auto plan = exactile::Plan::make(description, {.backend = "opencl", .memory = exactile::Memory::device});
-///     const exactile::opencl::BufferSpan a{buffer_a}, b{buffer_b}, c{buffer_c, offset};
+///     auto plan = exactile::Plan::make(description, {.backend = exactile::Backend::opencl, .memory =
+///     exactile::Memory::device}); const exactile::opencl::BufferSpan a{buffer_a}, b{buffer_b}, c{buffer_c, offset};
 ///     plan.value().run({&a, &b, &c}, exactile::interop::on(queue));
 ///
 /// The buffers and the (in-order) queue belong to one context, which may be of any device, sub-devices included. A run
