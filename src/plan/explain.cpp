@@ -9,19 +9,15 @@
 namespace exactile::plan {
 namespace {
 
-std::string seconds(double value) {
-  if (value < 1e-6) return fmt::format("{:.3g} ns", value * 1e9);
-  if (value < 1e-3) return fmt::format("{:.3g} us", value * 1e6);
-  if (value < 1) return fmt::format("{:.3g} ms", value * 1e3);
-  return fmt::format("{:.3g} s", value);
-}
+// An estimate ranks kernels and is no time: a processor's peak, which it would have to be measured by, is not known to
+// the planner. What was measured here is said as such.
 
 /// Why the chosen kernel was.
 std::string why_chosen(const KernelEntry& chosen, const Problem& problem, const GemmOptions& options) {
   if (!options.kernel.empty()) return "asked for by name";
   if (const auto rate = measured_rate(chosen, problem))
     return fmt::format("measured here: {:.3g} GFLOP/s, the fastest that was", *rate * 1e-9);
-  return fmt::format("cheapest: estimated {}", seconds(chosen.cost(problem)));
+  return "first by estimate";
 }
 
 std::string why_lost(const KernelEntry& entry, const Problem& problem, const KernelEntry& chosen) {
@@ -29,13 +25,13 @@ std::string why_lost(const KernelEntry& entry, const Problem& problem, const Ker
   const auto best = measured_rate(chosen, problem);
   if (const auto rate = measured_rate(entry, problem); best && rate)
     return fmt::format("lost: measured here: {:.3g} GFLOP/s against {:.3g}", *rate * 1e-9, *best * 1e-9);
-  return fmt::format("lost: estimated {} against {}{}", seconds(entry.cost(problem)), seconds(chosen.cost(problem)),
+  return fmt::format("lost: estimated to take {:.3g} times as long{}", entry.cost(problem) / chosen.cost(problem),
                      best ? ", not measured here" : "");
 }
 
 Candidate judge(const KernelEntry& entry, const Problem& problem, const GemmOptions& options,
                 const KernelEntry& chosen) {
-  Candidate candidate{.kernel = std::string(entry.name), .backend = std::string(entry.backend)};
+  Candidate candidate{.kernel = std::string(entry.name), .backend = entry.backend};
   const std::string_view objection = why_not(entry, problem, options);
   candidate.supported = objection.empty();
   if (!candidate.supported) {
@@ -78,7 +74,8 @@ std::string candidate_lines(Candidates candidates) {
     });
     const Candidates alike = candidates.first(static_cast<std::size_t>(other - candidates.begin()));
     if (alike.size() > 2)
-      text += fmt::format("\n    x {} of {}: {}{}", alike.size(), first.backend, first.reason, paragraph(alike, 8));
+      text += fmt::format("\n    x {} of {}: {}{}", alike.size(), to_string(first.backend), first.reason,
+                          paragraph(alike, 8));
     else
       for (const Candidate& c : alike)
         text += fmt::format("\n    {} {:<28} {}", c.chosen ? '*' : (c.supported ? '-' : 'x'), c.kernel, c.reason);
@@ -98,8 +95,13 @@ std::string_view scaled_lines(const GemmDescription& d) {
 std::vector<Candidate> explain_candidates(std::span<const BackendEntry* const> backends, const Problem& problem,
                                           const GemmOptions& options, const KernelEntry& chosen) {
   std::vector<Candidate> candidates;
-  for (const BackendEntry* backend : backends)
+  for (const BackendEntry* backend : backends) {
     for (const KernelEntry& entry : backend->kernels()) candidates.push_back(judge(entry, problem, options, chosen));
+    if (backend->kernels().empty())
+      candidates.push_back({.kernel = fmt::format("all of {}", to_string(backend->backend)),
+                            .backend = backend->backend,
+                            .reason = why_left_out(*backend)});
+  }
   return candidates;
 }
 
@@ -121,7 +123,7 @@ std::string to_text(const GemmDescription& d, const PlanSummary& summary, Accura
   if (d.batch_count != 1) text += fmt::format(", {} products", d.batch_count);
   text += scaled_lines(d);
   text += summary.kernel.empty() ? "\n  kernel       none: nothing to multiply"
-                                 : fmt::format("\n  kernel       {} ({})", summary.kernel, summary.backend);
+                                 : fmt::format("\n  kernel       {} ({})", summary.kernel, to_string(summary.backend));
   if (!summary.blocking.empty()) text += fmt::format("\n  blocking     {}", summary.blocking);
   text += fmt::format("\n  accumulator  {}\n  accuracy     {}\n  threads      {}\n  scratch      {} bytes",
                       summary.accumulator, to_string(accuracy), summary.threads, summary.workspace_bytes);

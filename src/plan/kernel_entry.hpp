@@ -61,7 +61,7 @@ class Executable {
 /// One kernel. `name` is also the stem of its file or of its family's file.
 struct KernelEntry {
   std::string_view name;
-  std::string_view backend;
+  Backend backend;
   std::string_view role;  ///< "ladder" kernels teach and are never chosen unless asked for; "engine" kernels compete
   std::string_view summary;
   std::span<const GemmTypes> types;
@@ -78,6 +78,8 @@ struct KernelEntry {
   /// Computes on a device with memory of its own: takes operands there too, and competes only when its backend or its
   /// name is asked for, because opening a device and moving operands is nobody's expectation of a plain call.
   bool on_device = false;
+  /// Takes complex operands whose layout says `conjugate`; others are not asked about such products.
+  bool conjugates = false;
   /// Null where there is nothing to tune. Asked only where `unavailable` has no objection.
   TuningTarget (*tunable)(GemmTypes types, int device) = nullptr;
 };
@@ -102,7 +104,7 @@ class DeviceContext {
 };
 
 struct BackendEntry {
-  std::string_view name;
+  Backend backend;
   std::span<const KernelEntry> (*kernels)();
   std::vector<DeviceInfo> (*devices)();
   Result<double> (*measure_peak)(GemmTypes types, int device, int threads);
@@ -110,8 +112,12 @@ struct BackendEntry {
   Result<std::unique_ptr<DeviceContext>> (*open)(int device) = nullptr;
   /// For operands in device memory: C <- activation(beta * C + bias), the product of alpha = 0 or k = 0.
   std::unique_ptr<Executable> (*prepare_scaling)(const Problem& problem) = nullptr;
+  /// See measure_device(); null where the backend has no cost model that is measured.
+  Result<Measurements> (*measure)(const Measuring& measuring) = nullptr;
   /// Whether operands in device memory are given by their address, so that overlap can be judged as the host's is.
   bool has_addresses = true;
+  /// Asking for the kernels opens a driver: a call that names neither backend nor kernel does without them.
+  bool opens_driver = false;
 };
 
 }  // namespace exactile::plan

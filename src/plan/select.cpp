@@ -10,44 +10,47 @@
 #include <set>
 #include <utility>
 
+#include "core/nearest.hpp"
 #include "plan/measured.hpp"
 
 namespace exactile::plan {
-namespace {
 
-Status unknown_backend(std::span<const BackendEntry* const> backends, std::string_view asked) {
-  std::vector<std::string_view> names;
-  for (const BackendEntry* backend : backends) names.push_back(backend->name);
-  return {StatusCode::unknown_name,
-          fmt::format("backend '{}' is not known; expected one of: {}", asked, fmt::join(names, ", "))};
+std::string why_left_out(const BackendEntry& backend) {
+  std::set<std::string> reasons;
+  for (const DeviceInfo& device : backend.devices()) reasons.insert(device.reason);
+  return fmt::format("{}", fmt::join(reasons, "; "));
 }
+
+namespace {
 
 Status unknown_kernel(std::span<const BackendEntry* const> backends, const GemmOptions& options) {
   std::vector<std::string_view> names;
-  for (const BackendEntry* backend : backends)
-    if (options.backend.empty() || backend->name == options.backend)
-      for (const KernelEntry& entry : backend->kernels()) names.push_back(entry.name);
+  std::string absent;
+  for (const BackendEntry* backend : backends) {
+    if (options.backend != Backend::automatic && backend->backend != options.backend) continue;
+    for (const KernelEntry& entry : backend->kernels()) names.push_back(entry.name);
+    if (backend->kernels().empty())
+      absent += fmt::format("; those of {} are not here ({})", to_string(backend->backend), why_left_out(*backend));
+  }
   return {StatusCode::unknown_name,
-          fmt::format("kernel '{}' is not known{}; expected one of: {}", options.kernel,
-                      options.backend.empty() ? "" : fmt::format(" to backend '{}'", options.backend),
-                      fmt::join(names, ", "))};
+          fmt::format(
+              "kernel '{}' is not known{}; near it are {} (kernels() lists all {}){}", core::shortened(options.kernel),
+              options.backend == Backend::automatic ? "" : fmt::format(" to backend '{}'", to_string(options.backend)),
+              core::nearest_names(options.kernel, names), names.size(), absent)};
 }
 
-/// A backend that the build has left out lists no kernels; its devices say why.
 Status left_out(const BackendEntry& backend) {
-  std::set<std::string> reasons;
-  for (const DeviceInfo& device : backend.devices()) reasons.insert(device.reason);
   return {StatusCode::device_unavailable,
-          fmt::format("backend '{}' cannot do this product: {}", backend.name, fmt::join(reasons, "; "))};
+          fmt::format("backend '{}' cannot do this product: {}", to_string(backend.backend), why_left_out(backend))};
 }
 
 Status check_names(std::span<const BackendEntry* const> backends, const GemmOptions& options) {
   const auto backend_matches = [&](const BackendEntry* b) {
-    return options.backend.empty() || b->name == options.backend;
+    return options.backend == Backend::automatic || b->backend == options.backend;
   };
   const auto match = std::ranges::find_if(backends, backend_matches);
-  if (match == backends.end()) return unknown_backend(backends, options.backend);
-  if (!options.backend.empty() && (*match)->kernels().empty()) return left_out(**match);
+  if (options.backend != Backend::automatic && match != backends.end() && (*match)->kernels().empty())
+    return left_out(**match);
   if (options.kernel.empty()) return {};
   for (const BackendEntry* backend : backends)
     if (backend_matches(backend))
@@ -59,32 +62,40 @@ Status check_names(std::span<const BackendEntry* const> backends, const GemmOpti
 /// Devices are counted within a backend, and the processor is its backend's only one.
 Status check_device(std::span<const BackendEntry* const> backends, const Problem& problem, const GemmOptions& options) {
   if (problem.device == 0) return {};
-  if (options.backend.empty() && options.kernel.empty())
+  if (options.backend == Backend::automatic && options.kernel.empty())
     return {StatusCode::invalid_argument,
             fmt::format("device = {}: expected the backend whose device it is to be named", problem.device)};
   for (const BackendEntry* backend : backends) {
-    if (!options.backend.empty() && backend->name != options.backend) continue;
+    if (options.backend != Backend::automatic && backend->backend != options.backend) continue;
     for (const KernelEntry& entry : backend->kernels())
       if (entry.on_device && (options.kernel.empty() || entry.name == options.kernel)) return {};
   }
-  return no_such_processor(problem.device, options.kernel.empty() ? options.backend : options.kernel);
+  return no_such_processor(problem.device, options.kernel.empty() ? to_string(options.backend) : options.kernel);
+}
+
+/// Whether a kernel of this backend may be chosen. Those of others are not asked: that may open a driver.
+bool is_asked(const BackendEntry& backend, const GemmOptions& options) {
+  if (options.backend != Backend::automatic) return backend.backend == options.backend;
+  return !backend.opens_driver || !options.kernel.empty();
 }
 
 constexpr std::string_view is_ladder = "a ladder kernel; runs only when asked for by name";
+constexpr std::string_view reads_as_stored = "does not conjugate operands";
 constexpr std::string_view has_other_types = "does not multiply these types";
+constexpr std::string_view has_no_parameters = "has no parameters that could be set";
 
 /// Unavailable everywhere for one reason ("no NVIDIA driver is installed") is the reason to name.
 Status nobody_can(std::span<const BackendEntry* const> backends, const Problem& problem, const GemmOptions& options) {
-  if (problem.memory == Memory::device && options.backend.empty() && options.kernel.empty())
+  if (problem.memory == Memory::device && options.backend == Backend::automatic && options.kernel.empty())
     return {StatusCode::invalid_argument, "memory = device: expected the backend whose device it is to be named"};
   std::set<std::string_view> reasons;
   bool is_missing = false;  // what could do it, were it there
   bool is_available = false;
   for (const BackendEntry* backend : backends) {
-    if (!options.backend.empty() && backend->name != options.backend) continue;
+    if (!is_asked(*backend, options)) continue;
     for (const KernelEntry& entry : backend->kernels()) {
       if (!options.kernel.empty() && entry.name != options.kernel) continue;
-      if (entry.on_device && options.backend.empty() && options.kernel.empty()) continue;
+      if (entry.on_device && options.backend == Backend::automatic && options.kernel.empty()) continue;
       const std::string_view unavailable = entry.unavailable(problem.device);
       is_available = is_available || !entry.on_device || unavailable.empty();
       if (const auto reason = why_not(entry, problem, options); !reason.empty()) {
@@ -94,12 +105,12 @@ Status nobody_can(std::span<const BackendEntry* const> backends, const Problem& 
     }
   }
   // What every product of other types would hear too is left out where there is more to say.
-  for (const std::string_view reason : {is_ladder, has_other_types})
+  for (const std::string_view reason : {is_ladder, has_other_types, has_no_parameters})
     if (reasons.size() > 1) reasons.erase(reason);
   const std::string who =
       !options.kernel.empty() ? fmt::format("kernel '{}' cannot do this product", options.kernel)
-      : !options.backend.empty()
-          ? fmt::format("backend '{}' cannot do this product", options.backend)
+      : options.backend != Backend::automatic
+          ? fmt::format("backend '{}' cannot do this product", to_string(options.backend))
           : fmt::format("no kernel on this machine multiplies {}{}", to_string(problem.description.types),
                         options.parameters.empty() ? "" : fmt::format(" with parameters '{}'", options.parameters));
   return {is_available || !is_missing ? StatusCode::unsupported : StatusCode::device_unavailable,
@@ -113,7 +124,8 @@ const KernelEntry* fastest_measured(std::span<const BackendEntry* const> backend
   std::optional<double> best_rate = measured_rate(*cheapest, problem);
   if (!best_rate) return cheapest;
   const KernelEntry* best = cheapest;
-  for (const BackendEntry* backend : backends)
+  for (const BackendEntry* backend : backends) {
+    if (!is_asked(*backend, options)) continue;
     for (const KernelEntry& entry : backend->kernels()) {
       if (!why_not(entry, problem, options).empty() || !entry.gives_way(problem).empty()) continue;
       if (const auto rate = measured_rate(entry, problem); rate > best_rate) {
@@ -121,6 +133,7 @@ const KernelEntry* fastest_measured(std::span<const BackendEntry* const> backend
         best_rate = rate;
       }
     }
+  }
   return best;
 }
 
@@ -135,28 +148,30 @@ Status no_such_processor(int device, std::string_view who) {
 }
 
 std::string_view why_not(const KernelEntry& entry, const Problem& problem, const GemmOptions& options) {
-  if (!options.backend.empty() && entry.backend != options.backend) return "another backend was asked for";
+  if (options.backend != Backend::automatic && entry.backend != options.backend) return "another backend was asked for";
   if (!options.kernel.empty() && entry.name != options.kernel) return "another kernel was asked for";
-  if (entry.on_device && options.backend.empty() && options.kernel.empty())
+  if (entry.on_device && options.backend == Backend::automatic && options.kernel.empty())
     return "a device's kernel; competes only when its backend is asked for";
   if (problem.memory == Memory::device && !entry.on_device) return "computes in host memory";
   if (options.kernel.empty() && entry.role == "ladder") return is_ladder;
   if (std::ranges::find(entry.types, problem.description.types) == entry.types.end()) return has_other_types;
-  if (!options.parameters.empty() && entry.tunable == nullptr) return "has no parameters that could be set";
+  if ((problem.description.a.conjugate || problem.description.b.conjugate) && !entry.conjugates) return reads_as_stored;
+  if (!options.parameters.empty() && entry.tunable == nullptr) return has_no_parameters;
   if (const auto reason = entry.unavailable(problem.device); !reason.empty()) return reason;
   if (!options.parameters.empty() && entry.tunable(problem.description.types, problem.device).space.empty())
-    return "has no parameters that could be set";
+    return has_no_parameters;
   return is_empty(problem.description) ? std::string_view() : entry.refuses(problem);
 }
 
 Result<const KernelEntry*> select(std::span<const BackendEntry* const> backends, const Problem& problem,
                                   const GemmOptions& options) {
-  if (!options.backend.empty() || !options.kernel.empty())
+  if (options.backend != Backend::automatic || !options.kernel.empty())
     if (Status s = check_names(backends, options); !s.ok()) return s;
   if (Status s = check_device(backends, problem, options); !s.ok()) return s;
   const KernelEntry* best = nullptr;
   auto best_rank = std::pair(true, std::numeric_limits<double>::infinity());
   for (const BackendEntry* backend : backends) {
+    if (!is_asked(*backend, options)) continue;
     for (const KernelEntry& entry : backend->kernels()) {
       if (!why_not(entry, problem, options).empty()) continue;
       const auto rank =

@@ -20,6 +20,9 @@ namespace exactile::plan {
                                                         const Problem& problem, const GemmOptions& options,
                                                         const KernelEntry& chosen);
 
+/// Why a backend lists no kernels, by what it says of its devices.
+[[nodiscard]] std::string why_left_out(const BackendEntry& backend);
+
 /// Each input read once, the output written once; the batch's broadcast operands count once.
 [[nodiscard]] double minimum_bytes(const GemmDescription& description);
 

@@ -74,7 +74,15 @@ Status check_products(const GemmDescription& d) {
   return {};
 }
 
-/// C's elements must not share a place. Sorted by stride, each axis must step over all that the shorter ones span.
+/// The matrix that is written: D where there is one.
+struct Output {
+  const char* name;
+  const OperandLayout& layout;
+};
+Output output_of(const GemmDescription& d) { return d.d ? Output{"d", *d.d} : Output{"c", d.c}; }
+
+/// The output's elements must not share a place. Sorted by stride, each axis must step over all that the shorter ones
+/// span.
 Status check_c_strides(const GemmDescription& d) {
   if (d.m == 0 || d.n == 0 || d.batch_count == 0) return {};  // no element, no place to share
   struct Axis {
@@ -82,31 +90,38 @@ Status check_c_strides(const GemmDescription& d) {
     std::int64_t extent;
     std::int64_t stride;
   };
-  std::array<Axis, 3> axes{{{"row", d.m, d.c.row_stride},
-                            {"column", d.n, d.c.column_stride},
-                            {"batch", d.c.pointer_array ? 1 : d.batch_count, d.c.batch_stride}}};
+  const auto& [who, layout] = output_of(d);
+  std::array<Axis, 3> axes{{{"row", d.m, layout.row_stride},
+                            {"column", d.n, layout.column_stride},
+                            {"batch", layout.pointer_array ? 1 : d.batch_count, layout.batch_stride}}};
   for (const Axis& axis : axes)
     if (axis.extent > 1 && axis.stride <= 0)
       return invalid(
-          fmt::format("c's {} stride = {}: expected a positive stride, because every element of C needs a "
+          fmt::format("{}'s {} stride = {}: expected a positive stride, because every element that is written needs a "
                       "place of its own",
-                      axis.name, axis.stride));
+                      who, axis.name, axis.stride));
   std::ranges::sort(axes, {}, &Axis::stride);
   std::int64_t span = 0;
   for (const Axis& axis : axes) {
     if (axis.extent <= 1) continue;
     if (axis.stride <= span)
-      return invalid(fmt::format("c's {} stride = {}: elements of C would overlap; expected at least {}", axis.name,
-                                 axis.stride, span + 1));
+      return invalid(fmt::format("{}'s {} stride = {}: elements of {} would overlap; expected at least {}", who,
+                                 axis.name, axis.stride, who, span + 1));
     span += (axis.extent - 1) * axis.stride;
   }
   return {};
 }
 
+/// A binding may hand over any number.
+template <class Enum>
+Status check_value(const char* name, Enum value, Enum last, const char* expected) {
+  if (value <= last) return {};
+  return invalid(fmt::format("{} = {}: no such value; expected {}", name, static_cast<int>(value), expected));
+}
+
 Status check_epilogue(const GemmDescription& d) {
-  if (d.bias > Bias::per_column || d.activation > Activation::gelu)
-    return invalid(fmt::format("bias = {}, activation = {}: no such value", static_cast<int>(d.bias),
-                               static_cast<int>(d.activation)));
+  if (Status s = check_value("bias", d.bias, Bias::per_column, "none, per_row or per_column"); !s.ok()) return s;
+  if (Status s = check_value("activation", d.activation, Activation::gelu, "none, relu or gelu"); !s.ok()) return s;
   if (d.activation == Activation::none) return {};
   if (is_complex(d.types.output) || (d.activation == Activation::gelu && !is_floating(d.types.output)))
     return {StatusCode::unsupported,
@@ -123,7 +138,17 @@ Status check_scales(const GemmDescription& d) {
                       d.row_scales ? "row_scales" : "column_scales", to_string(d.types))};
 }
 
+Status check_conjugates(const GemmDescription& d) {
+  if (!d.c.conjugate && !(d.d && d.d->conjugate)) return {};
+  return invalid(fmt::format("{}.conjugate = true: expected false, because only A and B can be conjugated",
+                             d.c.conjugate ? "c" : "d"));
+}
+
 Status check_accuracy(Accuracy accuracy) {
+  if (Status s = check_value("accuracy", accuracy, Accuracy::correctly_rounded,
+                             "reduced, standard, compensated or correctly_rounded");
+      !s.ok())
+    return s;
   if (accuracy == Accuracy::standard || accuracy == Accuracy::reduced) return {};
   return {StatusCode::not_yet_available,
           fmt::format("accuracy = {}: not yet available; expected standard or reduced", to_string(accuracy))};
@@ -135,17 +160,25 @@ Status validate(const GemmDescription& d, const GemmOptions& options) {
   if (Status s = check_types(d.types); !s.ok()) return s;
   if (Status s = check_sizes(d); !s.ok()) return s;
   if (Status s = check_products(d); !s.ok()) return s;
-  const std::array<Reach, 3> operands{
-      {{"a", d.a, d.m, d.k, d.types.input}, {"b", d.b, d.k, d.n, d.types.input}, {"c", d.c, d.m, d.n, d.types.output}}};
+  const std::array<Reach, 4> operands{{{"a", d.a, d.m, d.k, d.types.input},
+                                       {"b", d.b, d.k, d.n, d.types.input},
+                                       {"c", d.c, d.m, d.n, d.types.output},
+                                       {output_of(d).name, output_of(d).layout, d.m, d.n, d.types.output}}};
   for (const Reach& operand : operands)
     if (Status s = check_reach(operand, d.batch_count); !s.ok()) return s;
   if (Status s = check_c_strides(d); !s.ok()) return s;
+  if (Status s = check_conjugates(d); !s.ok()) return s;
   if (Status s = check_epilogue(d); !s.ok()) return s;
   if (Status s = check_scales(d); !s.ok()) return s;
   if (Status s = check_accuracy(options.accuracy); !s.ok()) return s;
+  if (Status s = check_value("planning", options.planning, Planning::estimate, "formula or estimate"); !s.ok())
+    return s;
+  if (Status s = check_value("memory", options.memory, Memory::device, "host or device"); !s.ok()) return s;
   if (!options.parameters.empty() && !tuning::Parameters::parse(options.parameters))
     return invalid(
         fmt::format("parameters = {}: expected the form \"NAME=NUMBER NAME=NUMBER ...\"", options.parameters));
+  if (options.backend > Backend::opencl)
+    return invalid(fmt::format("backend = {}: no such value", static_cast<int>(options.backend)));
   if (options.threads < 0)
     return invalid(fmt::format("threads = {}: expected 0 (the default) or a positive number", options.threads));
   return {};

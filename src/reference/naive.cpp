@@ -40,13 +40,14 @@ void rows(const GemmDescription& d, const GemmArguments& arguments, std::int64_t
     for (std::int64_t j = 0; j < d.n; ++j) {
       Sum sum{};
       for (std::int64_t p = 0; p < d.k; ++p)
-        sum = core::multiply_add(widen(a[i * d.a.row_stride + p * d.a.column_stride]),
-                                 widen(b[p * d.b.row_stride + j * d.b.column_stride]), sum);
+        sum = core::multiply_add(
+            core::conjugate_if(d.a.conjugate, widen(a[i * d.a.row_stride + p * d.a.column_stride])),
+            core::conjugate_if(d.b.conjugate, widen(b[p * d.b.row_stride + j * d.b.column_stride])), sum);
       if (row_scales != nullptr) sum = core::multiply(sum, static_cast<Sum>(row_scales[i]));
       if (column_scales != nullptr) sum = core::multiply(sum, static_cast<Sum>(column_scales[j]));
       Out& element = c[i * d.c.row_stride + j * d.c.column_stride];
-      Sum value = core::multiply(alpha, sum);
-      if (reads_c) value = core::multiply_add(beta, widen(element), value);
+      Sum value = core::scaled(alpha, sum);
+      if (reads_c) value = core::add_scaled(beta, widen(element), value);
       if (d.bias != Bias::none) value = core::add(value, widen(bias[d.bias == Bias::per_row ? i : j]));
       element = static_cast<Out>(static_cast<Accumulator<In>>(core::activate(d.activation, value)));
     }

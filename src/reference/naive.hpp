@@ -20,6 +20,9 @@ void naive_rows(const GemmDescription& description, const GemmArguments& argumen
 /// neither is the old C.
 void scale(const GemmDescription& description, const GemmArguments& arguments);
 
+/// The elements of C to their places in D, for the whole batch; the description has a layout of D.
+void copy_c_to_d(const GemmDescription& description, const void* c, void* d);
+
 /// Where product number `product` of an operand starts; `size` is the element's size in bytes.
 [[nodiscard]] inline const void* product_base(const void* data, const OperandLayout& layout, std::int64_t product,
                                               std::int64_t size) noexcept {

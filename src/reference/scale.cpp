@@ -15,7 +15,7 @@ void scale_product(const GemmDescription& d, const GemmArguments& arguments, Out
   for (std::int64_t i = 0; i < d.m; ++i) {
     for (std::int64_t j = 0; j < d.n; ++j) {
       Out& element = c[i * d.c.row_stride + j * d.c.column_stride];
-      Sum value = reads_c ? core::multiply(beta, static_cast<Sum>(element)) : Sum{};
+      Sum value = reads_c ? core::scaled(beta, static_cast<Sum>(element)) : Sum{};
       if (d.bias != Bias::none) value = core::add(value, static_cast<Sum>(bias[d.bias == Bias::per_row ? i : j]));
       element = static_cast<Out>(core::activate(d.activation, value));
     }

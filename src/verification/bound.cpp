@@ -108,7 +108,7 @@ ErrorBound::Scaled ErrorBound::scaled(const InnerProduct& product, const Element
 }
 
 Due ErrorBound::component(DoubleDouble z, double magnitude, const Scaled& of) const {
-  Due due{.value = z};
+  Due due{.value = z, .magnitude = magnitude};
   const double largest = std::max(magnitude, of.largest);
   due.may_overflow = of.is_unsure || !(largest * (1 + relative()) < accumulator_limit_);
   // Where a factor may be rounded to zero, Inf times it may be NaN.
@@ -132,7 +132,7 @@ void ErrorBound::activate(Due& due) const {
   const long double wide = static_cast<long double>(x) + static_cast<long double>(due.value.lo);
   if (x == -HUGE_VAL) {
     // The formula says -Inf * 0 = NaN, its limit is 0; both are fair.
-    due = {.value = {0, 0}, .may_overflow = true};
+    due = {.value = {0, 0}, .magnitude = due.magnitude, .may_overflow = true};
     return;
   }
   const long double result = wide * std::erfc(-wide / std::numbers::sqrt2_v<long double>) / 2;

@@ -3,6 +3,7 @@
 /// From the exact sum of one element to the value due there and to how far a computed one may be from it.
 #pragma once
 
+#include <algorithm>
 #include <complex>
 #include <cstdint>
 
@@ -31,6 +32,7 @@ struct ElementInput {
 struct Due {
   DoubleDouble value;
   double tolerance = 0;       ///< on |computed - value|
+  double magnitude = 0;       ///< the sum of the absolute values of all that was added up
   double reach = 0;           ///< the part of it that comes before the last rounding
   bool may_overflow = false;  ///< an intermediate result may leave the range, in an order of the kernel's choosing
 };
@@ -65,6 +67,8 @@ class ErrorBound {
   [[nodiscard]] double underflow() const { return underflow_; }  ///< to be stretched by the scales
   [[nodiscard]] double output_roundoff() const { return rounds_output_ ? output_roundoff_ : 0; }
   [[nodiscard]] double output_underflow() const { return rounds_output_ ? output_underflow_ : 0; }
+  /// Of the type that sums, or of C's where that is narrower.
+  [[nodiscard]] double coarsest_roundoff() const { return std::max(accumulator_roundoff_, output_roundoff_); }
   [[nodiscard]] double accumulator_limit() const { return accumulator_limit_; }
   [[nodiscard]] double output_limit() const { return output_limit_; }
   [[nodiscard]] std::complex<double> alpha() const { return alpha_; }

@@ -57,6 +57,20 @@ Judgement judge(const Due& due, double computed, double output_limit) {
   return {rounds_away, 0, 0};
 }
 
+/// Frobenius norms of what is due and of the errors. No square of a double overflows or vanishes in a long double.
+class Norms {
+ public:
+  void add(double due, double error) {
+    due_ += static_cast<long double>(due) * static_cast<long double>(due);
+    error_ += static_cast<long double>(error) * static_cast<long double>(error);
+  }
+  [[nodiscard]] double quotient() const { return error_ == 0 ? 0 : static_cast<double>(std::sqrt(error_ / due_)); }
+
+ private:
+  long double due_ = 0;
+  long double error_ = 0;
+};
+
 std::string describe(double real, double imaginary, bool complex) {
   return complex ? fmt::format("{:.17g}{:+.17g}i", real, imaginary) : fmt::format("{:.17g}", real);
 }
@@ -76,6 +90,7 @@ class FloatComparison {
         oracle_(d, arguments, accuracy) {}
 
   FloatOracle& oracle() { return oracle_; }
+  void finish(ErrorReport& report) const { report.norm_error = norms_.quotient(); }
 
   void row(std::int64_t p, std::int64_t i, std::int64_t first, std::int64_t columns, ErrorReport& report) {
     oracle_.form(i);
@@ -94,6 +109,10 @@ class FloatComparison {
   }
 
  private:
+  [[nodiscard]] double in_u(const Judgement& judged, const Due& due) const {
+    return judged.error == 0 ? 0 : judged.error / (bound_.coarsest_roundoff() * due.magnitude);
+  }
+
   std::complex<double> bias(std::int64_t i, std::int64_t j) const {
     if (d_.bias == Bias::none) return 0;
     double real = 0;
@@ -119,6 +138,11 @@ class FloatComparison {
     // that the element is not a number is sure.
     if (complex && !due_is_finite) passed = !(std::isfinite(real) && std::isfinite(imaginary));
     report.error_over_bound = std::max({report.error_over_bound, first.ratio, second.ratio});
+    if (due_is_finite && std::isfinite(real) && std::isfinite(imaginary)) {
+      norms_.add(due.real.value.hi, first.error);
+      norms_.add(due.imaginary.value.hi, second.error);
+      report.error_in_u = std::max({report.error_in_u, in_u(first, due.real), in_u(second, due.imaginary)});
+    }
     const double value = std::hypot(due.real.value.hi, due.imaginary.value.hi);
     if (passed && due_is_finite && value > 0)
       report.max_relative_error = std::max(report.max_relative_error, std::hypot(first.error, second.error) / value);
@@ -138,6 +162,7 @@ class FloatComparison {
   ErrorBound bound_;
   FloatOracle oracle_;
   RowPart computed_, before_;
+  Norms norms_;
 };
 
 class IntegerComparison {
@@ -146,6 +171,9 @@ class IntegerComparison {
       : d_(d), arguments_(arguments), c_before_(c_before), oracle_(d, arguments) {}
 
   IntegerOracle& oracle() { return oracle_; }
+  void finish(ErrorReport& report) const {
+    if (!report.passed) report.error_in_u = report.norm_error = std::numeric_limits<double>::infinity();
+  }
 
   void row(std::int64_t p, std::int64_t i, std::int64_t first, std::int64_t columns, ErrorReport& report) {
     oracle_.form(i);
@@ -209,6 +237,7 @@ ErrorReport walk(Comparison comparison, const GemmDescription& d, const std::vec
     begin = end;
   }
   report.rows_checked = static_cast<std::int64_t>(rows.size());
+  comparison.finish(report);
   return report;
 }
 
@@ -254,6 +283,8 @@ ErrorReport compare(const GemmDescription& description, const GemmArguments& arg
 
 void merge(ErrorReport& into, const ErrorReport& from) {
   into.max_relative_error = std::max(into.max_relative_error, from.max_relative_error);
+  into.error_in_u = std::max(into.error_in_u, from.error_in_u);
+  into.norm_error = std::max(into.norm_error, from.norm_error);
   into.error_over_bound = std::max(into.error_over_bound, from.error_over_bound);
   into.rows_checked = std::max(into.rows_checked, from.rows_checked);
   if (into.passed && !from.passed) into.failure = from.failure;

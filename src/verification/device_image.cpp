@@ -31,7 +31,7 @@ Result<DeviceImage> DeviceImage::make(const Context& context, const GuardedOpera
   DeviceImage image(std::move(memory).value(), operand.first_offset());
   if (!operand.is_pointer_array()) return image;
   image.host_pointers_ = pointers_into(image.body_, operand.product_offsets());
-  if (context.backend() == "opencl") return image;
+  if (context.backend() == Backend::opencl) return image;
   Result<DeviceMemory> uploaded = upload_pointers(context, image.host_pointers_);
   if (!uploaded.ok()) return uploaded.status();
   image.pointers_.emplace(std::move(uploaded).value());

@@ -36,13 +36,13 @@ const void* product_base(const OperandLayout& layout, ElementType type, const vo
 }
 
 void gather(ElementType type, const void* base, std::int64_t first, std::int64_t stride, std::int64_t count,
-            double* real, double* imaginary) {
+            double* real, double* imaginary, bool conjugate) {
   with_element(type, [&]<class T>() {
     const T* source = static_cast<const T*>(base) + first;
     for (std::int64_t t = 0; t < count; ++t) {
       const T value = source[t * stride];
       real[t] = real_part(value);
-      if constexpr (is_complex_v<T>) imaginary[t] = static_cast<double>(value.imag());
+      if constexpr (is_complex_v<T>) imaginary[t] = static_cast<double>(conjugate ? -value.imag() : value.imag());
     }
   });
 }

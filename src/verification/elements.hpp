@@ -34,9 +34,10 @@ decltype(auto) with_element(ElementType type, F&& f) {
 /// The address of element (0, 0) of product p.
 [[nodiscard]] const void* product_base(const OperandLayout& layout, ElementType type, const void* data, std::int64_t p);
 
-/// Reads `count` floating elements from base[first + t * stride]; `imaginary` may be null for real types.
+/// Reads `count` floating elements, or their complex conjugates, from base[first + t * stride]; `imaginary` may be null
+/// for real types.
 void gather(ElementType type, const void* base, std::int64_t first, std::int64_t stride, std::int64_t count,
-            double* real, double* imaginary);
+            double* real, double* imaginary, bool conjugate = false);
 
 /// The same for integer types, sign-extended to 64 bits.
 void gather(ElementType type, const void* base, std::int64_t first, std::int64_t stride, std::int64_t count,

@@ -44,7 +44,7 @@ void FloatOracle::open(std::int64_t p, std::int64_t first, std::int64_t columns)
   const OperandLayout& b = description_.b;
   for (std::int64_t kk = 0; kk < description_.k; ++kk)
     gather(type, b_base, kk * b.row_stride + first * b.column_stride, b.column_stride, columns,
-           b_real_.data() + kk * columns, b_imaginary_.data() + (complex_ ? kk * columns : 0));
+           b_real_.data() + kk * columns, b_imaginary_.data() + (complex_ ? kk * columns : 0), b.conjugate);
 }
 
 void FloatOracle::add(double a, const double* b, Sums& sums) const {
@@ -64,7 +64,7 @@ void FloatOracle::form(std::int64_t i) {
     for (auto* values : {&sums->hi, &sums->lo, &sums->magnitude}) std::fill(values->begin(), values->end(), 0.0);
   if (!reads_) return;
   gather(description_.types.input, a_base_, i * description_.a.row_stride, description_.a.column_stride, description_.k,
-         a_real_.data(), a_imaginary_.data());
+         a_real_.data(), a_imaginary_.data(), description_.a.conjugate);
   for (std::int64_t kk = 0; kk < description_.k; ++kk) {
     const double* b_real = b_real_.data() + kk * columns_;
     add(a_real_[size(kk)], b_real, real_);

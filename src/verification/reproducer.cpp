@@ -21,6 +21,7 @@ void append_layout(std::string& line, const char* option, const OperandLayout& l
   } else if (shown.batch_stride != 0 || batch > 1) {
     fmt::format_to(out, ",{}", layout.batch_stride);
   }
+  if (layout.conjugate) fmt::format_to(out, ",conjugate");
 }
 
 std::string scalar_text(const Scalar& scalar) {
@@ -37,7 +38,7 @@ std::string reproducer(const Case& test) {
   const GemmDescription& d = test.description;
   std::string line = fmt::format("exactile verify --m {} --n {} --k {} --type '{}'", d.m, d.n, d.k, to_string(d.types));
   auto out = std::back_inserter(line);
-  if (!test.options.backend.empty()) fmt::format_to(out, " --backend {}", test.options.backend);
+  if (test.options.backend != Backend::automatic) fmt::format_to(out, " --backend {}", to_string(test.options.backend));
   if (!test.options.kernel.empty()) fmt::format_to(out, " --kernel {}", test.options.kernel);
   if (test.options.accuracy != Accuracy::standard)
     fmt::format_to(out, " --accuracy {}", to_string(test.options.accuracy));

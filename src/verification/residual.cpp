@@ -57,7 +57,7 @@ class RowReader {
 
   void read(std::int64_t p, std::int64_t i) {
     gather(type_, product_base(layout_, type_, data_, p), i * layout_.row_stride, layout_.column_stride,
-           static_cast<std::int64_t>(real_.size()), real_.data(), imaginary_.data());
+           static_cast<std::int64_t>(real_.size()), real_.data(), imaginary_.data(), layout_.conjugate);
   }
   [[nodiscard]] std::complex<double> operator[](std::int64_t j) const { return {real_[size(j)], imaginary_[size(j)]}; }
 

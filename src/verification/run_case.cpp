@@ -105,18 +105,18 @@ GemmArguments arguments_of(const Case& test, const Operands& operands) {
 }
 
 /// The backend asked for, or that of the kernel asked for.
-std::string backend_of(const GemmOptions& options) {
-  if (!options.backend.empty()) return options.backend;
+Backend backend_of(const GemmOptions& options) {
+  if (options.backend != Backend::automatic) return options.backend;
   for (const KernelInfo& kernel : kernels())
     if (kernel.name == options.kernel) return kernel.backend;
-  return {};
+  return Backend::automatic;
 }
 
 /// One context a backend and device for the whole process: opening one takes longer than most cases.
 Result<Context> context_of(const GemmOptions& options) {
   static std::mutex mutex;
   // Never destroyed: when static objects go, a driver's own may be gone already.
-  static auto& contexts = *new std::map<std::pair<std::string, int>, Context>;
+  static auto& contexts = *new std::map<std::pair<Backend, int>, Context>;
   const std::lock_guard lock(mutex);
   const std::pair key(backend_of(options), options.device);
   if (const auto found = contexts.find(key); found != contexts.end()) return found->second;

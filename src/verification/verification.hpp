@@ -41,6 +41,9 @@ void fill(Fill kind, std::uint64_t seed, ElementType type, std::int64_t rows, st
 struct ErrorReport {
   bool passed = true;             ///< every element within its bound; no NaN where a number was due or the reverse
   double max_relative_error = 0;  ///< max |C^ - C| / |C| over the elements with C != 0
+  double error_in_u = 0;  ///< max |C^ - C| / (u * M), M = |alpha||A||B| + |beta||C_before| + |bias|: how many roundings
+                          ///< of all that was added; u of the type that sums, or of C's where that is narrower
+  double norm_error = 0;  ///< |C^ - C| / |C| in the Frobenius norm, over the rows that were checked
   double error_over_bound = 0;    ///< max |C^ - C| / bound; the bound is computed from u, k and |A||B|; <= 1 passes
   std::int64_t rows_checked = 0;  ///< of how many rows (over all products) the exact result was formed
   std::string failure;            ///< the first failing element with both values; "" when passed

@@ -36,12 +36,19 @@ std::string content_of(const std::string& path) {
 }
 
 const std::vector<Row>& shipped_rows() {
-  static const std::vector<Row> rows = parse_rows(opencl_tsv).rows;
+  static const auto& rows = *new std::vector<Row>(parse_rows(opencl_tsv).rows);
   return rows;
 }
 
 Status file_trouble(std::string_view what, const std::string& path) {
   return {StatusCode::invalid_argument, fmt::format("tuning file {}: {}: {}", path, what, std::strerror(errno))};
+}
+
+/// Where a name leads: what is renamed would take the place of a link.
+std::string place_of(const std::string& name) {
+  std::error_code error;
+  const fs::path target = fs::weakly_canonical(name, error);
+  return error ? name : target.string();
 }
 
 /// Rows can be kept where there is nothing yet, or a file of them; devices, pipes and foreign files stay as they are.
@@ -118,7 +125,7 @@ std::shared_ptr<const Rows> rows_of(const std::string& path) {
     std::shared_ptr<const Rows> rows;
   };
   static std::mutex mutex;
-  static std::map<std::string, Seen> files;
+  static auto& files = *new std::map<std::string, Seen>;
   struct stat now = {};
   if (path.empty() || stat(path.c_str(), &now) != 0 || !S_ISREG(now.st_mode)) return std::make_shared<const Rows>();
   const std::lock_guard lock(mutex);
@@ -164,10 +171,21 @@ std::optional<Found> find(const Query& query, const std::function<bool(const Par
   return std::nullopt;
 }
 
+Status check_file(const std::string& file) {
+  const std::string path = place_of(file);
+  if (Status s = check_place(path); !s.ok()) return s;
+  fs::path folder = fs::absolute(path).parent_path();
+  std::error_code error;
+  while (!fs::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
+  if (!fs::is_directory(folder, error)) errno = ENOTDIR;
+  if (!fs::is_directory(folder, error) || access(folder.c_str(), W_OK | X_OK) != 0)
+    return file_trouble("cannot be written", path);
+  return {};
+}
+
 Status add_row(const std::string& file, const Row& row) {
   std::error_code error;
-  const fs::path target = fs::weakly_canonical(file, error);  // of a link; what is renamed would take its place
-  const std::string path = error ? file : target.string();
+  const std::string path = place_of(file);
   if (Status s = check_place(path); !s.ok()) return s;
   if (const fs::path folder = fs::path(path).parent_path(); !folder.empty()) fs::create_directories(folder, error);
   const WriteLock lock(path + ".lock");

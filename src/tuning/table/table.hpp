@@ -43,6 +43,9 @@ struct Found {
 /// The rows of a file; none where there is no file. Read again only when the file has changed.
 [[nodiscard]] Rows read_file(const std::string& path);
 
+/// Whether rows can be kept there: a file of rows or nothing, in a folder that can be written or made. Changes nothing.
+[[nodiscard]] Status check_file(const std::string& name);
+
 /// Adds a row to the file, which is written anew beside it and renamed; several processes may do so at once. Unreadable
 /// lines are left out of the new file. What is no file, or a file of something else, is refused.
 [[nodiscard]] Status add_row(const std::string& name, const Row& row);
