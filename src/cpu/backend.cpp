@@ -13,7 +13,7 @@ namespace {
 std::string kibibytes(std::int64_t bytes) { return std::to_string(bytes / 1024) + " KiB"; }
 
 std::vector<DeviceInfo> devices() {
-  return {{.backend = "cpu",
+  return {{.backend = Backend::cpu,
            .name = processor_name(),
            .available = true,
            .reason = {},
@@ -29,7 +29,7 @@ std::vector<DeviceInfo> devices() {
 
 const plan::BackendEntry& backend() {
   static const plan::BackendEntry entry{
-      .name = "cpu", .kernels = kernel_list, .devices = devices, .measure_peak = measure_peak};
+      .backend = Backend::cpu, .kernels = kernel_list, .devices = devices, .measure_peak = measure_peak};
   return entry;
 }
 

@@ -23,12 +23,12 @@ const Caches& caches() {
 }
 
 const std::string& processor_name() {
-  static const std::string name = [] {
+  static const auto& name = *new std::string([] {
     std::ifstream file("/proc/cpuinfo");
     for (std::string line; std::getline(file, line);)
       if (line.starts_with("model name")) return line.substr(std::min(line.find(": ") + 2, line.size()));
     return std::string("processor");
-  }();
+  }());
   return name;
 }
 

@@ -8,19 +8,28 @@
 #include <array>
 
 #include "cpu/isa.hpp"
+#include "cpu/loops/bf16.hpp"
 #include "cpu/loops/packed.hpp"
 #include "cpu/loops/tuned_blocking.hpp"
 #include "cpu/micro/tile.hpp"
 #include "cpu/scaled.hpp"
 #include "cpu/small/deep.hpp"
 #include "cpu/small/direct.hpp"
+#include "cpu/small/near.hpp"
 #include "cpu/small/stream.hpp"
+#include "cpu/small/vector_roles.hpp"
 #include "plan/kernel_entry.hpp"
 
 namespace exactile::cpu {
 
-template <class T>
-inline constexpr std::array<GemmTypes, 1> types_of{{{element_type_v<T>, element_type_v<T>}}};
+template <class K>
+inline constexpr auto types_of = std::array{GemmTypes{element_type_v<Input<K>>, element_type_v<Sum<K>>}};
+/// Of narrow floats the loops round C, too: to f16 what was f16, else to bf16.
+template <class K>
+  requires(std::is_same_v<Sum<K>, float> && !std::is_same_v<Input<K>, float>)
+inline constexpr auto types_of<K> = std::array{
+    GemmTypes{element_type_v<Input<K>>, ElementType::f32},
+    GemmTypes{element_type_v<Input<K>>, std::is_same_v<Input<K>, Float16> ? ElementType::f16 : ElementType::bf16}};
 
 template <Isa isa>
 std::string_view unavailable(int) {
@@ -35,29 +44,69 @@ struct Name {
   [[nodiscard]] constexpr std::string_view view() const { return {text, size - 1}; }
 };
 
-template <Isa isa, class T, auto Micro, Name name>
+template <Isa isa, class K, auto Micro, Name name>
 plan::KernelEntry packed_entry() {
   return {
       .name = name.view(),
-      .backend = "cpu",
+      .backend = Backend::cpu,
       .role = "engine",
       .summary = "cache-blocked loops over packed panels; any strides, any number of threads",
-      .types = types_of<T>,
+      .types = types_of<K>,
       .unavailable = unavailable<isa>,
       .refuses = [](const plan::Problem& p) { return packed_refuses(p, Micro()); },
       .cost = [](const plan::Problem& p) { return packed_cost(p, Micro()); },
       .prepare =
           [](const plan::Problem& p) {
-            return with_scales<T>(p, [](const plan::Problem& q) { return make_packed(q, Micro(), name.view()); });
+            return with_scales<Sum<K>>(p, [](const plan::Problem& q) { return make_packed(q, Micro(), name.view()); });
           },
+      .gives_way = gives_way_to_vectors,
       .tunable = [](GemmTypes,
-                    int) { return blocking_target(Micro().rows, Micro().vectors * Micro().lanes, chunk_terms<T>); }};
+                    int) { return blocking_target(Micro().rows, Micro().vectors * Micro().lanes, chunk_terms<K>); }};
+}
+
+template <Isa isa, class K, auto Micro>
+plan::KernelEntry near_entry(std::string_view name) {
+  return {.name = name,
+          .backend = Backend::cpu,
+          .role = "engine",
+          .summary = "small products and batches of them, packed side by side in the nearest caches",
+          .types = types_of<K>,
+          .unavailable = unavailable<isa>,
+          .refuses = [](const plan::Problem& p) { return near_refuses(p, Micro()); },
+          .cost = [](const plan::Problem& p) { return near_cost(p, Micro()); },
+          .prepare =
+              [](const plan::Problem& p) {
+                return with_scales<Sum<K>>(p, [](const plan::Problem& q) { return make_near(q, Micro()); });
+              },
+          .gives_way = gives_way_to_vectors};
+}
+
+template <Isa isa, auto Pairs, auto Otherwise>
+plan::KernelEntry near_bf16_entry(std::string_view name) {
+  plan::KernelEntry entry = near_entry<isa, Bf16Pairs, Pairs>(name);
+  entry.prepare = [](const plan::Problem& p) {
+    return with_scales<float>(
+        p, [](const plan::Problem& q) { return make_bf16(q, make_near(q, Pairs()), make_near(q, Otherwise())); });
+  };
+  return entry;
+}
+
+/// bf16 by pairs where that flushes nothing, else widened: the same bits.
+template <Isa isa, auto Pairs, auto Otherwise, Name name>
+plan::KernelEntry bf16_entry() {
+  plan::KernelEntry entry = packed_entry<isa, Bf16Pairs, Pairs, name>();
+  entry.prepare = [](const plan::Problem& p) {
+    return with_scales<float>(p, [](const plan::Problem& q) {
+      return make_bf16(q, make_packed(q, Pairs(), name.view()), make_packed(q, Otherwise(), name.view()));
+    });
+  };
+  return entry;
 }
 
 template <Isa isa, class T, auto Micro>
 plan::KernelEntry direct_entry(std::string_view name) {
   return {.name = name,
-          .backend = "cpu",
+          .backend = Backend::cpu,
           .role = "engine",
           .summary = "the micro-kernel on the operands where they lie: small products and batches of them",
           .types = types_of<T>,
@@ -67,13 +116,14 @@ plan::KernelEntry direct_entry(std::string_view name) {
           .prepare =
               [](const plan::Problem& p) {
                 return with_scales<T>(p, [](const plan::Problem& q) { return make_direct(q, Micro()); });
-              }};
+              },
+          .gives_way = gives_way_to_vectors};
 }
 
 template <Isa isa, class T, auto Micro>
 plan::KernelEntry stream_entry(std::string_view name) {
   return {.name = name,
-          .backend = "cpu",
+          .backend = Backend::cpu,
           .role = "engine",
           .summary = "a few rows against a B that is read once from memory",
           .types = types_of<T>,
@@ -83,13 +133,14 @@ plan::KernelEntry stream_entry(std::string_view name) {
           .prepare =
               [](const plan::Problem& p) {
                 return with_scales<T>(p, [](const plan::Problem& q) { return make_stream(q, Micro()); });
-              }};
+              },
+          .gives_way = gives_way_to_vectors};
 }
 
 template <Isa isa, class T, auto Micro>
 plan::KernelEntry deep_entry(std::string_view name) {
   return {.name = name,
-          .backend = "cpu",
+          .backend = Backend::cpu,
           .role = "engine",
           .summary = "long sums in chunks: one after the other, or shared by threads and added to C in order",
           .types = types_of<T>,
@@ -99,7 +150,8 @@ plan::KernelEntry deep_entry(std::string_view name) {
           .prepare =
               [](const plan::Problem& p) {
                 return with_scales<T>(p, [](const plan::Problem& q) { return make_deep(q, Micro()); });
-              }};
+              },
+          .gives_way = gives_way_to_vectors};
 }
 
 }  // namespace exactile::cpu

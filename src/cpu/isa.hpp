@@ -8,13 +8,15 @@
 namespace exactile::cpu {
 
 /// Instruction sets the kernels are built for, each a superset of the one before.
-enum class Isa : std::uint8_t { portable, avx2, avx512 };
+enum class Isa : std::uint8_t { portable, avx2, avx512, avx512_vnni, avx512_bf16 };
+
+inline constexpr std::string_view isa_names = "portable, avx2, avx512, avx512_vnni or avx512_bf16";
 
 [[nodiscard]] std::string_view to_string(Isa isa) noexcept;
 /// The set that to_string() calls so, if there is one.
 [[nodiscard]] std::optional<Isa> isa_named(std::string_view name) noexcept;
 
-/// The widest set this processor and operating system offer, cut to EXACTILE_MAX_ISA (portable, avx2 or avx512).
+/// The widest set this processor and operating system offer, cut to EXACTILE_MAX_ISA (one of isa_names).
 [[nodiscard]] Isa widest_isa() noexcept;
 
 /// Whether a shuffle of a whole AVX-512 register takes the place of a multiply-add: Intel's processors do both on one

@@ -30,7 +30,7 @@ class Naive final : public plan::Executable {
 
 plan::KernelEntry naive_entry() {
   return {.name = "cpu_naive",
-          .backend = "cpu",
+          .backend = Backend::cpu,
           .role = "ladder",
           .summary = "the plain triple loop, one double-precision sum per element",
           .types = all_gemm_types(),
@@ -43,7 +43,8 @@ plan::KernelEntry naive_entry() {
               },
           .prepare = [](const plan::Problem& p) -> std::unique_ptr<plan::Executable> {
             return std::make_unique<Naive>(p.description);
-          }};
+          },
+          .conjugates = true};
 }
 
 }  // namespace exactile::cpu

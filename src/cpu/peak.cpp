@@ -33,13 +33,13 @@ Loop loop_for(ElementType accumulator) {
   switch (accumulator) {
     case ElementType::f64:
     case ElementType::cf64:
-      return isa == Isa::avx512 ? avx512_f64().peak_loop
+      return isa >= Isa::avx512 ? avx512_f64().peak_loop
              : isa == Isa::avx2 ? avx2_f64().peak_loop
                                 : portable_loop<double>;
     case ElementType::i32: return portable_loop<std::int32_t>;
     case ElementType::i64: return portable_loop<std::int64_t>;
     default:
-      return isa == Isa::avx512 ? avx512_f32().peak_loop
+      return isa >= Isa::avx512 ? avx512_f32().peak_loop
              : isa == Isa::avx2 ? avx2_f32().peak_loop
                                 : portable_loop<float>;
   }

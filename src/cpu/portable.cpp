@@ -10,6 +10,7 @@
 #include "cpu/isa.hpp"
 #include "cpu/loops/partition.hpp"
 #include "cpu/loops/rates.hpp"
+#include "cpu/small/vector_roles.hpp"
 #include "cpu/threads/scratch.hpp"
 #include "cpu/threads/team.hpp"
 #include "reference/naive.hpp"
@@ -55,14 +56,18 @@ struct Block {
     for (std::int64_t p = terms.begin; p < terms.end; ++p) {
       Sum* a_term = packed_a + (p - terms.begin) * block_rows;
       for (std::int64_t i = 0; i < block_rows; ++i)
-        a_term[i] = rows.begin + i < rows.end
-                        ? static_cast<Sum>(a[(rows.begin + i) * d.a.row_stride + p * d.a.column_stride])
-                        : Sum{};
+        a_term[i] =
+            rows.begin + i < rows.end
+                ? core::conjugate_if(d.a.conjugate,
+                                     static_cast<Sum>(a[(rows.begin + i) * d.a.row_stride + p * d.a.column_stride]))
+                : Sum{};
       Sum* b_term = packed_b + (p - terms.begin) * block_columns;
       for (std::int64_t j = 0; j < block_columns; ++j)
-        b_term[j] = columns.begin + j < columns.end
-                        ? static_cast<Sum>(b[p * d.b.row_stride + (columns.begin + j) * d.b.column_stride])
-                        : Sum{};
+        b_term[j] =
+            columns.begin + j < columns.end
+                ? core::conjugate_if(d.b.conjugate,
+                                     static_cast<Sum>(b[p * d.b.row_stride + (columns.begin + j) * d.b.column_stride]))
+                : Sum{};
     }
   }
 
@@ -94,8 +99,8 @@ struct Block {
         Sum sum = sums[(i - rows.begin) * block_columns + j - columns.begin];
         if (row_scales != nullptr) sum = core::multiply(sum, row_scales[i]);
         if (column_scales != nullptr) sum = core::multiply(sum, column_scales[j]);
-        Sum value = core::multiply(alpha, sum);
-        if (reads_c) value = core::multiply_add(beta, static_cast<Sum>(element), value);
+        Sum value = core::scaled(alpha, sum);
+        if (reads_c) value = core::add_scaled(beta, static_cast<Sum>(element), value);
         if (d.bias != Bias::none) value = core::add(value, static_cast<Sum>(bias[d.bias == Bias::per_row ? i : j]));
         element = static_cast<Out>(core::activate(d.activation, value));
       }
@@ -173,12 +178,12 @@ class Portable final : public plan::Executable {
   int threads_ = 1;
 };
 
-/// Where f32 and f64 have kernels of their own these share one order of summation; a planner that mixed it with this
-/// kernel's would let the bits depend on threads and batch.
+/// Where a type has kernels of its own these share one order of summation; a planner that mixed it with this kernel's
+/// would let the bits depend on threads and batch.
 std::string_view gives_way(const plan::Problem& p) {
+  if (const auto why = gives_way_to_vectors(p); !why.empty()) return why;
   const GemmTypes types = p.description.types;
-  const bool tuned =
-      types.input == types.output && (types.input == ElementType::f32 || types.input == ElementType::f64);
+  const bool tuned = (is_floating(types.input) && !is_complex(types.input)) || types.input == ElementType::i8;
   if (tuned && widest_isa() != Isa::portable) return "the bits of these types are those of the tuned kernels";
   return {};
 }
@@ -192,7 +197,7 @@ double cost(const plan::Problem& p) {
 
 plan::KernelEntry portable_entry() {
   return {.name = "portable_blocked",
-          .backend = "cpu",
+          .backend = Backend::cpu,
           .role = "engine",
           .summary = "cache blocks and a register tile in plain C++: every type on every processor",
           .types = all_gemm_types(),
@@ -202,7 +207,8 @@ plan::KernelEntry portable_entry() {
           .prepare = [](const plan::Problem& p) -> std::unique_ptr<plan::Executable> {
             return std::make_unique<Portable>(p);
           },
-          .gives_way = gives_way};
+          .gives_way = gives_way,
+          .conjugates = true};
 }
 
 }  // namespace exactile::cpu

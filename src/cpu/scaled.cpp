@@ -75,10 +75,11 @@ class Scaled final : public plan::Executable {
       T& element = row[j * d_.c.column_stride];
       const T of_column = column_scales == nullptr ? T(1) : column_scales[j];
       // The caller's row first.
-      T value = is_transposed_ ? element * of_column * of_row : element * of_row * of_column;
-      value *= alpha;
-      if (before != nullptr) value += beta * before[j];
-      if (d_.bias != Bias::none) value += bias[d_.bias == Bias::per_row ? i : j];
+      T value = core::multiply(core::multiply(element, is_transposed_ ? of_column : of_row),
+                               is_transposed_ ? of_row : of_column);
+      value = core::multiply(value, alpha);
+      if (before != nullptr) value = core::multiply_add(beta, before[j], value);
+      if (d_.bias != Bias::none) value = core::add(value, bias[d_.bias == Bias::per_row ? i : j]);
       element = core::activate(d_.activation, value);
     }
   }
@@ -96,6 +97,8 @@ std::unique_ptr<plan::Executable> make_scaled(const plan::Problem& problem, std:
 }
 
 template std::unique_ptr<plan::Executable> make_scaled<float>(const plan::Problem&, std::unique_ptr<plan::Executable>);
+template std::unique_ptr<plan::Executable> make_scaled<std::int32_t>(const plan::Problem&,
+                                                                     std::unique_ptr<plan::Executable>);
 template std::unique_ptr<plan::Executable> make_scaled<double>(const plan::Problem&, std::unique_ptr<plan::Executable>);
 
 }  // namespace exactile::cpu

@@ -19,7 +19,9 @@ template <class T>
 /// What `make` makes of the problem, scaled where it asks for that.
 template <class T, class Make>
 [[nodiscard]] std::unique_ptr<plan::Executable> with_scales(const plan::Problem& problem, const Make& make) {
-  if (!plan::has_scales(problem.description)) return make(problem);
+  // A C that is narrower than its sums is rounded with all that follows them.
+  if (!plan::has_scales(problem.description) || problem.description.types.output != element_type_v<T>)
+    return make(problem);
   plan::Problem sums = problem;
   sums.description = plan::sums_alone(problem.description);
   return make_scaled<T>(problem, make(sums));

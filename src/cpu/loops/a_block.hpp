@@ -20,8 +20,9 @@ namespace exactile::cpu {
 enum class ASource : std::uint8_t { in_place, copied, packed, packed_by_tile, packed_with_first };
 
 /// From row to row of a copy: rows a multiple of 4 KiB apart would share one set of L1.
-template <class T>
-inline constexpr std::int64_t copy_stride = chunk_terms<T> + 64 / static_cast<std::int64_t>(sizeof(T));
+template <class K>
+inline constexpr std::int64_t copy_stride = lanes_of<K>(chunk_terms<K>) +
+                                            64 / static_cast<std::int64_t>(sizeof(Lane<K>));
 
 /// Whether packing a tile of A pays as often as it is read: one thread packs it with the first block of columns, and
 /// reads it again for a third of that. Where each of a few blocks has a thread, all packing together first and waiting
@@ -34,23 +35,24 @@ inline constexpr std::int64_t copy_stride = chunk_terms<T> + 64 / static_cast<st
 
 /// A whose terms are not neighbours is packed. One that is read often from behind L2 is worth a copy: its rows lie on
 /// a page or more each, more pages than a processor finds the addresses of without a walk through their tables.
-template <class T>
+template <class K>
 [[nodiscard]] ASource a_source_of(const Orientation& o, const LoopTile& tile, int threads, std::int64_t column_blocks) {
   constexpr double least_copied_bytes = 4 << 20;
   constexpr std::int64_t least_copied_columns = 1024;
   if (o.a.column_stride != 1 && o.k != 1) return ASource::packed;
   if (tile.packs_a) return packed_source_of(threads, column_blocks);
-  const double bytes = static_cast<double>(sizeof(T)) * static_cast<double>(o.m) * static_cast<double>(o.k);
+  const double bytes = static_cast<double>(sizeof(Input<K>)) * static_cast<double>(o.m) * static_cast<double>(o.k);
+  if (!reads_operands<K>) return ASource::copied;
   return bytes >= least_copied_bytes && o.n >= least_copied_columns ? ASource::copied : ASource::in_place;
 }
 
 /// The part of A that one step of the ic and pc loops reads.
-template <class T>
+template <class K>
 struct ABlock {
-  const T* a;  ///< the operand's first element
+  const Input<K>* a;  ///< the operand's first element
   Range rows;
   Range terms;
-  T* copy;  ///< room for AReader::elements()
+  Lane<K>* copy;  ///< room for AReader::elements()
 };
 
 /// Whether a block of A has a copy, in panels or not.
@@ -59,17 +61,23 @@ struct ABlock {
 }
 
 /// A row tile's chunk of terms.
-template <class T>
+template <class K>
 struct ATile {
-  const T* first;
-  std::int64_t stride;      ///< as in TileShape
-  std::int64_t row_stride;  ///< from one row's terms to the next one's; of a packed tile, any equal parts of it
+  const Lane<K>* first;
+  std::int64_t stride;  ///< as in TileShape
 };
 
-template <class T>
+/// Where a tile's bytes are.
+struct TileBytes {
+  const void* first;
+  std::int64_t
+      row_stride;  ///< in bytes, from one row's terms to the next one's; of a packed tile, any equal parts of it
+};
+
+template <class K>
 class AReader {
  public:
-  AReader(const Orientation& o, const MicroKernels<T>& kernels, ASource source, std::int64_t mr)
+  AReader(const Orientation& o, const MicroKernels<K>& kernels, ASource source, std::int64_t mr)
       : kernels_(kernels), source_(source), mr_(mr), row_stride_(o.a.row_stride), term_stride_(o.a.column_stride) {}
 
   [[nodiscard]] ASource source() const { return source_; }
@@ -78,11 +86,11 @@ class AReader {
   }
   /// Of the largest block's copy; none where A is read in place.
   [[nodiscard]] std::int64_t elements(const Blocking& blocking) const {
-    const std::int64_t chunks = core::ceil_divide(blocking.kc, chunk_terms<T>);
+    const std::int64_t chunks = core::ceil_divide(blocking.kc, chunk_terms<K>);
     switch (source_) {
       case ASource::packed:
-      case ASource::packed_with_first: return blocking.mc * blocking.kc;
-      case ASource::copied: return blocking.mc * chunks * copy_stride<T>;
+      case ASource::packed_with_first: return blocking.mc * lanes_of<K>(blocking.kc);
+      case ASource::copied: return blocking.mc * chunks * copy_stride<K>;
       case ASource::in_place:
       case ASource::packed_by_tile: break;
     }
@@ -90,35 +98,38 @@ class AReader {
   }
   /// Of the one tile that each thread packs for itself; none where A is read otherwise.
   [[nodiscard]] std::int64_t tile_elements() const {
-    return source_ == ASource::packed_by_tile ? mr_ * chunk_terms<T> : 0;
+    return source_ == ASource::packed_by_tile ? mr_ * lanes_of<K>(chunk_terms<K>) : 0;
   }
 
-  [[nodiscard]] std::int64_t tiles(const ABlock<T>& block) const {
+  [[nodiscard]] std::int64_t tiles(const ABlock<K>& block) const {
     return core::ceil_divide(block.rows.end - block.rows.begin, mr_);
   }
   /// Rows of tile `index`, counted from the block's first.
-  [[nodiscard]] Range row_tile(const ABlock<T>& block, std::int64_t index) const {
+  [[nodiscard]] Range row_tile(const ABlock<K>& block, std::int64_t index) const {
     return part_of(block.rows.end - block.rows.begin, tiles(block), index);
   }
   /// A tile as the micro-kernel reads it; `room` for tile_elements(), `first` for the first block of columns.
-  [[nodiscard]] ATile<T> tile(const ABlock<T>& block, Range rows, Range terms, T* room, bool first) const {
+  [[nodiscard]] ATile<K> tile(const ABlock<K>& block, Range rows, Range terms, Lane<K>* room, bool first) const {
     const bool by_tile = source_ == ASource::packed_by_tile;
     const bool packs = by_tile || (source_ == ASource::packed_with_first && first);
     const std::int64_t height = rows.end - rows.begin;
-    const ATile<T> tile = by_tile ? ATile<T>{room, height, 0} : place(block, rows, terms);
+    const ATile<K> tile = by_tile ? ATile<K>{room, height} : place(block, rows, terms);
     if (packs)
-      kernels_.pack(source(block, rows, terms), row_stride_, 1, height, height, terms.end - terms.begin,
-                    const_cast<T*>(tile.first));
+      kernels_.pack_a(source(block, rows, terms), row_stride_, 1, height, height, terms.end - terms.begin,
+                      const_cast<Lane<K>*>(tile.first));
     return tile;
   }
   /// Where the bytes of that tile are when its turn comes, to be asked for ahead.
-  [[nodiscard]] ATile<T> coming(const ABlock<T>& block, Range rows, Range terms, bool first) const {
+  [[nodiscard]] TileBytes coming(const ABlock<K>& block, Range rows, Range terms, bool first) const {
     const bool is_unpacked = source_ == ASource::packed_by_tile || (source_ == ASource::packed_with_first && first);
-    return is_unpacked ? ATile<T>{source(block, rows, terms), row_stride_, row_stride_} : place(block, rows, terms);
+    if (is_unpacked) return {source(block, rows, terms), row_stride_ * static_cast<std::int64_t>(sizeof(Input<K>))};
+    const ATile<K> tile = place(block, rows, terms);
+    const std::int64_t row_stride = order() == AOrder::rows ? tile.stride : lanes_of<K>(terms.end - terms.begin);
+    return {tile.first, row_stride * static_cast<std::int64_t>(sizeof(Lane<K>))};
   }
 
   /// This member's share of the block's copy.
-  void fill(const ABlock<T>& block, const Member& member) const {
+  void fill(const ABlock<K>& block, const Member& member) const {
     if (source_ == ASource::packed) pack(block, part_of(tiles(block), member.count, member.id));
     if (source_ == ASource::copied) copy(block, member);
   }
@@ -126,58 +137,53 @@ class AReader {
   /// neighbours.
   [[nodiscard]] bool packs_ahead() const { return source_ == ASource::packed && term_stride_ == 1; }
   /// Tiles `mine` of the block's copy.
-  void pack(const ABlock<T>& block, Range mine) const;
+  void pack(const ABlock<K>& block, Range mine) const;
   /// A tile where it lies in the operand, whose terms are neighbours.
-  [[nodiscard]] const T* source(const ABlock<T>& block, Range rows, Range terms) const {
+  [[nodiscard]] const Input<K>* source(const ABlock<K>& block, Range rows, Range terms) const {
     return block.a + (block.rows.begin + rows.begin) * row_stride_ + terms.begin;
   }
 
  private:
   /// A tile in the block's copy, or in the operand if there is none.
-  [[nodiscard]] ATile<T> place(const ABlock<T>& block, Range rows, Range terms) const;
-  void copy(const ABlock<T>& block, const Member& member) const;
+  [[nodiscard]] ATile<K> place(const ABlock<K>& block, Range rows, Range terms) const;
+  void copy(const ABlock<K>& block, const Member& member) const;
 
-  const MicroKernels<T>& kernels_;
+  const MicroKernels<K>& kernels_;
   ASource source_;
   std::int64_t mr_;
   std::int64_t row_stride_;
   std::int64_t term_stride_;
 };
 
-template <class T>
-ATile<T> AReader<T>::place(const ABlock<T>& block, Range rows, Range terms) const {
+template <class K>
+ATile<K> AReader<K>::place(const ABlock<K>& block, Range rows, Range terms) const {
   const std::int64_t height = block.rows.end - block.rows.begin;
   const std::int64_t before = terms.begin - block.terms.begin;
-  const std::int64_t k = terms.end - terms.begin;
-  switch (source_) {
-    case ASource::packed:
-    case ASource::packed_with_first: return {block.copy + before * height + rows.begin * k, rows.end - rows.begin, k};
-    case ASource::copied:
-      return {block.copy + (before / chunk_terms<T> * height + rows.begin) * copy_stride<T>, copy_stride<T>,
-              copy_stride<T>};
-    case ASource::in_place:
-    case ASource::packed_by_tile: break;
-  }
-  return {source(block, rows, terms), row_stride_, row_stride_};
+  const std::int64_t lanes = lanes_of<K>(terms.end - terms.begin);
+  if constexpr (reads_operands<K>)
+    if (source_ == ASource::in_place) return {source(block, rows, terms), row_stride_};
+  if (source_ == ASource::copied)
+    return {block.copy + (before / chunk_terms<K> * height + rows.begin) * copy_stride<K>, copy_stride<K>};
+  return {block.copy + lanes_of<K>(before) * height + rows.begin * lanes, rows.end - rows.begin};
 }
 
 /// Chunk after chunk, each as panels of MR rows. Where A's rows are neighbours, several panels together read whole
 /// lines of it; more of them would push each other out of L1.
-template <class T>
-void AReader<T>::pack(const ABlock<T>& block, Range mine) const {
+template <class K>
+void AReader<K>::pack(const ABlock<K>& block, Range mine) const {
   const std::int64_t height = block.rows.end - block.rows.begin;
   const std::int64_t count = tiles(block);
-  const T* from = block.a + block.rows.begin * row_stride_;
+  const Input<K>* from = block.a + block.rows.begin * row_stride_;
   constexpr std::int64_t together = 16;
-  for (std::int64_t p = block.terms.begin; p < block.terms.end; p += chunk_terms<T>) {
-    const std::int64_t terms = std::min(chunk_terms<T>, block.terms.end - p);
-    T* chunk = block.copy + (p - block.terms.begin) * height;
+  for (std::int64_t p = block.terms.begin; p < block.terms.end; p += chunk_terms<K>) {
+    const std::int64_t terms = std::min(chunk_terms<K>, block.terms.end - p);
+    Lane<K>* chunk = block.copy + lanes_of<K>(p - block.terms.begin) * height;
     const auto pack_part = [&](Range part) {  // tiles of one height
       if (part.begin == part.end) return;
       const std::int64_t begin = part_of(height, count, part.begin).begin;
       const Range last = part_of(height, count, part.end - 1);
-      kernels_.pack(from + begin * row_stride_ + p * term_stride_, row_stride_, term_stride_, last.end - begin,
-                    last.end - last.begin, terms, chunk + begin * terms);
+      kernels_.pack_a(from + begin * row_stride_ + p * term_stride_, row_stride_, term_stride_, last.end - begin,
+                      last.end - last.begin, terms, chunk + begin * lanes_of<K>(terms));
     };
     const std::int64_t taller = std::clamp(height % count, mine.begin, mine.end);
     for (std::int64_t t = mine.begin; t < taller; t += together) pack_part({t, std::min(t + together, taller)});
@@ -186,15 +192,20 @@ void AReader<T>::pack(const ABlock<T>& block, Range mine) const {
 }
 
 /// Chunk after chunk, each as rows of copy_stride elements.
-template <class T>
-void AReader<T>::copy(const ABlock<T>& block, const Member& member) const {
+template <class K>
+void AReader<K>::copy(const ABlock<K>& block, const Member& member) const {
   const std::int64_t height = block.rows.end - block.rows.begin;
   const Range mine = part_of(height, member.count, member.id);
   for (std::int64_t i = mine.begin; i < mine.end; ++i) {
-    const T* row = block.a + (block.rows.begin + i) * row_stride_;
-    T* to = block.copy + i * copy_stride<T>;
-    for (std::int64_t p = block.terms.begin; p < block.terms.end; p += chunk_terms<T>, to += height * copy_stride<T>)
-      std::copy_n(row + p, std::min(chunk_terms<T>, block.terms.end - p), to);
+    const Input<K>* row = block.a + (block.rows.begin + i) * row_stride_;
+    Lane<K>* to = block.copy + i * copy_stride<K>;
+    for (std::int64_t p = block.terms.begin; p < block.terms.end; p += chunk_terms<K>, to += height * copy_stride<K>) {
+      const std::int64_t terms = std::min(chunk_terms<K>, block.terms.end - p);
+      if constexpr (reads_operands<K>)
+        std::copy_n(row + p, terms, to);
+      else
+        kernels_.copy_a(row + p, terms, to);
+    }
   }
 }
 

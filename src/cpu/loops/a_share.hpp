@@ -18,23 +18,23 @@ namespace exactile::cpu {
 /// 4096 x 4096 x 1024. Here the micro-kernel, where it has no row of its next tile to ask for, asks for a tile of the
 /// share, which is then packed from L2 while others multiply. Blocks of few columns leave nothing for it to ask with;
 /// then, as without this, all is packed before the members meet.
-template <class T>
+template <class K>
 class AShare {
  public:
   AShare() = default;
   /// `pause`: row tiles between two that are packed.
-  AShare(const AReader<T>& reader, const ABlock<T>& block, const Member& member, std::int64_t pause)
+  AShare(const AReader<K>& reader, const ABlock<K>& block, const Member& member, std::int64_t pause)
       : reader_(&reader), block_(block), left_(part_of(reader.tiles(block), member.count, member.id)), pause_(pause) {}
 
   [[nodiscard]] bool exists() const { return reader_ != nullptr; }
 
   /// A chunk of a row of the tile to be packed next, which nobody asked for yet; null while there is none.
-  [[nodiscard]] const T* ask() {
+  [[nodiscard]] const Input<K>* ask() {
     if (left_.begin == left_.end || rested_ < pause_ || asked_ == requests()) return nullptr;
     const Range rows = reader_->row_tile(block_, left_.begin);
     const std::int64_t height = rows.end - rows.begin;
     const Range row{rows.begin + asked_ % height, rows.end};
-    const Range terms{block_.terms.begin + asked_ / height * chunk_terms<T>, block_.terms.end};
+    const Range terms{block_.terms.begin + asked_ / height * chunk_terms<K>, block_.terms.end};
     ++asked_;
     return reader_->source(block_, row, terms);
   }
@@ -55,11 +55,11 @@ class AShare {
  private:
   [[nodiscard]] std::int64_t requests() const {
     const Range rows = reader_->row_tile(block_, left_.begin);
-    return (rows.end - rows.begin) * core::ceil_divide(block_.terms.end - block_.terms.begin, chunk_terms<T>);
+    return (rows.end - rows.begin) * core::ceil_divide(block_.terms.end - block_.terms.begin, chunk_terms<K>);
   }
 
-  const AReader<T>* reader_ = nullptr;
-  ABlock<T> block_ = {};
+  const AReader<K>* reader_ = nullptr;
+  ABlock<K> block_ = {};
   Range left_ = {};
   std::int64_t pause_ = 0;
   std::int64_t rested_ = 0;

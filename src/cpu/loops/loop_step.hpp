@@ -13,36 +13,39 @@
 namespace exactile::cpu {
 
 /// One step of the ic and pc loops: which part of the product, and how C is updated.
-template <class T>
+template <class K>
 struct LoopStep {
-  Operands<T> data;
-  ABlock<T> a;
-  T beta;
+  Operands<K> data;
+  ABlock<K> a;
+  Sum<K> beta;
   std::atomic<std::int64_t>* next_tile;  ///< of each block of columns: the first row tile nobody has taken
+  const GemmArguments& arguments;        ///< of the whole batch
+  std::int64_t product;                  ///< of the batch
 };
 
 /// A block of columns of one step, with this thread's room for its part of B and for a tile of A.
-template <class T>
+template <class K>
 struct ColumnBlock {
   Range panels;
   Range columns;  ///< up to the end of their last vector
-  T* packed_b;
-  T* packed_tile;
-  AShare<T>* share;  ///< of the next step's A
+  Lane<K>* packed_b;
+  Lane<K>* packed_tile;
+  Sum<K>* sums;      ///< room for those of a row tile where C does not take them
+  AShare<K>* share;  ///< of the next step's A
   bool is_first;     ///< of this thread's blocks in this step
 };
 
 /// A row tile's chunk of terms, and the tile of A to ask for while it is multiplied.
-template <class T>
+template <class K>
 struct RowTile {
   int height;
-  std::int64_t k;
-  T beta;
-  ATile<T> a;
-  const T* b;   ///< the operand's chunk
-  T* packed_b;  ///< the block's
-  T* c;         ///< the tile's rows
-  ATile<T> next;
+  std::int64_t terms;
+  Sum<K> beta;
+  ATile<K> a;
+  const Input<K>* b;  ///< the operand's chunk
+  Lane<K>* packed_b;  ///< the block's
+  Sum<K>* c;          ///< the tile's rows
+  TileBytes next;
   Parts next_rows;  ///< one part for each panel
 };
 

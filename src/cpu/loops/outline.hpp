@@ -18,6 +18,7 @@ struct Outline {
   int threads;
   std::int64_t column_blocks;  ///< of the model
   ASource a_source;
+  bool rounds_c;  ///< C is narrower than the sums: all terms are one step
   BlockingModel model;
 };
 
@@ -26,23 +27,26 @@ struct Outline {
   return std::max(core::ceil_divide(panels, blocking.nc / blocking.nr), std::min<std::int64_t>(threads, panels));
 }
 
-template <class T>
-[[nodiscard]] Outline outline_of(const plan::Problem& problem, const Orientation& o, const MicroKernels<T>& kernels) {
+template <class K>
+[[nodiscard]] Outline outline_of(const plan::Problem& problem, const Orientation& o, const MicroKernels<K>& kernels) {
   const LoopTile tile = choose_loop_tile(kernels, o.m);
   const int width = tile.vectors * kernels.lanes;
   const std::int64_t panels = core::ceil_divide(o.n, std::int64_t{width});
   const double terms = static_cast<double>(o.m) * static_cast<double>(o.n) * static_cast<double>(o.k);
   const int threads = useful_threads(terms, core::ceil_divide(o.m, tile.rows) * panels, problem.threads);
+  const bool rounds_c = problem.description.types.output != element_type_v<Sum<K>>;
+  const std::int64_t chunk = rounds_c ? core::round_up(o.k, chunk_terms<K>) : chunk_terms<K>;
   const auto blocking = [&](bool a_is_packed) {
-    return blocking_for(tile.rows, width, sizeof(T), chunk_terms<T>, o.m, o.n, o.k, a_is_packed);
+    return blocking_for(tile.rows, width, packed_size<K>, chunk, o.m, o.n, o.k, a_is_packed);
   };
   const std::int64_t column_blocks = column_blocks_for(panels, blocking(false), threads);
-  const ASource source = a_source_of<T>(o, tile, threads, column_blocks);
+  const ASource source = a_source_of<K>(o, tile, threads, column_blocks);
   const bool a_is_packed = has_copy(source);
   return {threads,
           column_blocks,
           source,
-          {.blocking = blocking(a_is_packed), .chunk = chunk_terms<T>, .a_is_packed = a_is_packed}};
+          rounds_c,
+          {.blocking = blocking(a_is_packed), .chunk = chunk, .a_is_packed = a_is_packed}};
 }
 
 }  // namespace exactile::cpu

@@ -23,15 +23,15 @@ namespace exactile::cpu {
 /// After BLIS (Van Zee and van de Geijn, BLIS: A Framework for Rapidly Instantiating BLAS Functionality, 2015).
 /// Traffic model: A once per NC columns (once in all where it is packed), B once per MC rows, C read and written once
 /// per KC terms. `name` is what measured block sizes are filed under.
-template <class T>
+template <class K>
 [[nodiscard]] std::unique_ptr<plan::Executable> make_packed(const plan::Problem& problem,
-                                                            const MicroKernels<T>& kernels, std::string_view name);
+                                                            const MicroKernels<K>& kernels, std::string_view name);
 
 /// Objects to parameters only.
-template <class T>
-[[nodiscard]] std::string_view packed_refuses(const plan::Problem& problem, const MicroKernels<T>& kernels);
+template <class K>
+[[nodiscard]] std::string_view packed_refuses(const plan::Problem& problem, const MicroKernels<K>& kernels);
 
-template <class T>
-[[nodiscard]] double packed_cost(const plan::Problem& problem, const MicroKernels<T>& kernels);
+template <class K>
+[[nodiscard]] double packed_cost(const plan::Problem& problem, const MicroKernels<K>& kernels);
 
 }  // namespace exactile::cpu

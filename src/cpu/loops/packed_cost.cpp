@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // When the packed loops are worth taking: their parameters, and their estimated time.
 #include "cpu/caches.hpp"
+#include "cpu/loops/kinds.hpp"
 #include "cpu/loops/outline.hpp"
 #include "cpu/loops/packed.hpp"
 
@@ -21,14 +22,14 @@ double seconds_of_a(const Orientation& o, ASource source, std::int64_t column_bl
 
 }  // namespace
 
-template <class T>
-std::string_view packed_refuses(const plan::Problem& problem, const MicroKernels<T>& kernels) {
+template <class K>
+std::string_view packed_refuses(const plan::Problem& problem, const MicroKernels<K>& kernels) {
   if (problem.parameters.empty()) return {};
   return why_illegal_blocking(problem, outline_of(problem, preferred_orientation(problem.description), kernels).model);
 }
 
-template <class T>
-double packed_cost(const plan::Problem& problem, const MicroKernels<T>& kernels) {
+template <class K>
+double packed_cost(const plan::Problem& problem, const MicroKernels<K>& kernels) {
   const Orientation o = preferred_orientation(problem.description);
   const auto m = static_cast<double>(core::round_up(o.m, 2));
   const auto n = static_cast<double>(core::round_up(o.n, kernels.lanes));
@@ -37,22 +38,21 @@ double packed_cost(const plan::Problem& problem, const MicroKernels<T>& kernels)
   // B is packed on the way where its columns are neighbours; A may be read where it lies.
   const LoopTile tile = choose_loop_tile(kernels, o.m);
   const double on_the_way = tile.packs_a ? tile_pack_seconds : 0;
-  const double b_bytes = static_cast<double>(sizeof(T)) * k * n;
+  const double b_bytes = static_cast<double>(sizeof(Input<K>)) * k * n;
   const Outline outline = outline_of(problem, o, kernels);
   const double packing =
       b_bytes * (o.b.column_stride == 1 ? on_the_way : pack_seconds) +
-      static_cast<double>(sizeof(T)) * m * k * seconds_of_a(o, outline.a_source, outline.column_blocks);
+      static_cast<double>(sizeof(Input<K>)) * m * k * seconds_of_a(o, outline.a_source, outline.column_blocks);
   // As direct's cost has it, with which these tiles compete for small products.
   const bool is_near = wide_tiles_compete(kernels, o.m, o.n, o.k) && b_bytes <= static_cast<double>(caches().l2) / 2;
-  const double memory = is_near ? 0 : first_reads(m, n, k, static_cast<std::int64_t>(sizeof(T)));
+  const double memory = is_near ? 0 : first_reads(m, n, k, static_cast<std::int64_t>(sizeof(Input<K>)));
   return ((arithmetic + packing + memory) / outline.threads + 300e-9) *
          static_cast<double>(problem.description.batch_count);
 }
 
-template std::string_view packed_refuses(const plan::Problem&, const MicroKernels<float>&);
-template std::string_view packed_refuses(const plan::Problem&, const MicroKernels<double>&);
-
-template double packed_cost(const plan::Problem&, const MicroKernels<float>&);
-template double packed_cost(const plan::Problem&, const MicroKernels<double>&);
+#define EXACTILE_JUDGE(...)                                                                         \
+  template std::string_view packed_refuses(const plan::Problem&, const MicroKernels<__VA_ARGS__>&); \
+  template double packed_cost(const plan::Problem&, const MicroKernels<__VA_ARGS__>&);
+EXACTILE_FOR_EACH_KIND(EXACTILE_JUDGE)
 
 }  // namespace exactile::cpu

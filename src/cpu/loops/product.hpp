@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/// \file What every CPU product of one type knows, whatever its loops.
+/// \file What every CPU product of one kind knows, whatever its loops.
 #pragma once
 
 #include <string>
 
+#include "cpu/loops/kinds.hpp"
 #include "cpu/micro/tile.hpp"
 #include "cpu/orientation.hpp"
 #include "plan/kernel_entry.hpp"
@@ -11,19 +12,19 @@
 namespace exactile::cpu {
 
 /// The operands of one product of the batch, oriented.
-template <class T>
+template <class K>
 struct Operands {
-  const T* a;
-  const T* b;
-  T* c;
-  T alpha;
-  T beta;
+  const Input<K>* a;
+  const Input<K>* b;
+  Sum<K>* c;
+  Sum<K> alpha;
+  Sum<K> beta;
 };
 
-template <class T>
+template <class K>
 class Product : public plan::Executable {
  public:
-  Product(const plan::Problem& problem, const MicroKernels<T>& kernels, const Orientation& orientation)
+  Product(const plan::Problem& problem, const MicroKernels<K>& kernels, const Orientation& orientation)
       : description_(problem.description), o_(orientation), kernels_(kernels) {}
 
   [[nodiscard]] double model_bytes() const override { return model_bytes_; }
@@ -31,11 +32,12 @@ class Product : public plan::Executable {
 
  protected:
   /// Product number `index` of the batch.
-  [[nodiscard]] Operands<T> operands(const GemmArguments& arguments, std::int64_t index) const {
+  [[nodiscard]] Operands<K> operands(const GemmArguments& arguments, std::int64_t index) const {
     const void* a = o_.exchanged ? arguments.b : arguments.a;
     const void* b = o_.exchanged ? arguments.a : arguments.b;
-    return {base<const T>(a, o_.a, index), base<const T>(b, o_.b, index), base<T>(arguments.c, o_.c, index),
-            arguments.alpha.template as<T>(), arguments.beta.template as<T>()};
+    return {base<const Input<K>>(a, o_.a, index), base<const Input<K>>(b, o_.b, index),
+            base<Sum<K>>(arguments.c, o_.c, index), arguments.alpha.template as<Sum<K>>(),
+            arguments.beta.template as<Sum<K>>()};
   }
 
   /// bias and activation, after the last term; a no-op where the description has none.
@@ -45,7 +47,7 @@ class Product : public plan::Executable {
 
   GemmDescription description_;
   Orientation o_;
-  const MicroKernels<T>& kernels_;
+  const MicroKernels<K>& kernels_;
   double model_bytes_ = 0;
   std::string blocking_;
 
@@ -59,7 +61,8 @@ class Product : public plan::Executable {
   }
 };
 
-extern template class Product<float>;
-extern template class Product<double>;
+#define EXACTILE_PRODUCT(...) extern template class Product<__VA_ARGS__>;
+EXACTILE_FOR_EACH_KIND(EXACTILE_PRODUCT)
+#undef EXACTILE_PRODUCT
 
 }  // namespace exactile::cpu

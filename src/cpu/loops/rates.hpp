@@ -16,10 +16,10 @@ inline constexpr double bytes_per_second = 20e9;      ///< one core from memory
 inline constexpr double pack_seconds = 0.1e-9;        ///< per byte packed
 inline constexpr double tile_pack_seconds = 0.02e-9;  ///< the same where what is packed was asked for before
 
-/// Two vector multiply-adds a cycle.
-template <class T>
-[[nodiscard]] double terms_per_second(const MicroKernels<T>& kernels) {
-  return 2.0 * kernels.lanes * nominal_hertz;
+/// Two vector multiply-adds a cycle, or of kinds that take several instructions for one, fewer.
+template <class K>
+[[nodiscard]] double terms_per_second(const MicroKernels<K>& kernels) {
+  return 2.0 * kernels.lanes * static_cast<double>(Elements<K>::group) / kernels.instructions * nominal_hertz;
 }
 
 /// Each operand once from memory, tile by tile; a stream of long rows takes half as long.

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "core/checked.hpp"
 #include "core/thread_count.hpp"
@@ -59,16 +59,18 @@ bool is_legal(const Parameters& p, const GemmDescription& d, const BlockingModel
 }
 
 /// Kernels that are asked in turn are all asked about the same parameters, so their answers, which are kept until the
-/// thread asks about others, stay what they were.
+/// thread asks about others, stay what they were. Long names are cut.
 std::string_view unknown_names(const Parameters& p) {
   std::string names;
   for (const auto& [name, value] : p.values())
     if (!is_name(name)) names += (names.empty() ? "" : ", ") + name;
   if (names.empty()) return {};
-  thread_local std::string answer;
-  if (std::string text = fmt::format("unknown parameters: {}; expected MC, KC and NC", names); text != answer)
-    answer = std::move(text);
-  return answer;
+  constinit thread_local std::array<char, 256> answer{};
+  constexpr std::size_t most = 200;
+  const std::string_view cut = names.size() > most ? "..." : "";
+  const auto end = fmt::format_to_n(answer.data(), answer.size(), "unknown parameters: {}{}; expected MC, KC and NC",
+                                    std::string_view(names).substr(0, most), cut);
+  return {answer.data(), end.out};
 }
 
 std::optional<tuning::Found> measured(std::string_view kernel, const plan::Problem& problem,

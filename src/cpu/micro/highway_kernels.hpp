@@ -66,13 +66,15 @@ const MicroKernels<T>& kernels() {
                                                                  std::make_integer_sequence<int, max_stream_rows>());
                                          },
                                          .add_sums = &add_sums<T>,
-                                         .pack = &pack_panels<T>,
+                                         .pack_a = &pack_panels<T>,
+                                         .pack_b = &pack_panels<T>,
                                          .lanes = lane_count<T>,
                                          .vectors = 2,
                                          .rows = Sums / 2,
                                          .most_vectors = most_vectors<T>,
                                          .sums = Sums,
                                          .stream_rows = max_stream_rows,
+                                         .instructions = 1,
                                          .peak_loop = &peak_loop<T>};
   return table;
 }

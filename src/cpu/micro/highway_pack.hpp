@@ -72,8 +72,9 @@ HWY_INLINE hn::Vec<D> load_rows(D d, const T* from, std::int64_t stride) {
 }
 
 /// As many rows as D has lanes and as many terms as a 128-bit register has, turned in registers.
-template <class D>
-HWY_INLINE void turn_block(D d, const float* from, std::int64_t lane_stride, std::int64_t width, float* panel) {
+template <class D, class T = hn::TFromD<D>>
+  requires(sizeof(T) == 4)
+HWY_INLINE void turn_block(D d, const T* from, std::int64_t lane_stride, std::int64_t width, T* panel) {
   const auto r0 = load_rows(d, from, lane_stride);
   const auto r1 = load_rows(d, from + lane_stride, lane_stride);
   const auto r2 = load_rows(d, from + 2 * lane_stride, lane_stride);
@@ -88,8 +89,9 @@ HWY_INLINE void turn_block(D d, const float* from, std::int64_t lane_stride, std
   hn::StoreU(hn::InterleaveUpper(d, high02, high13), d, panel + 3 * width);
 }
 
-template <class D>
-HWY_INLINE void turn_block(D d, const double* from, std::int64_t lane_stride, std::int64_t width, double* panel) {
+template <class D, class T = hn::TFromD<D>>
+  requires(sizeof(T) == 8)
+HWY_INLINE void turn_block(D d, const T* from, std::int64_t lane_stride, std::int64_t width, T* panel) {
   const auto r0 = load_rows(d, from, lane_stride);
   const auto r1 = load_rows(d, from + lane_stride, lane_stride);
   hn::StoreU(hn::InterleaveLower(d, r0, r1), d, panel);

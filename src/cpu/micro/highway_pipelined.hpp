@@ -183,7 +183,7 @@ HWY_INLINE void pipelined_tile(const TileShape& shape, const T* a, const T* b, T
   const std::int64_t of_lines = ahead.line_rows / 2 < rounds ? ahead.line_rows / 2 : rounds;
   Vector<T> sums[pipelined_rows][pipelined_vectors];
   multiply_rounds(sums, a, b,
-                  {of_lines, rounds - of_lines, ahead.lines, ahead.line_stride * size, ahead.a, ahead.a_stride * size,
+                  {of_lines, rounds - of_lines, ahead.lines, ahead.line_stride * size, ahead.a, ahead.a_stride,
                    ahead.a_rows, ahead.lines_are_far});
   for (std::int64_t k = shape.k - rounds * pipelined_terms; k > 0; --k) {
     Vector<T> b_row[pipelined_vectors];

@@ -21,6 +21,16 @@ HWY_INLINE void broadcast(std::intptr_t base, std::int64_t index, Vector<float>&
 #endif
 }
 template <int Offset, int Scale>
+HWY_INLINE void broadcast(std::intptr_t base, std::int64_t index, Vector<std::int32_t>& value) {
+#ifdef __SANITIZE_ADDRESS__
+  value = hn::Set(Lanes<std::int32_t>(), *reinterpret_cast<const std::int32_t*>(base + index * Scale + Offset));
+#else
+  asm("vpbroadcastd %c3(%1,%2,%c4), %0"
+      : "=v"(value.raw)
+      : "r"(base), "r"(index), "i"(Offset), "i"(Scale), "m"(*reinterpret_cast<const std::int32_t(*)[1 << 20]>(base)));
+#endif
+}
+template <int Offset, int Scale>
 HWY_INLINE void broadcast(std::intptr_t base, std::int64_t index, Vector<double>& value) {
 #ifdef __SANITIZE_ADDRESS__
   value = hn::Set(Lanes<double>(), *reinterpret_cast<const double*>(base + index * Scale + Offset));

@@ -7,12 +7,19 @@
 #pragma once
 
 #include <array>
+#include <type_traits>
 #include <utility>
 
 #include "cpu/micro/highway_pipelined.hpp"
 #include "cpu/micro/highway_rows_of_a.hpp"
 
 namespace exactile::cpu::HWY_NAMESPACE {
+
+/// sum += what a lane of A and a lane of B stand for.
+template <class K>
+struct MultiplyAdd {
+  static HWY_INLINE void into(Vector<K>& sum, Vector<K> a, Vector<K> b) { multiply_add_into(sum, a, b); }
+};
 
 /// What a kernel does beside its multiply-adds. `row_of_b` sees each row of B as it is loaded, `step` comes before each
 /// `terms` terms.
@@ -51,9 +58,9 @@ struct AskingAside : NothingAside<T> {
   Ahead<T> ahead;  ///< what is left to be asked for
 
   HWY_INLINE void step() {
-    const T* line = ahead.a;
+    const auto* line = static_cast<const char*>(ahead.a);
     for (int i = ahead.a_rows; i > 0; --i, line += ahead.a_stride) __builtin_prefetch(line);
-    ahead.a += terms;
+    ahead.a = static_cast<const char*>(ahead.a) + 64;
     if (ahead.line_rows == 0) return;
     --ahead.line_rows;
     constexpr int width = Vectors * lane_count<T>;
@@ -64,7 +71,7 @@ struct AskingAside : NothingAside<T> {
   }
 };
 
-template <class T, AOrder Order, int Rows, int Vectors, bool Masked, class Aside>
+template <class K, AOrder Order, int Rows, int Vectors, bool Masked, class Aside, class T = Lane<K>>
 HWY_INLINE void multiply_tile(const TileShape& shape, const T* a_rows, const T* b, T* c, T alpha, T beta, Aside aside) {
   const Lanes<T> d;
   const auto mask = hn::FirstN(d, static_cast<std::size_t>(shape.last_lanes));
@@ -85,7 +92,7 @@ HWY_INLINE void multiply_tile(const TileShape& shape, const T* a_rows, const T* 
     aside.row_of_b(b, b_row);
     const auto multiply_row = [&](Vector<T>(&row_sums)[Vectors], Vector<T> element) __attribute__((always_inline)) {
 #pragma GCC unroll 4
-      for (int v = 0; v < Vectors; ++v) multiply_add_into(row_sums[v], element, b_row[v]);
+      for (int v = 0; v < Vectors; ++v) MultiplyAdd<K>::into(row_sums[v], element, b_row[v]);
     };
     (multiply_row(sums[Row], a.template element<Row, Term, Whole>()), ...);
     b += b_stride;
@@ -115,12 +122,20 @@ HWY_INLINE void multiply_tile(const TileShape& shape, const T* a_rows, const T* 
     term.template operator()<0, false>(rows);
     a.advance(1);
   }
+  if constexpr (Elements<K>::corrections == 1) {
+#pragma GCC unroll 4
+    for (int v = 0; v < Vectors; ++v) {
+      const Vector<T> correction = load<T, Vectors, Masked>(b, v, mask);
+#pragma GCC unroll 32
+      for (int i = 0; i < Rows; ++i) sums[i][v] = hn::Add(sums[i][v], correction);
+    }
+  }
   update<T, Rows, Vectors, Masked>(sums, c, shape.c_stride, alpha, beta, mask);
 }
 
-template <class T, AOrder Order, int Rows, int Vectors, bool Masked>
+template <class K, AOrder Order, int Rows, int Vectors, bool Masked, class T = Lane<K>>
 void tile_kernel(const TileShape& shape, const T* a, const T* b, T* c, T alpha, T beta) {
-  multiply_tile<T, Order, Rows, Vectors, Masked>(shape, a, b, c, alpha, beta, NothingAside<T>());
+  multiply_tile<K, Order, Rows, Vectors, Masked>(shape, a, b, c, alpha, beta, NothingAside<T>());
 }
 
 template <class T, AOrder Order, int Rows, int Vectors>
@@ -128,23 +143,23 @@ void packing_kernel(const TileShape& shape, const T* a, const T* b, T* c, T alph
   multiply_tile<T, Order, Rows, Vectors, false>(shape, a, b, c, alpha, beta, PackingAside<T>{{}, packed_b});
 }
 
-template <class T, AOrder Order, int Rows, int Vectors, bool Masked = false>
+template <class K, AOrder Order, int Rows, int Vectors, bool Masked = false, class T = Lane<K>>
 void asking_kernel(const TileShape& shape, const T* a, const T* b, T* c, T alpha, T beta, const Ahead<T>& ahead) {
-  constexpr bool has_pipeline =
-      Order == AOrder::columns && Rows == pipelined_rows && Vectors == pipelined_vectors && sizeof(Vector<T>) == 64;
+  constexpr bool has_pipeline = std::is_floating_point_v<K> && Order == AOrder::columns && Rows == pipelined_rows &&
+                                Vectors == pipelined_vectors && sizeof(Vector<T>) == 64;
   if constexpr (has_pipeline) {
     if (suits_pipeline<T>(shape)) {
       pipelined_tile(shape, a, b, c, alpha, beta, ahead);
       return;
     }
   }
-  multiply_tile<T, Order, Rows, Vectors, Masked>(shape, a, b, c, alpha, beta, AskingAside<T, Vectors>{{}, ahead});
+  multiply_tile<K, Order, Rows, Vectors, Masked>(shape, a, b, c, alpha, beta, AskingAside<T, Vectors>{{}, ahead});
 }
 
 /// All heights of one width, as a table indexed by rows - 1.
-template <class T, AOrder Order, int Vectors, bool Masked, int... Height>
+template <class K, AOrder Order, int Vectors, bool Masked, int... Height>
 constexpr auto heights(std::integer_sequence<int, Height...>) {
-  return std::array{&tile_kernel<T, Order, Height + 1, Vectors, Masked>...};
+  return std::array{&tile_kernel<K, Order, Height + 1, Vectors, Masked>...};
 }
 
 template <class T, AOrder Order, int Vectors, int... Height>
@@ -152,9 +167,9 @@ constexpr auto packing_heights(std::integer_sequence<int, Height...>) {
   return std::array{&packing_kernel<T, Order, Height + 1, Vectors>...};
 }
 
-template <class T, AOrder Order, int Vectors, int... Height>
+template <class K, AOrder Order, int Vectors, int... Height>
 constexpr auto asking_heights(std::integer_sequence<int, Height...>) {
-  return std::array{&asking_kernel<T, Order, Height + 1, Vectors>...};
+  return std::array{&asking_kernel<K, Order, Height + 1, Vectors>...};
 }
 
 template <class T, bool Masked, int... Height>
@@ -170,11 +185,11 @@ auto find_asking_column(int rows, bool masked) {
   return table[masked ? 1 : 0][static_cast<std::size_t>(rows - 1)];
 }
 
-template <class T, int Vectors, int MaxRows>
+template <class K, int Vectors, int MaxRows>
 auto find_asking_tile(AOrder order, int rows) {
   using Heights = std::make_integer_sequence<int, MaxRows>;
-  static constexpr std::array table{asking_heights<T, AOrder::rows, Vectors>(Heights()),
-                                    asking_heights<T, AOrder::columns, Vectors>(Heights())};
+  static constexpr std::array table{asking_heights<K, AOrder::rows, Vectors>(Heights()),
+                                    asking_heights<K, AOrder::columns, Vectors>(Heights())};
   return table[order == AOrder::columns ? 1 : 0][static_cast<std::size_t>(rows - 1)];
 }
 

@@ -62,6 +62,15 @@ HWY_INLINE T* row_after(T* row, std::int64_t stride) {
   return row;
 }
 
+/// Integers wrap.
+template <class V>
+HWY_INLINE V multiply_add(V a, V b, V c) {
+  if constexpr (hwy::IsFloat<hn::TFromV<V>>())
+    return hn::MulAdd(a, b, c);
+  else
+    return hn::Add(hn::Mul(a, b), c);
+}
+
 /// C <- alpha * sums + beta * C for the whole tile; the two frequent cases skip what they do not need.
 template <class T, int Rows, int Vectors, bool Masked>
 HWY_INLINE void update(Vector<T> (&sums)[Rows][Vectors], T* c, std::int64_t c_stride, T alpha, T beta,
@@ -90,7 +99,7 @@ HWY_INLINE void update(Vector<T> (&sums)[Rows][Vectors], T* c, std::int64_t c_st
 #pragma GCC unroll 4
     for (int v = 0; v < Vectors; ++v) {
       const Vector<T> old = hn::Mul(betas, load<T, Vectors, Masked>(c, v, mask));
-      store<T, Vectors, Masked>(hn::MulAdd(alphas, sums[i][v], old), c, v, mask);
+      store<T, Vectors, Masked>(multiply_add(alphas, sums[i][v], old), c, v, mask);
     }
   }
 }

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "cpu/micro/elements.hpp"
+
 namespace exactile::cpu {
 
 /// One tile of C: `rows` x (vectors * lanes) elements, updated with k rank-1 terms.
@@ -14,6 +16,8 @@ namespace exactile::cpu {
 /// The sum starts at zero and runs over p = 0, 1, ..., k-1 with one fused multiply-add each; the update is one more
 /// fused multiply-add. Every micro-kernel of every instruction set does exactly that, which is why the bits of a result
 /// do not depend on which of them ran.
+///
+/// Terms of a kind that groups them are groups here.
 ///
 /// What a plan knows of its tiles. What each call brings goes beside it, in registers: a small product is over before
 /// an address that was written to memory could be read back.
@@ -29,12 +33,12 @@ enum class AOrder : std::uint8_t { rows, columns };
 
 /// What a kernel asks for between its multiply-adds, a line of each row at a time, so that what they wait for is never
 /// behind a queue of requests.
-template <class T>
+template <class Sum>
 struct Ahead {
-  const T* a;  ///< of a tile that comes soon: shape.k elements of each of `a_rows` rows
-  std::int64_t a_stride;
+  const void* a;          ///< of a tile that comes soon: as many bytes of each of `a_rows` rows as shape.k lanes have
+  std::int64_t a_stride;  ///< in bytes
   int a_rows;
-  const T* lines;  ///< rows of the tile's width: its own of C, or some of B
+  const Sum* lines;  ///< rows of the tile's width: its own of C, or some of B
   std::int64_t line_stride;
   int line_rows;
   bool lines_are_far = false;  ///< in memory, and must be asked for before the next tile of A
@@ -43,52 +47,73 @@ struct Ahead {
 /// An A that comes from memory is read along so many rows at once: as many as prefetchers follow.
 inline constexpr int streamed_rows = 8;
 
-/// The micro-kernels of one instruction set and type, and the register blocks they are best called with.
-template <class T>
+/// The micro-kernels of one instruction set and kind, and the register blocks they are best called with. Those that
+/// read operands where they lie are null for kinds whose operands are always packed (see reads_operands).
+template <class K>
 struct MicroKernels {
-  using Kernel = void (*)(const TileShape& shape, const T* a, const T* b, T* c, T alpha, T beta);
-  using PackingKernel = void (*)(const TileShape& shape, const T* a, const T* b, T* c, T alpha, T beta, T* packed_b);
-  using AskingKernel = void (*)(const TileShape& shape, const T* a, const T* b, T* c, T alpha, T beta,
-                                const Ahead<T>& ahead);
+  using Lane = cpu::Lane<K>;
+  using Sum = cpu::Sum<K>;
+  using Kernel = void (*)(const TileShape& shape, const Lane* a, const Lane* b, Sum* c, Sum alpha, Sum beta);
+  using PackingKernel = void (*)(const TileShape& shape, const Lane* a, const Lane* b, Sum* c, Sum alpha, Sum beta,
+                                 Lane* packed_b);
+  using AskingKernel = void (*)(const TileShape& shape, const Lane* a, const Lane* b, Sum* c, Sum alpha, Sum beta,
+                                const Ahead<Sum>& ahead);
+  /// Copies lanes into micro-panels; see highway_pack.hpp.
+  using Pack = void (*)(const Input<K>* from, std::int64_t lane_stride, std::int64_t term_stride, std::int64_t lanes,
+                        std::int64_t width, std::int64_t terms, Lane* panels);
   /// rows x vectors; masked: the last vector is partial.
   Kernel (*tile)(AOrder order, int rows, int vectors, bool masked);
   /// One vector wide, A by rows, computed a row after the other (highway_rows.hpp); null where the instruction set has
   /// no such kernels.
-  Kernel (*row_tile)(int rows, bool masked);
+  Kernel (*row_tile)(int rows, bool masked) = nullptr;
   /// Whole vectors, whose rows of B are copied to packed_b on the way, one after the other: two vectors, or, with A by
   /// columns, three.
-  PackingKernel (*packing_tile)(AOrder order, int rows, int vectors);
+  PackingKernel (*packing_tile)(AOrder order, int rows, int vectors) = nullptr;
   /// Whole vectors, and asks for what comes next on the way: two vectors, most_vectors, or, with A by columns, three.
   AskingKernel (*asking_tile)(AOrder order, int rows, int vectors);
   /// As asking_tile, one vector wide, which may be partial; A by rows, rows <= streamed_rows.
-  AskingKernel (*asking_column)(int rows, bool masked);
+  AskingKernel (*asking_column)(int rows, bool masked) = nullptr;
   /// Few rows against a B too large for the caches; see highway_stream.hpp. `a` by rows, rows <= stream_rows.
-  Kernel (*stream)(int rows);
+  Kernel (*stream)(int rows) = nullptr;
   /// c[j] <- alpha * sums[j] + beta * c[j] for j < columns, as a tile's update does it.
-  void (*add_sums)(const T* sums, T* c, std::int64_t columns, T alpha, T beta);
-  /// Copies lanes into micro-panels; see highway_pack.hpp.
-  void (*pack)(const T* from, std::int64_t lane_stride, std::int64_t term_stride, std::int64_t lanes,
-               std::int64_t width, std::int64_t terms, T* panels);
-  int lanes;         ///< elements of a vector
+  void (*add_sums)(const Sum* sums, Sum* c, std::int64_t columns, Sum alpha, Sum beta) = nullptr;
+  Pack pack_a;
+  Pack pack_b;
+  /// A row of A whose terms are neighbours, as lanes one behind the other; null where it is read as it is.
+  void (*copy_a)(const Input<K>* from, std::int64_t terms, Lane* to) = nullptr;
+  int lanes;         ///< columns of a vector
   int vectors;       ///< vectors of a full tile: NR = vectors * lanes
   int rows;          ///< rows of a full tile: MR
   int most_vectors;  ///< of a tile at all
   /// Rows of a tile of so many vectors: what the registers hold.
   [[nodiscard]] int rows_of(int tile_vectors) const { return sums / tile_vectors; }
   int sums;  ///< vectors of sums that registers hold
-  int stream_rows;
+  int stream_rows = 0;
+  int instructions;  ///< for the multiply-adds of one vector and one lane of A
   /// Multiply-adds on registers only, for measuring the peak; returns the operations done.
-  double (*peak_loop)(std::int64_t rounds);
+  double (*peak_loop)(std::int64_t rounds) = nullptr;
 };
 
 const MicroKernels<float>& avx512_f32();
 const MicroKernels<double>& avx512_f64();
 const MicroKernels<float>& avx2_f32();
 const MicroKernels<double>& avx2_f64();
+const MicroKernels<Widened<BFloat16>>& avx512_bf16();
+const MicroKernels<Widened<Float16>>& avx512_f16();
+const MicroKernels<Widened<Float8E4M3>>& avx512_f8e4m3();
+const MicroKernels<Widened<Float8E5M2>>& avx512_f8e5m2();
+const MicroKernels<I8Pairs>& avx512_i8();
+const MicroKernels<Bf16Pairs>& avx512_bf16_pairs();
+const MicroKernels<I8Quads>& avx512_vnni_i8();
+const MicroKernels<Widened<BFloat16>>& avx2_bf16();
+const MicroKernels<Widened<Float16>>& avx2_f16();
+const MicroKernels<Widened<Float8E4M3>>& avx2_f8e4m3();
+const MicroKernels<Widened<Float8E5M2>>& avx2_f8e5m2();
+const MicroKernels<I8Pairs>& avx2_i8();
 
-/// Terms summed in one chain before they are added to C. The same for every kernel of a type: it is part of what the
-/// result is, not a tuning parameter. So many terms of a panel of A of 12 rows fill half of a 48 KiB L1 cache.
-template <class T>
-inline constexpr std::int64_t chunk_terms = 2048 / static_cast<std::int64_t>(sizeof(T));
+inline constexpr std::uint32_t no_magnitude = 0x8000;
+/// The smallest magnitude other than zero of some lines of `length` neighbours, in its bits; no_magnitude of none.
+std::uint32_t avx512_smallest_magnitude(const BFloat16* numbers, std::int64_t lines, std::int64_t line_stride,
+                                        std::int64_t length);
 
 }  // namespace exactile::cpu

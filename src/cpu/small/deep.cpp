@@ -149,7 +149,7 @@ class Deep final : public Product<T> {
     const std::int64_t begin = std::min(rows.begin * share, terms_of(next));
     const std::int64_t end = next == chunk ? begin : std::min(rows.end * share, terms_of(next));
     return {.a = data.a + first * o_.a.row_stride + (ends ? next : chunk) * chunk_terms<T>,
-            .a_stride = o_.a.row_stride,
+            .a_stride = o_.a.row_stride * static_cast<std::int64_t>(sizeof(T)),
             .a_rows = static_cast<int>(std::min(rows.end - rows.begin, o_.m - first)),
             .lines = data.b + (next * chunk_terms<T> + begin) * o_.b.row_stride + column,
             .line_stride = o_.b.row_stride,

@@ -39,7 +39,7 @@ void multiply_streamed_a(const Orientation& o, const MicroKernels<T>& kernels, c
       const std::int64_t end = p + shape.k;
       const Range coming = end < o.k ? rows : next;
       const Ahead<T> ahead{.a = data.a + coming.begin * o.a.row_stride + (end < o.k ? end : 0),
-                           .a_stride = o.a.row_stride,
+                           .a_stride = o.a.row_stride * static_cast<std::int64_t>(sizeof(T)),
                            .a_rows = static_cast<int>(coming.end - coming.begin),
                            .lines = c,
                            .line_stride = o.c.row_stride,

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Sums across lines: every lane is one sum, and takes its terms in order with one multiply-add each. The sums of a
+/// chunk of terms lie in a strip of L1, loaded and stored once for eight lines. A complex line is one of reals, twice
+/// as long, whose products with the real part of x and with its imaginary part go to strips of their own.
+#pragma once
+
+#include "cpu/micro/highway_along.hpp"
+
+namespace exactile::cpu::HWY_NAMESPACE {
+
+inline constexpr int lines_together = 8;
+inline constexpr int strips_together = 8;
+
+/// From what is read to what is asked for, in bytes of each line.
+inline constexpr std::int64_t ahead_across = 128;
+
+/// Elements of w as reals.
+template <class In>
+using PartOf = std::conditional_t<core::is_complex_v<In>, LaneOf<In>, In>;
+template <class In>
+inline constexpr int parts = core::is_complex_v<In> ? 2 : 1;
+
+/// Factors of `Count` lines for each strip.
+template <class Lane, int Strips, int Count>
+struct Factors {
+  Lane x[Strips][Count];
+};
+
+template <class Part, class Lane, int Strips, int Count>
+HWY_INLINE void add_vector_of(const Part* w, std::int64_t stride, std::int64_t distance,
+                              const Factors<Lane, Strips, Count>& factors, Lane* strips, std::int64_t strip,
+                              std::int64_t some) {
+  const Lanes<Lane> d;
+  Vector<Lane> sums[Strips];
+  unrolled<Strips>([&](auto i) __attribute__((always_inline)) { sums[i] = hn::LoadU(d, strips + i * strip); });
+  unrolled<Count>([&](auto q) __attribute__((always_inline)) {
+    const Vector<Lane> line = some == 0 ? load_lanes(w + q * stride) : load_some_lanes<Lane>(w + q * stride, some);
+    __builtin_prefetch(w + q * stride + distance);
+    unrolled<Strips>([&](auto i) __attribute__((always_inline)) {
+      add_product<Lane>(sums[i], hn::Set(d, factors.x[i][q]), line);
+    });
+  });
+  unrolled<Strips>([&](auto i) __attribute__((always_inline)) { hn::StoreU(sums[i], d, strips + i * strip); });
+}
+
+template <class Part, class Lane, int Strips, int Count>
+void add_lines(const Part* w, std::int64_t stride, std::int64_t columns, const Factors<Lane, Strips, Count>& given,
+               Lane* strips, std::int64_t strip) {
+  constexpr std::int64_t ahead = ahead_across / static_cast<std::int64_t>(sizeof(Part));
+  constexpr std::int64_t lanes = lane_count<Lane>;
+  const Factors<Lane, Strips, Count> factors = given;  // on this stack: nothing that is stored can change them
+  std::int64_t j = 0;
+  const auto add_up_to = [&](std::int64_t end, std::int64_t distance) __attribute__((always_inline)) {
+    for (; j + lanes <= end; j += lanes) add_vector_of(w + j, stride, distance, factors, strips + j, strip, 0);
+  };
+  add_up_to(columns - ahead, ahead);
+  const std::int64_t to_next = Count * stride + std::max<std::int64_t>(ahead - columns, 0);
+  add_up_to(columns, columns > ahead ? to_next - (columns - ahead) : to_next);
+  if (j < columns) add_vector_of(w + j, stride, 0, factors, strips + j, strip, columns - j);
+}
+
+/// The factor of term p for strip s: of complex x its real part for even strips, its imaginary part for odd ones.
+template <class In>
+HWY_INLINE LaneOf<In> factor(const LaneOf<In>* held, std::int64_t held_stride, int s, std::int64_t p) {
+  if constexpr (core::is_complex_v<In>) {
+    constexpr std::int64_t terms = terms_of_vector<In>;
+    const std::int64_t at = p / terms * terms * held_lanes<In> + 2 * (p % terms);
+    return held[s / 2 * held_stride + at + (s % 2) * lane_count<LaneOf<In>>];
+  } else {
+    return held[s * held_stride + p];
+  }
+}
+
+template <class In, int Strips>
+void fill_strips(const In* w, std::int64_t w_stride, std::int64_t columns, std::int64_t terms, const LaneOf<In>* held,
+                 std::int64_t held_stride, int first, LaneOf<In>* strips, std::int64_t strip) {
+  using Lane = LaneOf<In>;
+  const auto* from = reinterpret_cast<const PartOf<In>*>(w);
+  const std::int64_t stride = w_stride * parts<In>;
+  const auto factors_of = [&]<int Count>(std::int64_t p) {
+    Factors<Lane, Strips, Count> factors;
+    for (int i = 0; i < Strips; ++i)
+      for (int q = 0; q < Count; ++q) factors.x[i][q] = factor<In>(held, held_stride, first + i, p + q);
+    return factors;
+  };
+  std::int64_t p = 0;
+  for (; p + lines_together <= terms; p += lines_together)
+    add_lines(from + p * stride, stride, columns * parts<In>, factors_of.template operator()<lines_together>(p), strips,
+              strip);
+  for (; p < terms; ++p)
+    add_lines(from + p * stride, stride, columns * parts<In>, factors_of.template operator()<1>(p), strips, strip);
+}
+
+template <class In, int... Strips>
+auto find_strips(int strips, std::integer_sequence<int, Strips...>) {
+  using Fill = void (*)(const In*, std::int64_t, std::int64_t, std::int64_t, const LaneOf<In>*, std::int64_t, int,
+                        LaneOf<In>*, std::int64_t);
+  static constexpr Fill table[] = {&fill_strips<In, Strips + 1>...};
+  return table[strips - 1];
+}
+
+template <class In>
+void sums_across(const In* w, std::int64_t w_stride, std::int64_t columns, std::int64_t terms, const LaneOf<In>* held,
+                 std::int64_t held_stride, int vectors, Accumulator<In>* sums) {
+  using Lane = LaneOf<In>;
+  constexpr std::int64_t lanes = lane_count<Lane>;
+  alignas(64) Lane strips[2 * across_columns<In>(1) * static_cast<int>(sizeof(Accumulator<In>) / sizeof(Lane))];
+  const std::int64_t strip = (columns * parts<In> + lanes - 1) / lanes * lanes;
+  const int all = vectors * parts<In>;
+  std::fill_n(strips, strip * all, Lane(0));
+  for (int s = 0; s < all; s += strips_together) {
+    const int here = std::min(all - s, strips_together);
+    find_strips<In>(here, std::make_integer_sequence<int, strips_together>())(
+        w, w_stride, columns, terms, held, held_stride, s, strips + s * strip, strip);
+  }
+  for (int i = 0; i < vectors; ++i, sums += columns) {
+    const Lane* from = strips + i * parts<In> * strip;
+    if constexpr (core::is_complex_v<In>) {
+      for (std::int64_t j = 0; j < columns; ++j)
+        sums[j] = {from[2 * j] - from[strip + 2 * j + 1], from[2 * j + 1] + from[strip + 2 * j]};
+    } else {
+      std::copy_n(from, columns, sums);
+    }
+  }
+}
+
+template <class Sum>
+void add_chunk(const Sum* chunk, std::int64_t count, [[maybe_unused]] Sum alpha, bool first, Sum* to) {
+  if constexpr (std::is_floating_point_v<Sum>) {
+    const Lanes<Sum> d;
+    constexpr std::int64_t lanes = lane_count<Sum>;
+    for (std::int64_t j = 0; j < count; j += lanes) {
+      const auto mask = hn::FirstN(d, static_cast<std::size_t>(std::min(count - j, lanes)));
+      Vector<Sum> sums[1][1] = {{hn::MaskedLoad(mask, d, chunk + j)}};
+      update<Sum, 1, 1, true>(sums, to + j, 0, alpha, first ? Sum(0) : Sum(1), mask);
+    }
+  } else {
+    for (std::int64_t j = 0; j < count; ++j) to[j] = first ? chunk[j] : core::add(to[j], chunk[j]);
+  }
+}
+
+/// The table of one instruction set and type.
+template <class In>
+const VectorKernels<In>& vector_kernels() {
+  static constexpr VectorKernels<In> table{.hold = &hold_vector<In>,
+                                           .along = &sums_along<In>,
+                                           .across = &sums_across<In>,
+                                           .add_chunk = &add_chunk<Accumulator<In>>};
+  return table;
+}
+
+}  // namespace exactile::cpu::HWY_NAMESPACE

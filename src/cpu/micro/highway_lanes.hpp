@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file Elements of every real type as lanes of the type that sums.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "cpu/micro/highway_widen.hpp"
+#include "exactile/types.hpp"
+
+namespace exactile::cpu::HWY_NAMESPACE {
+
+/// visit(0), ..., visit(count - 1), each with a constant: an array of registers that is indexed by a loop would be left
+/// in memory where the loop is unrolled late.
+template <int count, class Visit>
+HWY_INLINE void unrolled(const Visit& visit) {
+  [&]<int... index>(std::integer_sequence<int, index...>) __attribute__((always_inline)) {
+    (visit(std::integral_constant<int, index>()), ...);
+  }
+  (std::make_integer_sequence<int, count>());
+}
+
+/// A vector's lanes from as many neighbours. Exact.
+template <class T>
+HWY_INLINE auto load_lanes(const T* from) {
+  if constexpr (std::is_same_v<T, std::int8_t>)
+    return hn::PromoteTo(Lanes<std::int32_t>(), hn::LoadU(hn::Rebind<std::int8_t, Lanes<std::int32_t>>(), from));
+  else if constexpr (sizeof(T) < 4)
+    return widen(Lanes<float>(), from);
+  else
+    return hn::LoadU(Lanes<T>(), from);
+}
+
+/// The first `count` lanes, and zeros. Nothing beyond is read.
+template <class Lane, class In>
+HWY_INLINE Vector<Lane> load_some_lanes(const In* from, std::int64_t count) {
+  if constexpr (sizeof(In) >= 4) {
+    return hn::MaskedLoad(hn::FirstN(Lanes<In>(), static_cast<std::size_t>(count)), Lanes<In>(), from);
+  } else {
+    In some[lane_count<Lane>] = {};
+    std::memcpy(some, from, static_cast<std::size_t>(count) * sizeof(In));
+    return load_lanes(some);
+  }
+}
+
+/// sum + a * b: fused in floating types, modulo 2^w in integers.
+template <class T>
+HWY_INLINE void add_product(Vector<T>& sum, Vector<T> a, Vector<T> b) {
+  if constexpr (std::is_floating_point_v<T>)
+    multiply_add_into(sum, a, b);
+  else
+    sum = hn::Add(sum, hn::Mul(a, b));
+}
+
+}  // namespace exactile::cpu::HWY_NAMESPACE

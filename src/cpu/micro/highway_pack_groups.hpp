@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file Packing narrow terms; what highway_pack.hpp is for operands that are packed as they are.
+#pragma once
+
+#include <bit>
+
+#include "cpu/micro/highway_groups.hpp"
+#include "cpu/micro/highway_pack.hpp"
+
+namespace exactile::cpu::HWY_NAMESPACE {
+
+/// Where the term is that becomes number `p` of `terms`.
+template <class K>
+[[nodiscard]] HWY_INLINE std::int64_t place_of_term(std::int64_t p, std::int64_t terms) {
+  if constexpr (Groups<K>::exchanges) return (p ^ 1) < terms ? p ^ 1 : p;
+  return p;
+}
+
+/// Lanes are neighbours: a row of lanes, for a group of 0 < terms <= group terms.
+template <class K>
+HWY_INLINE void pack_row(const Input<K>* from, std::int64_t term_stride, std::int64_t lanes, std::int64_t terms,
+                         Lane<K>* to) {
+  using G = Groups<K>;
+  const Lanes<Lane<K>> wide;
+  const hn::Full128<Lane<K>> narrow;
+  constexpr auto wide_step = static_cast<std::int64_t>(hn::MaxLanes(wide));
+  constexpr auto step = static_cast<std::int64_t>(hn::MaxLanes(narrow));
+  std::int64_t l = 0;
+  if (terms == Elements<K>::group) {
+    for (; l + wide_step <= lanes; l += wide_step) hn::StoreU(G::lanes(wide, from + l, term_stride), wide, to + l);
+    for (; l + step <= lanes; l += step) hn::StoreU(G::lanes(narrow, from + l, term_stride), narrow, to + l);
+  }
+  for (; l < lanes; ++l) to[l] = G::lane(terms, from + l, term_stride);
+}
+
+/// Lanes are neighbours.
+template <class K>
+void pack_rows(const Input<K>* from, std::int64_t term_stride, std::int64_t lanes, std::int64_t width,
+               std::int64_t terms, Lane<K>* panel) {
+  constexpr std::int64_t group = Elements<K>::group;
+  constexpr std::int64_t ahead = terms_ahead * group;
+  for (std::int64_t p = 0; p < terms; p += group, panel += width) {
+    if (p + ahead + group <= terms) ask_for_rows(from + (p + ahead) * term_stride, term_stride, lanes, group);
+    const std::int64_t here = terms - p < group ? terms - p : group;
+    pack_row<K>(from + place_of_term<K>(p, terms) * term_stride, term_stride, lanes, here, panel);
+  }
+}
+
+/// Terms of one lane, which are neighbours, as lanes one behind the other.
+template <class K>
+HWY_INLINE void pack_terms(const Input<K>* from, std::int64_t terms, Lane<K>* to) {
+  using G = Groups<K>;
+  constexpr std::int64_t group = Elements<K>::group;
+  const Lanes<Lane<K>> d;
+  constexpr std::int64_t step = lane_count<Lane<K>> * group;
+  std::int64_t p = 0;
+  for (; p + step <= terms; p += step, to += lane_count<Lane<K>>) hn::StoreU(G::vector_of_terms(d, from + p), d, to);
+  if constexpr (G::is_copy) {
+    const hn::Repartition<std::uint8_t, decltype(d)> bytes;
+    const auto size = static_cast<std::size_t>(terms - p) * sizeof(Input<K>);
+    const auto some = hn::FirstN(bytes, size);
+    const auto last = hn::MaskedLoad(some, bytes, reinterpret_cast<const std::uint8_t*>(from + p));
+    hn::BlendedStore(hn::BitCast(d, last), hn::FirstN(d, static_cast<std::size_t>(lanes_of<K>(terms - p))), d, to);
+    return;
+  }
+  for (; p < terms; p += group)
+    *to++ = G::lane(terms - p < group ? terms - p : group, from + place_of_term<K>(p, terms), 1);
+}
+
+/// A row of A whose terms are neighbours.
+template <class K>
+void copy_row_of_a(const Input<K>* from, std::int64_t terms, Lane<K>* to) {
+  pack_terms<K>(from, terms, to);
+  Groups<K>::finish_a(to, 1, lanes_of<K>(terms));
+}
+
+/// Any strides: stretches of a few lanes are brought into rows, then turned.
+template <class K>
+void pack_lanes(const Input<K>* from, std::int64_t lane_stride, std::int64_t term_stride, std::int64_t lanes,
+                std::int64_t width, std::int64_t terms, Lane<K>* panel) {
+  constexpr std::int64_t group = Elements<K>::group;
+  constexpr std::int64_t stretch = 8 * line_elements<Lane<K>>;
+  constexpr std::int64_t pitch = stretch + line_elements<Lane<K>>;
+  constexpr std::int64_t most_lanes = 16;
+  alignas(64) Lane<K> rows[most_lanes * pitch];
+  Input<K> gathered[stretch * group];
+  for (std::int64_t begin = 0; begin < terms; begin += stretch * group) {
+    const std::int64_t here = terms - begin < stretch * group ? terms - begin : stretch * group;
+    for (std::int64_t l = 0; l < lanes; l += most_lanes) {
+      const std::int64_t count = lanes - l < most_lanes ? lanes - l : most_lanes;
+      for (std::int64_t r = 0; r < count; ++r) {
+        const Input<K>* lane = from + (l + r) * lane_stride + begin * term_stride;
+        if (term_stride != 1) {
+          for (std::int64_t p = 0; p < here; ++p) gathered[p] = lane[p * term_stride];
+          lane = gathered;
+        }
+        pack_terms<K>(lane, here, rows + r * pitch);
+      }
+      turn(rows, pitch, count, width, lanes_of<K>(here), panel + begin / group * width + l);
+    }
+  }
+}
+
+/// As pack_panels(), but groups of terms become lanes: a panel has packed_lanes(terms) rows if it is B's, else
+/// lanes_of(terms).
+template <class K, bool OfB>
+void pack_groups(const Input<K>* from, std::int64_t lane_stride, std::int64_t term_stride, std::int64_t lanes,
+                 std::int64_t width, std::int64_t terms, Lane<K>* panels) {
+  const std::int64_t groups = lanes_of<K>(terms);
+  const std::int64_t rows = OfB ? packed_lanes<K>(terms) : groups;
+  for (std::int64_t first = 0; first < lanes; first += width, from += width * lane_stride, panels += width * rows) {
+    const std::int64_t here = lanes - first < width ? lanes - first : width;
+    if (here < width)
+      for (std::int64_t g = 0; g < groups; ++g)
+        for (std::int64_t l = here; l < width; ++l) panels[g * width + l] = Lane<K>(0);
+    if (lane_stride == 1)
+      pack_rows<K>(from, term_stride, here, width, terms, panels);
+    else
+      pack_lanes<K>(from, lane_stride, term_stride, here, width, terms, panels);
+    if constexpr (OfB)
+      Groups<K>::finish_b(panels, width, groups);
+    else
+      Groups<K>::finish_a(panels, width, groups);
+  }
+}
+
+}  // namespace exactile::cpu::HWY_NAMESPACE

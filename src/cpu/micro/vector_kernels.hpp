@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The contract between products with few rows or columns and their micro-kernels, free of any instruction set.
+///
+/// A matrix W meets up to `most_vectors` vectors x. Its lines are what lies contiguously. Where a line is one sum's
+/// terms (sums along lines) each sum is kept in many lanes; where a line holds one term of many sums (sums across
+/// lines) each lane is a sum.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <type_traits>
+
+#include "core/arithmetic.hpp"
+#include "exactile/types.hpp"
+
+namespace exactile::cpu {
+
+inline constexpr int most_vectors_at_once = 8;
+
+/// Terms of one sum in lanes before it is folded: the next block begins with sums of zero.
+inline constexpr std::int64_t lane_block_terms = 8192;
+
+namespace detail {
+template <class T>
+struct RealOf {
+  using type = T;
+};
+template <class T>
+struct RealOf<std::complex<T>> {
+  using type = T;
+};
+}  // namespace detail
+
+/// What a lane of a vector sums.
+template <class In>
+using LaneOf = typename detail::RealOf<Accumulator<In>>::type;
+
+/// Terms that one sum across lines takes in order before it is added to those before: the chunks of the other kernels,
+/// whose bits these sums have too.
+template <class In>
+inline constexpr std::int64_t line_chunk_terms = 2048 / static_cast<std::int64_t>(sizeof(LaneOf<In>));
+
+/// Lanes of type LaneOf<In> that a vector x takes in the form that kernels read, a term: a complex number is there with
+/// both parts twice.
+template <class In>
+inline constexpr std::int64_t held_lanes = core::is_complex_v<In> ? 4 : 1;
+
+/// Columns whose sums across lines stay in L1 with so many vectors.
+template <class In>
+[[nodiscard]] constexpr std::int64_t across_columns(int vectors) {
+  constexpr std::int64_t bytes = 16384;
+  return bytes / vectors / static_cast<std::int64_t>(sizeof(Accumulator<In>)) / 64 * 64;
+}
+
+/// A whole number of every kernel's vectors: the held form is padded with zeros up to this many terms.
+inline constexpr std::int64_t held_padding = 64;
+
+/// Vectors as kernels read them. Vector i begins at held + i * held_stride; its last terms, those from the last
+/// multiple of held_padding on, at end + i * end_stride, followed by zeros.
+template <class In>
+struct HeldVectors {
+  const LaneOf<In>* held;
+  std::int64_t held_stride;
+  const LaneOf<In>* end;
+  std::int64_t end_stride;
+
+  [[nodiscard]] HeldVectors from(int first) const {
+    return {held + first * held_stride, held_stride, end + first * end_stride, end_stride};
+  }
+};
+
+template <class In>
+struct VectorKernels {
+  using Sum = Accumulator<In>;
+  using Lane = LaneOf<In>;
+
+  /// x in the form that the others read: `terms` elements `stride` apart.
+  void (*hold)(const In* x, std::int64_t stride, std::int64_t terms, Lane* held);
+  /// Sums along lines: sums[j * vectors + i] = sum of w[j * w_stride + p] * x_i[p] over p < terms <= lane_block_terms.
+  void (*along)(const In* w, std::int64_t w_stride, std::int64_t lines, std::int64_t terms, const HeldVectors<In>& x,
+                int vectors, Sum* sums);
+  /// Sums across lines: sums[i * columns + j] = sum of w[p * w_stride + j] * x_i[p], p < terms <= line_chunk_terms,
+  /// j < columns <= across_columns(vectors). x_i begins at held + i * held_stride.
+  void (*across)(const In* w, std::int64_t w_stride, std::int64_t columns, std::int64_t terms, const Lane* held,
+                 std::int64_t held_stride, int vectors, Sum* sums);
+  /// to[j] <- alpha * chunk[j] + to[j], fused; `first` does not read it. alpha is 1 but for real floating types.
+  void (*add_chunk)(const Sum* chunk, std::int64_t count, Sum alpha, bool first, Sum* to);
+};
+
+template <class In>
+const VectorKernels<In>& avx512_vectors();
+template <class In>
+const VectorKernels<In>& avx2_vectors();
+
+}  // namespace exactile::cpu

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file The sums of blocks of terms: what vectors.cpp adds up, in tiles of lines.
+#pragma once
+
+#include <algorithm>
+
+#include "core/checked.hpp"
+#include "cpu/loops/partition.hpp"
+#include "cpu/small/vector_roles.hpp"
+
+namespace exactile::cpu {
+
+/// One product of the batch.
+template <class In>
+struct VectorOperands {
+  const In* w;
+  const In* x;
+  void* c;
+};
+
+template <class In>
+class VectorBlocks {
+ public:
+  using Sum = Accumulator<In>;
+  using Lane = LaneOf<In>;
+
+  /// Of one thread.
+  struct Room {
+    Sum* sums;
+    Sum* block;  ///< the sums of one block of terms
+    Lane* held;
+    Lane* ends;
+    In* copies;
+  };
+
+  VectorBlocks(const VectorRoles& roles, const VectorKernels<In>& kernels)
+      : r_(roles), kernels_(kernels), block_(r_.across ? line_chunk_terms<In> : lane_block_terms) {
+    constexpr std::int64_t lines_along = 512;
+    constexpr std::int64_t lines_copied = 4;
+    const std::int64_t most = r_.across        ? across_columns<In>(static_cast<int>(r_.vectors))
+                              : copies_lines() ? lines_copied
+                                               : lines_along;
+    tile_ = std::min(most, core::round_up(r_.lines, 4));
+  }
+
+  [[nodiscard]] std::int64_t count() const { return core::ceil_divide(r_.terms, block_); }
+  [[nodiscard]] std::int64_t terms() const { return std::min(block_, r_.terms); }  ///< of a block, but for the last
+  [[nodiscard]] std::int64_t tile() const { return tile_; }  ///< lines whose sums are held at one time
+  [[nodiscard]] std::int64_t bytes_per_thread() const {
+    const std::int64_t copies = copies_lines() ? tile_ * std::min(block_, r_.terms) : 0;
+    return core::round_up(2 * bytes_of_sums() + bytes_of_held() + copies * static_cast<std::int64_t>(sizeof(In)), 64);
+  }
+  [[nodiscard]] Room room_of(char* scratch) const {
+    auto* held = reinterpret_cast<Lane*>(scratch + 2 * bytes_of_sums());
+    Lane* ends = held + (reads_x_in_place() ? 0 : r_.vectors * held_lanes_of_vector());
+    return {reinterpret_cast<Sum*>(scratch), reinterpret_cast<Sum*>(scratch + bytes_of_sums()), held, ends,
+            reinterpret_cast<In*>(scratch + 2 * bytes_of_sums() + bytes_of_held())};
+  }
+
+  /// The sums of block number `block` for some lines, at most a tile.
+  void sum(const VectorOperands<In>& data, std::int64_t block, Range lines, const Room& room, Sum* sums) const;
+
+ private:
+  [[nodiscard]] bool copies_lines() const { return !r_.across && r_.w_term_stride != 1; }
+  /// Whether x is read where it lies: its elements are the lanes, and neighbours.
+  [[nodiscard]] bool reads_x_in_place() const { return std::is_same_v<In, Lane> && r_.x_term_stride == 1; }
+  [[nodiscard]] std::int64_t held_lanes_of_vector() const {
+    return core::round_up(std::min(block_, r_.terms), held_padding) * held_lanes<In>;
+  }
+  [[nodiscard]] std::int64_t bytes_of_sums() const {
+    return core::round_up(tile_ * r_.vectors * static_cast<std::int64_t>(sizeof(Sum)), 64);
+  }
+  [[nodiscard]] std::int64_t bytes_of_held() const {
+    const std::int64_t lanes = reads_x_in_place() ? 0 : held_lanes_of_vector();
+    return r_.vectors * (lanes + held_padding * held_lanes<In>)*static_cast<std::int64_t>(sizeof(Lane));
+  }
+  [[nodiscard]] HeldVectors<In> hold(const VectorOperands<In>& data, Range terms, const Room& room) const;
+
+  VectorRoles r_;
+  const VectorKernels<In>& kernels_;
+  std::int64_t block_;  ///< terms whose sums are formed before they are added to those of the blocks before
+  std::int64_t tile_;
+};
+
+template <class In>
+HeldVectors<In> VectorBlocks<In>::hold(const VectorOperands<In>& data, Range terms, const Room& room) const {
+  const std::int64_t count = terms.end - terms.begin;
+  const std::int64_t whole = count / held_padding * held_padding;
+  const In* x = data.x + terms.begin * r_.x_term_stride;
+  if constexpr (std::is_same_v<In, Lane>) {
+    if (reads_x_in_place()) {
+      for (std::int64_t i = 0; i < r_.vectors; ++i)
+        kernels_.hold(x + i * r_.x_vector_stride + whole, 1, count - whole, room.ends + i * held_padding);
+      return {x, r_.x_vector_stride, room.ends, held_padding};
+    }
+  }
+  const std::int64_t stride = held_lanes_of_vector();
+  for (std::int64_t i = 0; i < r_.vectors; ++i)
+    kernels_.hold(x + i * r_.x_vector_stride, r_.x_term_stride, count, room.held + i * stride);
+  return {room.held, stride, room.held + whole * held_lanes<In>, stride};
+}
+
+/// The sums of one block's terms for some lines.
+template <class In>
+void VectorBlocks<In>::sum(const VectorOperands<In>& data, std::int64_t block, Range lines, const Room& room,
+                           Sum* sums) const {
+  const Range terms{block * block_, std::min((block + 1) * block_, r_.terms)};
+  const std::int64_t count = terms.end - terms.begin;
+  const std::int64_t here = lines.end - lines.begin;
+  const HeldVectors<In> x = hold(data, terms, room);
+  const In* w = data.w + lines.begin * r_.w_line_stride + terms.begin * r_.w_term_stride;
+  const int vectors = static_cast<int>(r_.vectors);
+  if (r_.across) {
+    kernels_.across(w, r_.w_term_stride, here, count, x.held, x.held_stride, vectors, sums);
+    return;
+  }
+  std::int64_t stride = r_.w_line_stride;
+  if (copies_lines()) {
+    for (std::int64_t j = 0; j < here; ++j)
+      for (std::int64_t p = 0; p < count; ++p)
+        room.copies[j * count + p] = w[j * r_.w_line_stride + p * r_.w_term_stride];
+    w = room.copies;
+    stride = count;
+  }
+  kernels_.along(w, stride, here, count, x, vectors, sums);
+}
+
+}  // namespace exactile::cpu

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cpu/small/vectors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/checked.hpp"
+#include "core/type_dispatch.hpp"
+#include "cpu/loops/partition.hpp"
+#include "cpu/loops/rates.hpp"
+#include "cpu/small/vector_blocks.hpp"
+#include "cpu/small/vector_epilogue.hpp"
+#include "cpu/threads/scratch.hpp"
+#include "cpu/threads/team.hpp"
+#include "plan/scales.hpp"
+#include "reference/naive.hpp"
+
+namespace exactile::cpu {
+namespace {
+
+constexpr std::int64_t most_partial = 16 << 20;    ///< bytes of the sums that blocks keep apart
+constexpr std::int64_t least_lines_of_part = 256;  ///< that a thread takes, where terms could be shared instead
+
+/// What joins the sums on the way.
+template <class Sum>
+struct Update {
+  Sum alpha = Sum(1);
+  bool reads_c = false;  ///< the sums begin with beta * C
+  [[nodiscard]] bool is_plain() const { return alpha == Sum(1) && !reads_c; }
+};
+
+template <class In>
+class Vectors final : public plan::Executable {
+ public:
+  Vectors(const plan::Problem& problem, const VectorKernels<In>& kernels);
+
+  [[nodiscard]] Status run(const GemmArguments& arguments, const Execution& execution) const override;
+  [[nodiscard]] int threads() const override { return threads_; }
+  [[nodiscard]] std::int64_t workspace_bytes() const override {
+    return threads_ * blocks_.bytes_per_thread() + partial_blocks_ * r_.vectors * r_.lines * size_of_sum;
+  }
+  [[nodiscard]] std::string blocking() const override {
+    return fmt::format("{} lines={} vectors={} KC={}", r_.across ? "across" : "along", blocks_.tile(), r_.vectors,
+                       blocks_.terms());
+  }
+  [[nodiscard]] double model_bytes() const override {
+    const auto vectors = static_cast<double>(r_.vectors);
+    const auto lines = static_cast<double>(r_.lines);
+    const auto terms = static_cast<double>(r_.terms);
+    return (static_cast<double>(sizeof(In)) * (lines + vectors) * terms +
+            static_cast<double>(size_in_bytes(d_.types.output)) * lines * vectors) *
+           static_cast<double>(d_.batch_count);
+  }
+
+ private:
+  using Sum = Accumulator<In>;
+  using Room = typename VectorBlocks<In>::Room;
+  static constexpr std::int64_t size_of_sum = sizeof(Sum);
+
+  [[nodiscard]] bool updates_by_chunk() const {
+    return r_.across && std::is_floating_point_v<Sum> && !plan::has_scales(d_);
+  }
+  /// visit.template operator()<Out>() with the type of C.
+  template <class Visit>
+  void with_output(const Visit& visit) const {
+    core::with_gemm_types(d_.types, [&]<class Input, class Out>() {
+      if constexpr (std::is_same_v<Input, In>) visit.template operator()<Out>();
+    });
+  }
+  [[nodiscard]] VectorOperands<In> operands(const GemmArguments& arguments, std::int64_t product) const;
+  [[nodiscard]] Update<Sum> update_of(const GemmArguments& arguments) const;
+  void scale_c(const GemmArguments& arguments, const void* c, Range lines, Sum* sums) const;
+  void run_lines(const GemmArguments& arguments, const VectorOperands<In>& data, Range lines, const Room& room) const;
+  void run_blocks(const GemmArguments& arguments, const VectorOperands<In>& data, const Room& room, Sum* partial,
+                  const Member& member) const;
+  void finish(const GemmArguments& arguments, void* c, Range lines, const Sum* sums) const;
+
+  GemmDescription d_;
+  VectorRoles r_;
+  const VectorKernels<In>& kernels_;
+  VectorBlocks<In> blocks_;
+  int threads_;
+  std::int64_t partial_blocks_ = 0;  ///< whose sums are kept apart at one time; 0 where threads share lines
+};
+
+template <class In>
+Vectors<In>::Vectors(const plan::Problem& problem, const VectorKernels<In>& kernels)
+    : d_(problem.description), r_(vector_roles(d_)), kernels_(kernels), blocks_(r_, kernels) {
+  const double terms = static_cast<double>(r_.vectors) * static_cast<double>(r_.lines) * static_cast<double>(r_.terms);
+  const std::int64_t parts_of_lines = core::ceil_divide(r_.lines, least_lines_of_part);
+  const std::int64_t parts = std::max({d_.batch_count, parts_of_lines, blocks_.count()});
+  // Bound by memory, not arithmetic: a thread pays off sooner than elsewhere.
+  threads_ = useful_threads(8 * terms * static_cast<double>(d_.batch_count), parts, problem.threads);
+  const std::int64_t bytes_of_block = r_.vectors * r_.lines * size_of_sum;
+  if (threads_ > std::max(d_.batch_count, parts_of_lines))
+    partial_blocks_ = std::clamp<std::int64_t>(most_partial / bytes_of_block, threads_,
+                                               std::max<std::int64_t>(blocks_.count(), threads_));
+}
+
+template <class In>
+VectorOperands<In> Vectors<In>::operands(const GemmArguments& arguments, std::int64_t product) const {
+  const auto* a = static_cast<const In*>(reference::product_base(arguments.a, d_.a, product, sizeof(In)));
+  const auto* b = static_cast<const In*>(reference::product_base(arguments.b, d_.b, product, sizeof(In)));
+  void* c = reference::product_base(arguments.c, d_.c, product, size_in_bytes(d_.types.output));
+  return r_.w_is_a ? VectorOperands<In>{a, b, c} : VectorOperands<In>{b, a, c};
+}
+
+template <class In>
+void Vectors<In>::run_lines(const GemmArguments& arguments, const VectorOperands<In>& data, Range lines,
+                            const Room& room) const {
+  const Update<Sum> update = update_of(arguments);
+  for (std::int64_t j = lines.begin; j < lines.end; j += blocks_.tile()) {
+    const Range tile{j, std::min(j + blocks_.tile(), lines.end)};
+    const std::int64_t size = (tile.end - tile.begin) * r_.vectors;
+    if (blocks_.count() == 1 && update.is_plain()) {
+      blocks_.sum(data, 0, tile, room, room.sums);
+    } else {
+      if (update.reads_c) scale_c(arguments, data.c, tile, room.sums);
+      for (std::int64_t block = 0; block < blocks_.count(); ++block) {
+        blocks_.sum(data, block, tile, room, room.block);
+        kernels_.add_chunk(room.block, size, update.alpha, block == 0 && !update.reads_c, room.sums);
+      }
+    }
+    finish(arguments, data.c, tile, room.sums);
+  }
+}
+
+/// Few lines, many terms: members take blocks, whose sums are then added in order, tile after tile.
+template <class In>
+void Vectors<In>::run_blocks(const GemmArguments& arguments, const VectorOperands<In>& data, const Room& room,
+                             Sum* partial, const Member& member) const {
+  const Update<Sum> update = update_of(arguments);
+  for (std::int64_t j = 0; j < r_.lines; j += blocks_.tile()) {
+    const Range tile{j, std::min(j + blocks_.tile(), r_.lines)};
+    const std::int64_t size = (tile.end - tile.begin) * r_.vectors;
+    if (member.id == 0 && update.reads_c) scale_c(arguments, data.c, tile, room.sums);
+    for (std::int64_t first = 0; first < blocks_.count(); first += partial_blocks_) {
+      const std::int64_t round = std::min(partial_blocks_, blocks_.count() - first);
+      const Range mine = part_of(round, member.count, member.id);
+      for (std::int64_t slot = mine.begin; slot < mine.end; ++slot)
+        blocks_.sum(data, first + slot, tile, room, partial + slot * size);
+      member.meet();
+      for (std::int64_t slot = 0; member.id == 0 && slot < round; ++slot)
+        kernels_.add_chunk(partial + slot * size, size, update.alpha, first + slot == 0 && !update.reads_c, room.sums);
+      member.meet();
+    }
+    if (member.id == 0) finish(arguments, data.c, tile, room.sums);
+  }
+}
+
+/// As the other kernels do it: sums across lines join C chunk by chunk, and alpha with them.
+template <class In>
+auto Vectors<In>::update_of(const GemmArguments& arguments) const -> Update<Sum> {
+  if (!updates_by_chunk()) return {};
+  const Sum beta = arguments.beta.template as<Sum>();
+  return {arguments.alpha.template as<Sum>(), beta != Sum{}};
+}
+
+/// sums <- beta * C.
+template <class In>
+void Vectors<In>::scale_c(const GemmArguments& arguments, const void* c, Range lines, Sum* sums) const {
+  const Sum beta = arguments.beta.template as<Sum>();
+  const std::int64_t here = lines.end - lines.begin;
+  with_output([&]<class Out>() {
+    for (std::int64_t i = 0; i < r_.vectors; ++i) {
+      const Out* from = static_cast<const Out*>(c) + i * r_.c_vector_stride + lines.begin * r_.c_line_stride;
+      for (std::int64_t j = 0; j < here; ++j)
+        sums[i * here + j] = core::multiply(beta, static_cast<Sum>(from[j * r_.c_line_stride]));
+    }
+  });
+}
+
+template <class In>
+void Vectors<In>::finish(const GemmArguments& arguments, void* c, Range lines, const Sum* sums) const {
+  const std::int64_t here = lines.end - lines.begin;
+  const std::int64_t line_step = r_.across ? 1 : r_.vectors;
+  const std::int64_t vector_step = r_.across ? here : 1;
+  with_output([&]<class Out>() {
+    VectorEpilogue<In, Out> epilogue{d_, arguments};
+    if (updates_by_chunk()) {
+      epilogue.alpha = Sum(1);
+      epilogue.beta = Sum{};
+    }
+    const bool is_plain = epilogue.is_plain();
+    for (std::int64_t i = 0; i < r_.vectors; ++i) {
+      Out* to = static_cast<Out*>(c) + i * r_.c_vector_stride + lines.begin * r_.c_line_stride;
+      const Sum* from = sums + i * vector_step;
+      if (is_plain) {
+        for (std::int64_t j = 0; j < here; ++j) to[j * r_.c_line_stride] = static_cast<Out>(from[j * line_step]);
+      } else {
+        for (std::int64_t j = 0; j < here; ++j) {
+          const std::int64_t line = lines.begin + j;
+          epilogue.write(from[j * line_step], r_.w_is_a ? line : i, r_.w_is_a ? i : line, to[j * r_.c_line_stride]);
+        }
+      }
+    }
+  });
+}
+
+template <class In>
+Status Vectors<In>::run(const GemmArguments& arguments, const Execution&) const {
+  auto* scratch = static_cast<char*>(thread_scratch(workspace_bytes()));
+  if (scratch == nullptr)
+    return {StatusCode::out_of_memory, fmt::format("no memory for sums and vectors: {} bytes", workspace_bytes())};
+  auto* partial = reinterpret_cast<Sum*>(scratch + threads_ * blocks_.bytes_per_thread());
+  const auto work = [&](const Member& member) {
+    const Room room = blocks_.room_of(scratch + member.id * blocks_.bytes_per_thread());
+    if (d_.batch_count >= member.count) {
+      const Range mine = part_of(d_.batch_count, member.count, member.id);
+      for (std::int64_t p = mine.begin; p < mine.end; ++p)
+        run_lines(arguments, operands(arguments, p), {0, r_.lines}, room);
+      return;
+    }
+    for (std::int64_t p = 0; p < d_.batch_count; ++p) {
+      const VectorOperands<In> data = operands(arguments, p);
+      if (partial_blocks_ > 0) {
+        run_blocks(arguments, data, room, partial, member);
+        continue;
+      }
+      constexpr std::int64_t unit = 64;  // of lines: no two members write to one line of a cache
+      const Range units = part_of(core::ceil_divide(r_.lines, unit), member.count, member.id);
+      run_lines(arguments, data, {units.begin * unit, std::min(units.end * unit, r_.lines)}, room);
+    }
+  };
+  if (threads_ == 1)
+    work(Member{0, 1, nullptr});
+  else
+    run_team(threads_, work);
+  return {};
+}
+
+}  // namespace
+
+std::string_view vectors_refuse(const plan::Problem& problem) {
+  const GemmDescription& d = problem.description;
+  return std::min(d.m, d.n) > most_vectors_at_once ? "more than eight rows and columns" : std::string_view();
+}
+
+double vectors_cost(const plan::Problem& problem, int vector_bytes) {
+  const GemmDescription& d = problem.description;
+  const VectorRoles r = vector_roles(d);
+  const auto size = static_cast<double>(size_in_bytes(d.types.input));
+  const double elements = static_cast<double>(r.lines) * static_cast<double>(r.terms);
+  const double lanes = vector_bytes / static_cast<double>(size_in_bytes(accumulator_type(d.types.input)));
+  // Across lines each multiply-add waits for a factor that is loaded and repeated.
+  const double cycles = r.across ? 2 : 1;
+  const double arithmetic = cycles * elements * static_cast<double>(r.vectors) / (lanes * nominal_hertz);
+  const double memory = elements * size / bytes_per_second / 2;
+  return (std::max(arithmetic, memory) + 100e-9) * static_cast<double>(d.batch_count);
+}
+
+template <class In>
+std::unique_ptr<plan::Executable> make_vectors(const plan::Problem& problem, const VectorKernels<In>& kernels) {
+  return std::make_unique<Vectors<In>>(problem, kernels);
+}
+
+// clang-format off
+template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<float>&);
+template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<double>&);
+template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<Float16>&);
+template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<BFloat16>&);
+template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<Float8E4M3>&);
+template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<Float8E5M2>&);
+template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<std::int8_t>&);
+template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<std::int32_t>&);
+template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<std::int64_t>&);
+template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<std::complex<float>>&);
+template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<std::complex<double>>&);
+// clang-format on
+
+}  // namespace exactile::cpu

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file One entry of the vector kernels per instruction set and type of A and B.
+#pragma once
+
+#include <array>
+
+#include "cpu/engine_entries.hpp"
+#include "cpu/small/vectors.hpp"
+
+namespace exactile::cpu {
+
+/// The products of A and B of type In: narrow floats have outputs of two types.
+template <class In>
+[[nodiscard]] consteval auto types_from() {
+  constexpr ElementType in = element_type_v<In>;
+  constexpr ElementType sum = element_type_v<Accumulator<In>>;
+  if constexpr (std::is_same_v<In, Float16> || std::is_same_v<In, BFloat16>)
+    return std::array<GemmTypes, 2>{{{in, in}, {in, sum}}};
+  else if constexpr (std::is_same_v<In, Float8E4M3> || std::is_same_v<In, Float8E5M2>)
+    return std::array<GemmTypes, 2>{{{in, sum}, {in, ElementType::bf16}}};
+  else
+    return std::array<GemmTypes, 1>{{{in, sum}}};
+}
+template <class In>
+inline constexpr auto vector_types = types_from<In>();
+
+template <Isa isa, class In>
+plan::KernelEntry vector_entry(std::string_view name) {
+  static constexpr int vector_bytes = isa == Isa::avx512 ? 64 : 32;
+  return {.name = name,
+          .backend = Backend::cpu,
+          .role = "engine",
+          .summary = "up to eight rows or columns: the other operand is read once, along what is contiguous in it",
+          .types = vector_types<In>,
+          .unavailable = unavailable<isa>,
+          .refuses = vectors_refuse,
+          .cost = [](const plan::Problem& p) { return vectors_cost(p, vector_bytes); },
+          .prepare = [](const plan::Problem& p) -> std::unique_ptr<plan::Executable> {
+            if constexpr (isa == Isa::avx512)
+              return make_vectors<In>(p, avx512_vectors<In>());
+            else
+              return make_vectors<In>(p, avx2_vectors<In>());
+          },
+          .gives_way =
+              [](const plan::Problem& p) {
+                return sums_as_vectors(p.description) || sums_as_all_kernels(p.description)
+                           ? std::string_view()
+                           : "the bits of this product are those of the other kernels";
+              }};
+}
+
+}  // namespace exactile::cpu
