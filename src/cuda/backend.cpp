@@ -2,6 +2,7 @@
 #include "cuda/backend.hpp"
 
 #include "cuda/kernel_list.hpp"
+#include "cuda/model/measure.hpp"
 #include "cuda/peak.hpp"
 #include "cuda/runtime/context.hpp"
 #include "cuda/runtime/device.hpp"
@@ -10,12 +11,13 @@
 namespace exactile::cuda {
 
 const plan::BackendEntry& backend() {
-  static const plan::BackendEntry entry{.name = "cuda",
+  static const plan::BackendEntry entry{.backend = Backend::cuda,
                                         .kernels = kernel_list,
                                         .devices = device_infos,
                                         .measure_peak = measure_peak,
                                         .open = open_context,
-                                        .prepare_scaling = prepare_scaling};
+                                        .prepare_scaling = prepare_scaling,
+                                        .measure = model::measure};
   return entry;
 }
 

@@ -10,22 +10,14 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "cuda/configuration.hpp"
+#include "cuda/device.hpp"
+#include "cuda/model/cost.hpp"
 #include "plan/problem.hpp"
 
 namespace exactile::cuda {
-
-/// What kernels and cost models need to know of a device; read once, in runtime/device.cpp.
-struct Device {
-  int index = 0;
-  int compute_capability = 0;  ///< 10 * major + minor: 90 is an H100 or H200
-  int multiprocessors = 0;
-  std::int64_t shared_bytes_per_block = 0;  ///< the opt-in limit
-  std::int64_t l2_bytes = 0;
-  std::int64_t memory_bytes = 0;
-  double clock_hertz = 0;              ///< of the multiprocessors, boost
-  double memory_bytes_per_second = 0;  ///< bus width times clock; what a copy reaches is some 10 % less
-};
 
 /// One run. Every pointer in `arguments` is device memory (a pointer array too, and what it points to); alpha is not 0,
 /// k is not 0 and C is not empty. `workspace` is 256-byte aligned and has
@@ -63,7 +55,13 @@ class DeviceProduct {
   [[nodiscard]] virtual std::vector<Path> paths() const { return {}; }
 };
 
-/// One kernel. `name` is the stem of its file or of its family's file.
+/// A configuration that can do a problem, and what it asks of the device.
+struct Candidate {
+  Configuration configuration;
+  Demand demand;
+};
+
+/// One kernel family. `name` is the stem of its file.
 struct Kernel {
   std::string_view name;
   std::string_view role;  ///< "ladder" or "engine", as in plan::KernelEntry
@@ -72,11 +70,14 @@ struct Kernel {
   /// Devices that can run it, by compute capability: least <= cc <= most.
   int least_capability = 75;
   int most_capability = 999;
-  /// Why this kernel cannot do this problem (whose types are among `types`); empty if it can.
+  /// Why no configuration can do this problem (whose types are among `types`); empty if one can.
   std::string_view (*refuses)(const plan::Problem&, const Device&);
-  /// Estimated seconds on the device, operands being there.
-  double (*cost)(const plan::Problem&, const Device&);
-  std::unique_ptr<DeviceProduct> (*prepare)(const plan::Problem&, const Device&);
+  /// Those that can do a problem that is not refused: at least one.
+  std::vector<Candidate> (*candidates)(const plan::Problem&, const Device&);
+  /// The product by one of them.
+  std::unique_ptr<DeviceProduct> (*make)(const plan::Problem&, const Device&, const Configuration&);
+  /// Its tiles and divisions of K are instances of their own, which tests walk one by one.
+  bool has_instances = false;
   /// Applies row_scales and column_scales itself. For other kernels they are applied to sums in a workspace, by a
   /// kernel of their own (runtime/scaled_product.hpp); those are never asked for a product with scales.
   bool applies_scales = false;

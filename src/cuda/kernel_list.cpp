@@ -14,122 +14,30 @@
 
 namespace exactile::cuda {
 
-std::span<const plan::KernelEntry> kernel_list() {
-  static const std::array list{
-      entry<sm90_f32_fp16x3_wgmma>(),
-      entry<sm90_f32_fp16x3_rs_a_wgmma>(),
-      entry<sm90_f32_fp16x3_rs_b_wgmma>(),
-      entry<sm90_f32_fp16x3_rr_wgmma>(),
-      entry<sm90_f32_bf16x6_wgmma>(),
-      entry<sm90_bf16_wgmma_128x256>(),
-      entry<sm90_bf16_wgmma_192x192>(),
-      entry<sm90_bf16_wgmma_192x144>(),
-      entry<sm90_bf16_wgmma_128x192>(),
-      entry<sm90_bf16_wgmma_128x160>(),
-      entry<sm90_bf16_wgmma_128x128>(),
-      entry<sm90_bf16_wgmma_128x64>(),
-      entry<sm90_bf16_wgmma_64x40>(),
-      entry<sm90_bf16_wgmma_64x16>(),
-      entry<sm90_bf16_wgmma_128x16>(),
-      entry<sm90_bf16_wgmma_128x256_k2>(),
-      entry<sm90_bf16_wgmma_128x128_k2>(),
-      entry<sm90_bf16_wgmma_128x128_k4>(),
-      entry<sm90_bf16_wgmma_64x128>(),
-      entry<sm90_bf16_wgmma_64x64>(),
-      entry<sm90_bf16_wgmma_128x96_k2>(),
-      entry<sm90_bf16_wgmma_64x96_k2>(),
-      entry<sm90_bf16_wgmma_64x48_k2>(),
-      entry<sm90_bf16_wgmma_64x32_k4>(),
-      entry<sm90_bf16_wgmma_128x256_c64>(),
-      entry<sm90_bf16_wgmma_128x160_c32>(),
-      entry<sm90_bf16_wgmma_64x128_c32>(),
-      entry<sm90_bf16_wgmma_64x64_c32>(),
-      entry<sm90_f16_wgmma_128x256>(),
-      entry<sm90_f16_wgmma_192x192>(),
-      entry<sm90_f16_wgmma_192x144>(),
-      entry<sm90_f16_wgmma_128x192>(),
-      entry<sm90_f16_wgmma_128x160>(),
-      entry<sm90_f16_wgmma_128x128>(),
-      entry<sm90_f16_wgmma_128x64>(),
-      entry<sm90_f16_wgmma_64x40>(),
-      entry<sm90_f16_wgmma_64x16>(),
-      entry<sm90_f16_wgmma_128x16>(),
-      entry<sm90_f16_wgmma_128x256_k2>(),
-      entry<sm90_f16_wgmma_128x128_k2>(),
-      entry<sm90_f16_wgmma_128x128_k4>(),
-      entry<sm90_f16_wgmma_64x128>(),
-      entry<sm90_f16_wgmma_64x64>(),
-      entry<sm90_f16_wgmma_128x96_k2>(),
-      entry<sm90_f16_wgmma_64x96_k2>(),
-      entry<sm90_f16_wgmma_64x48_k2>(),
-      entry<sm90_f16_wgmma_64x32_k4>(),
-      entry<sm90_f16_wgmma_128x256_c64>(),
-      entry<sm90_f16_wgmma_128x160_c32>(),
-      entry<sm90_f16_wgmma_64x128_c32>(),
-      entry<sm90_f16_wgmma_64x64_c32>(),
-      entry<sm90_i8_i32_wgmma_128x256>(),
-      entry<sm90_i8_i32_wgmma_128x192>(),
-      entry<sm90_i8_i32_wgmma_128x128>(),
-      entry<sm90_i8_i32_wgmma_128x64>(),
-      entry<sm90_i8_i32_wgmma_128x16>(),
-      entry<sm90_bf16_few_rows>(),
-      entry<sm90_f16_few_rows>(),
-      entry<sm90_i8_i32_few_rows>(),
-      entry<sm90_bf16_few_columns>(),
-      entry<sm90_f16_few_columns>(),
-      entry<sm90_f8e4m3_wgmma_128x256>(),
-      entry<sm90_f8e4m3_wgmma_128x192>(),
-      entry<sm90_f8e4m3_wgmma_128x128>(),
-      entry<sm90_f8e4m3_wgmma_128x64>(),
-      entry<sm90_f8e4m3_wgmma_128x16>(),
-      entry<sm90_f8e5m2_wgmma_128x256>(),
-      entry<sm90_f8e5m2_wgmma_128x192>(),
-      entry<sm90_f8e5m2_wgmma_128x128>(),
-      entry<sm90_f8e5m2_wgmma_128x64>(),
-      entry<sm90_f8e5m2_wgmma_128x16>(),
-      entry<sm90_f32_tf32_wgmma_128x256>(),
-      entry<sm90_f32_tf32_wgmma_128x128>(),
-      entry<sm90_f32_tf32_wgmma_128x64>(),
-      entry<sm90_f32_tf32_wgmma_128x16>(),
-      entry<sm80_bf16_mma>(),
-      entry<sm80_f16_mma>(),
-      entry<sm80_i8_i32_mma>(),
-      entry<sm80_f32_tf32_mma>(),
-      entry<sm80_f32_fp16x3_mma>(),
-      entry<sm90_f64_mma>(),
-      entry<sm80_f64_mma>(),
-      entry<outer_product>(),
-      entry<short_sums>(),
-      entry<batched_small>(),
-      entry<cuda_naive>(),
-      entry<cuda_naive_kahan>(),
-      entry<cuda_row_shared_kahan>(),
-      entry<cuda_row_shared_kahan_pitched>(),
-      entry<cuda_tiled_kahan>(),
-      entry<cuda_tiled>(),
-      entry<cuda_tiled_8>(),
-      entry<cuda_tiled_32>(),
-      entry<cuda_register_blocked>(),
-      entry<cuda_vectorized>(),
-      entry<cuda_pipelined>(),
-      entry<cuda_warp_tiled>(),
-      entry<simt_f32_128x128>(),
-      entry<simt_f32_64x128>(),
-      entry<simt_f32_64x64>(),
-      entry<simt_f32_32x32>(),
-      entry<simt_f64_64x64>(),
-      entry<simt_f32_8x128>(),
-      entry<simt_f32_pieces>(),
-      entry<simt_f32_few_rows>(),
-      entry<simt_f64_few_rows>(),
-      entry<simt_i32_128x128>(),
-      entry<simt_i32_32x32>(),
-      entry<simt_i64_64x64>(),
-      entry<simt_cf32_64x64>(),
-      entry<simt_cf64_64x32>(),
-      entry<simt_narrow_64x64>(),
-  };
-  return list;
-}
+namespace {
+
+template <const Kernel&... all>
+struct List {
+  static constexpr std::array<const Kernel*, sizeof...(all)> kernels{&all...};
+  static std::span<const plan::KernelEntry> entries() {
+    static const std::array made{entry<all>()...};
+    return made;
+  }
+};
+
+using All =
+    List<sm90_f32_fp16x3_wgmma, sm90_f32_fp16x3_rs_a_wgmma, sm90_f32_fp16x3_rs_b_wgmma, sm90_f32_fp16x3_rr_wgmma,
+         sm90_f32_bf16x6_wgmma, sm90_bf16_wgmma, sm90_f16_wgmma, sm90_i8_i32_wgmma, sm90_f8e4m3_wgmma,
+         sm90_f8e5m2_wgmma, sm90_f32_tf32_wgmma, sm90_few_rows, sm90_few_columns, sm80_bf16_mma, sm80_f16_mma,
+         sm80_i8_i32_mma, sm80_f32_tf32_mma, sm80_f32_fp16x3_mma, sm90_f64_mma, sm80_f64_mma, outer_product, short_sums,
+         batched_small, cuda_naive, cuda_naive_kahan, cuda_row_shared_kahan, cuda_row_shared_kahan_pitched,
+         cuda_tiled_kahan, cuda_tiled, cuda_register_blocked, cuda_vectorized, cuda_pipelined, cuda_warp_tiled,
+         simt_f32, simt_f64, simt_f32_pieces, simt_few_rows, simt_i32, simt_i64, simt_cf32, simt_cf64, simt_narrow>;
+
+}  // namespace
+
+std::span<const plan::KernelEntry> kernel_list() { return All::entries(); }
+
+std::span<const Kernel* const> kernels() { return All::kernels; }
 
 }  // namespace exactile::cuda

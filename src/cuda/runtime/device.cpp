@@ -63,12 +63,13 @@ Found find() {
     found.devices.push_back(describe(index, properties));
     found.names.emplace_back(properties.name);
   }
+  for (std::size_t i = 0; i < found.devices.size(); ++i) found.devices[i].name = found.names[i];
   if (found.devices.empty()) found.reason = "the NVIDIA driver does not answer for its devices";
   return found;
 }
 
 const Found& found() {
-  static const Found all = find();
+  static const auto& all = *new Found(find());
   return all;
 }
 
@@ -107,13 +108,14 @@ std::string why_too_old(int capability, int least) {
 std::vector<DeviceInfo> device_infos() {
   const Found& all = found();
   if (all.devices.empty())
-    return {{.backend = "cuda", .name = "NVIDIA GPU", .available = false, .reason = all.reason, .properties = {}}};
+    return {
+        {.backend = Backend::cuda, .name = "NVIDIA GPU", .available = false, .reason = all.reason, .properties = {}}};
   std::vector<DeviceInfo> infos;
   for (std::size_t i = 0; i < all.devices.size(); ++i) {
     const Device& device = all.devices[i];
     const std::string reason = why_too_old(device.compute_capability, least_capability_built());
     infos.push_back(
-        {.backend = "cuda",
+        {.backend = Backend::cuda,
          .name = all.names[i],
          .available = reason.empty(),
          .reason = reason,

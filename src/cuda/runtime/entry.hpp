@@ -3,6 +3,7 @@
 /// From a CUDA kernel to what the planner asks of any kernel.
 #pragma once
 
+#include "cuda/model/rank.hpp"
 #include "cuda/runtime/device.hpp"
 #include "cuda/runtime/executable.hpp"
 #include "cuda/runtime/host_operands.hpp"
@@ -15,9 +16,24 @@ namespace exactile::cuda {
 /// Why the device cannot run a kernel of those capabilities; empty if it can. The text lives as long as the program.
 [[nodiscard]] std::string_view why_unavailable(int least_capability, int most_capability, int device);
 
-/// What measurements of kernels on that device are filed under. There are no parameters to set: tiles are kernels of
-/// their own, and what a search measures is which of them is fastest.
-[[nodiscard]] TuningTarget tuning_target(int device);
+/// The candidates that the problem's parameters allow, cheapest first.
+[[nodiscard]] std::vector<model::Ranked> ranked(const Kernel& kernel, const plan::Problem& problem,
+                                                const Device& device);
+
+/// The cheapest of them; where none is allowed, as may be for one tile of a staged product, the cheapest of all.
+[[nodiscard]] Configuration chosen(const Kernel& kernel, const plan::Problem& problem, const Device& device);
+
+/// A problem in host memory, pinned to the order of summation of its best configuration: all its tiles have that one,
+/// whatever memory they are cut to fit.
+[[nodiscard]] plan::Problem with_order_of_sums(const Kernel& kernel, const plan::Problem& problem,
+                                               const Device& device);
+
+/// Why no configuration of the kernel has the problem's parameters; empty if one has, or none were asked for.
+[[nodiscard]] std::string_view parameters_refuse(const Kernel& kernel, const plan::Problem& problem,
+                                                 const Device& device);
+
+/// Where the sizes of a kernel's configurations can be set, and what measurements on that device are filed under.
+[[nodiscard]] TuningTarget tuning_target(const Kernel& kernel, GemmTypes types, int device);
 
 /// What becomes of one kernel when the planner asks: a problem in host memory is judged, and computed, as the one that
 /// staging makes of it in device memory.
@@ -37,25 +53,26 @@ struct Adapter {
     if (const auto reason = staging::why_not(p); !reason.empty()) return reason;
     return refuses_on_device(staging::on_device(p));
   }
-  static double cost(const plan::Problem& p) {
-    if (p.memory == Memory::device) return cost_on_device(p);
-    return staging::cost(p, cost_on_device(staging::on_device(p)));
-  }
   static std::string_view refuses_on_device(const plan::Problem& p) {
-    return scales_sums(p) ? scaled_refuses(kernel, p, device_of(p)) : kernel.refuses(p, device_of(p));
+    const auto why = scales_sums(p) ? scaled_refuses(kernel, p, device_of(p)) : kernel.refuses(p, device_of(p));
+    return why.empty() ? parameters_refuse(kernel, p, device_of(p)) : why;
   }
-  static double cost_on_device(const plan::Problem& p) {
-    return scales_sums(p) ? scaled_cost(kernel, p, device_of(p)) : kernel.cost(p, device_of(p));
+  static double cost(const plan::Problem& p) {
+    if (p.memory == Memory::device) return ranked(kernel, p, device_of(p)).front().seconds;
+    const plan::Problem there = staging::on_device(p);
+    return staging::cost(p, ranked(kernel, there, device_of(there)).front().seconds);
   }
   static std::unique_ptr<plan::Executable> prepare_on_device(const plan::Problem& p) {
     const Device& device = device_of(p);
-    return on_device(scales_sums(p) ? prepare_scaled(kernel, p, device) : kernel.prepare(p, device), device,
+    const Configuration best = chosen(kernel, p, device);
+    return on_device(scales_sums(p) ? make_scaled(kernel, p, device, best) : kernel.make(p, device, best), device,
                      kernel.name);
   }
   static bool scales_sums(const plan::Problem& p) { return plan::has_scales(p.description) && !kernel.applies_scales; }
   static std::unique_ptr<plan::Executable> prepare(const plan::Problem& p) {
     if (p.memory == Memory::device) return prepare_on_device(p);
-    return staging::prepare(p, stager_of(device_of(p)), {.refuses = refuses, .prepare = prepare_on_device});
+    const plan::Problem pinned = with_order_of_sums(kernel, p, device_of(p));
+    return staging::prepare(pinned, stager_of(device_of(p)), {.refuses = refuses, .prepare = prepare_on_device});
   }
 };
 
@@ -63,7 +80,7 @@ template <const Kernel& kernel>
 [[nodiscard]] plan::KernelEntry entry() {
   using Adapted = Adapter<kernel>;
   plan::KernelEntry made{.name = kernel.name,
-                         .backend = "cuda",
+                         .backend = Backend::cuda,
                          .role = kernel.role,
                          .summary = kernel.summary,
                          .types = kernel.types,
@@ -72,7 +89,7 @@ template <const Kernel& kernel>
                          .cost = Adapted::cost,
                          .prepare = Adapted::prepare,
                          .on_device = true};
-  if (kernel.role == "engine") made.tunable = [](GemmTypes, int device) { return tuning_target(device); };
+  made.tunable = [](GemmTypes types, int device) { return tuning_target(kernel, types, device); };
   return made;
 }
 

@@ -69,11 +69,12 @@ __global__ void __launch_bounds__(threads_per_block)
 
 class ScaledProduct final : public DeviceProduct {
  public:
-  ScaledProduct(const Kernel& kernel, const plan::Problem& problem, const Device& device)
+  ScaledProduct(const Kernel& kernel, const plan::Problem& problem, const Device& device,
+                const Configuration& configuration)
       : sums_layout_(layout_of_sums(problem.description)),
         is_transposed_(sums_layout_.row_stride == 1),
         d_(is_transposed_ ? plan::transposed(problem.description) : problem.description),
-        product_(kernel.prepare(problem_of_sums(problem), device)) {
+        product_(kernel.make(problem_of_sums(problem), device, configuration)) {
     sums_bytes_ = core::round_up(
         d_.batch_count * sums_layout_.batch_stride * size_in_bytes(accumulator_type(d_.types.input)), alignment);
     if (is_transposed_) std::swap(sums_layout_.row_stride, sums_layout_.column_stride);
@@ -154,15 +155,18 @@ std::string_view no_room_for_sums(const plan::Problem& problem, const Device& de
   return {};
 }
 
-double scaled_cost(const Kernel& kernel, const plan::Problem& problem, const Device& device) {
-  constexpr double launch_seconds = 2e-6;
-  return kernel.cost(problem_of_sums(problem), device) + launch_seconds +
-         2 * bytes_of_sums(problem.description) / (0.6 * device.memory_bytes_per_second);
+std::vector<Candidate> scaled_candidates(const Kernel& kernel, const plan::Problem& problem, const Device& device) {
+  std::vector<Candidate> all = kernel.candidates(problem_of_sums(problem), device);
+  for (Candidate& candidate : all) {
+    ++candidate.demand.side_kernels;
+    candidate.demand.copied_bytes += 2 * bytes_of_sums(problem.description);
+  }
+  return all;
 }
 
-std::unique_ptr<DeviceProduct> prepare_scaled(const Kernel& kernel, const plan::Problem& problem,
-                                              const Device& device) {
-  return std::make_unique<ScaledProduct>(kernel, problem, device);
+std::unique_ptr<DeviceProduct> make_scaled(const Kernel& kernel, const plan::Problem& problem, const Device& device,
+                                           const Configuration& configuration) {
+  return std::make_unique<ScaledProduct>(kernel, problem, device, configuration);
 }
 
 }  // namespace exactile::cuda

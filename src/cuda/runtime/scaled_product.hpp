@@ -15,10 +15,11 @@ namespace exactile::cuda {
 /// tile that staging makes of one in host memory.
 [[nodiscard]] std::string_view no_room_for_sums(const plan::Problem& problem, const Device& device);
 
-/// Estimated seconds, both kernels.
-[[nodiscard]] double scaled_cost(const Kernel& kernel, const plan::Problem& problem, const Device& device);
+/// Of both kernels.
+[[nodiscard]] std::vector<Candidate> scaled_candidates(const Kernel& kernel, const plan::Problem& problem,
+                                                       const Device& device);
 
-[[nodiscard]] std::unique_ptr<DeviceProduct> prepare_scaled(const Kernel& kernel, const plan::Problem& problem,
-                                                            const Device& device);
+[[nodiscard]] std::unique_ptr<DeviceProduct> make_scaled(const Kernel& kernel, const plan::Problem& problem,
+                                                         const Device& device, const Configuration& configuration);
 
 }  // namespace exactile::cuda

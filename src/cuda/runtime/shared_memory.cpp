@@ -12,8 +12,8 @@ Status allow_shared_memory(const void* function, int bytes, std::string_view ker
   int device = 0;
   if (Status s = check(cudaGetDevice(&device), "cudaGetDevice", kernel); !s.ok()) return s;
   // Launches of many threads come by here, and after the first none has to wait for another.
-  static std::shared_mutex mutex;
-  static std::set<std::pair<const void*, int>> allowed;
+  static auto& mutex = *new std::shared_mutex;
+  static auto& allowed = *new std::set<std::pair<const void*, int>>;
   {
     const std::shared_lock lock(mutex);
     if (allowed.contains({function, device})) return {};

@@ -14,7 +14,7 @@ namespace {
 /// driver takes it back when the process ends.
 Result<cudaMemPool_t> pool_of(const Device& device) {
   static std::mutex mutex;
-  static std::map<int, cudaMemPool_t> pools;
+  static auto& pools = *new std::map<int, cudaMemPool_t>;
   const std::lock_guard lock(mutex);
   if (const auto found = pools.find(device.index); found != pools.end()) return found->second;
   cudaMemPoolProps properties{};

@@ -19,6 +19,23 @@ template <class Sum>
   return x;
 }
 
+/// alpha or beta times x. A real factor multiplies both parts of a complex number and nothing else: an Inf must not
+/// meet the factor's zero imaginary part.
+template <class Sum>
+[[nodiscard]] __device__ inline Sum scaled(Sum factor, Sum x) {
+  if constexpr (is_complex_v<Sum>)
+    if (factor.imaginary == 0) return {factor.real * x.real, factor.real * x.imaginary};
+  return multiply(factor, x);
+}
+
+/// z + scaled(factor, x)
+template <class Sum>
+[[nodiscard]] __device__ inline Sum add_scaled(Sum factor, Sum x, Sum z) {
+  if constexpr (is_complex_v<Sum>)
+    if (factor.imaginary == 0) return {fma(factor.real, x.real, z.real), fma(factor.real, x.imaginary, z.imaginary)};
+  return multiply_add(factor, x, z);
+}
+
 /// Passed to kernels by value. In is the element type of A and B, Out that of C.
 template <class In, class Out>
 struct Epilogue {
@@ -49,8 +66,8 @@ struct Epilogue {
 
   /// activation(alpha * sum + beta * before + bias), not yet rounded to Out. `before` is not looked at when beta is 0.
   [[nodiscard]] __device__ Sum value(Sum sum, Sum before, std::int64_t i, std::int64_t j) const {
-    Sum x = multiply(alpha, sum);
-    if (reads_c) x = multiply_add(beta, before, x);
+    Sum x = scaled(alpha, sum);
+    if (reads_c) x = add_scaled(beta, before, x);
     return finish(x, i, j);
   }
 

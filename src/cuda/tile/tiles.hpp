@@ -31,11 +31,18 @@ namespace exactile::cuda {
   return (a + b) * static_cast<double>(d.k) * static_cast<double>(d.batch_count * size_in_bytes(d.types.input));
 }
 
-/// Seconds at so many multiply-adds in each clock of a multiprocessor; launching is never free.
-[[nodiscard]] inline double seconds_at(const GemmDescription& d, const Device& device, double terms_per_clock) {
-  const double terms = static_cast<double>(d.m) * static_cast<double>(d.n) * static_cast<double>(d.k) *
-                       static_cast<double>(d.batch_count);
-  return 4e-6 + terms / (terms_per_clock * device.multiprocessors * device.clock_hertz);
+/// What a product asks whose work is spread evenly over the device: a K-step is 2^20 multiply-adds of each SM.
+[[nodiscard]] inline Demand even_demand(const GemmDescription& d, const Device& device) {
+  const auto m = static_cast<double>(d.m), n = static_cast<double>(d.n), k = static_cast<double>(d.k);
+  const auto batch = static_cast<double>(d.batch_count);
+  return {.steps = m * n * k * batch / device.multiprocessors / (1 << 20),
+          .bytes = batch * (static_cast<double>(size_in_bytes(d.types.input)) * (m + n) * k +
+                            static_cast<double>(size_in_bytes(d.types.output)) * m * n)};
+}
+
+/// The one candidate of a kernel without sizes to choose.
+[[nodiscard]] inline std::vector<Candidate> one_candidate(const plan::Problem& problem, const Device& device) {
+  return {{.configuration = {}, .demand = even_demand(problem.description, device)}};
 }
 
 /// How many products of a batch are done at once when each needs `bytes` of workspace.

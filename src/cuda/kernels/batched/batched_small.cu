@@ -211,19 +211,18 @@ const Kernel batched_small{
       if (shared_bytes_per_product(d) > shared_limit) return "the operands of a product do not fit in 48 KiB";
       return "";
     },
-    .cost =
-        [](const plan::Problem& p, const Device& device) {
-          const GemmDescription& d = p.description;
-          const BatchedSmall product(d, device);
-          const auto batch = static_cast<double>(d.batch_count);
-          const double moving = product.model_bytes() / (0.6 * device.memory_bytes_per_second);
-          // A patch takes some 24 cycles a term of a multiprocessor's 16 warps or so.
-          const double computing = batch * static_cast<double>(threads_per_product(d)) * static_cast<double>(d.k) *
-                                   1.5 / device.multiprocessors / device.clock_hertz;
-          const double alone = static_cast<double>(d.k) * 60 / device.clock_hertz;
-          return 4e-6 + std::max(computing, alone) + moving;
-        },
-    .prepare = [](const plan::Problem& p, const Device& device) -> std::unique_ptr<DeviceProduct> {
+    .candidates = [](const plan::Problem& p, const Device& device) -> std::vector<Candidate> {
+      const GemmDescription& d = p.description;
+      // Each product is a tile; an SM computes as many at a time as a block has threads for.
+      const auto at_a_time = static_cast<double>(std::max<std::int64_t>(1, threads_per_block / threads_per_product(d)));
+      return {{{},
+               {.tiles = static_cast<double>(d.batch_count),
+                .slots = at_a_time * device.multiprocessors,
+                .steps = static_cast<double>(d.k),
+                .bytes = BatchedSmall(d, device).model_bytes(),
+                .stream_k = true}}};
+    },
+    .make = [](const plan::Problem& p, const Device& device, const Configuration&) -> std::unique_ptr<DeviceProduct> {
       return std::make_unique<BatchedSmall>(p.description, device);
     }};
 

@@ -17,47 +17,39 @@ constexpr std::int64_t most_items = 0x7fffffff;
 
 std::int64_t magnitude(std::int64_t stride) { return stride < 0 ? -stride : stride; }
 
-/// How many operands lie as a stage does: A with its rows contiguous, B with its terms.
-int fits(const GemmDescription& d) {
-  return (magnitude(d.a.row_stride) <= magnitude(d.a.column_stride)) +
-         (magnitude(d.b.row_stride) <= magnitude(d.b.column_stride));
+/// How many operands lie as a stage does not: A with its rows contiguous, B with its terms.
+int misfits(const GemmDescription& d) {
+  return (magnitude(d.a.row_stride) > magnitude(d.a.column_stride)) +
+         (magnitude(d.b.row_stride) > magnitude(d.b.column_stride));
 }
 
-/// The share of the memory's rate that blocks reach: where they are few, each waits for its own copies. Boxes of less
-/// than 32 rows of A or 64 columns of B read memory in shorter pieces, and copies by elements of such narrow tiles in
-/// the shortest.
-double share_of_memory(const Cut& c, double items, const Device& device) {
-  const bool streams_a = c.description.m >= c.description.n;
-  const double width = streams_a ? c.tile->bm / 32.0 : c.tile->bn / 64.0;
-  const bool by_elements = fits(c.description) < 2 && std::min(c.tile->bm, c.tile->bn) == 16;
-  return (by_elements ? 0.55 : 1) * std::min(0.85, 0.5 + 0.25 * items * std::min(1.0, width) / device.multiprocessors);
+Cut cut(const GemmDescription& d, const TileKind& tile, std::int64_t pieces, bool transposed) {
+  Cut c{.description = d,
+        .transposed = transposed,
+        .tile = &tile,
+        .tiles_m = core::ceil_divide(d.m, tile.bm),
+        .tiles_n = core::ceil_divide(d.n, tile.bn),
+        .chunks = core::ceil_divide(d.k, chunk_terms)};
+  c.pieces = core::ceil_divide(c.chunks, core::ceil_divide(c.chunks, std::min(pieces, c.chunks)));  // no empty one
+  return c;
 }
 
-/// Seconds: tensor cores, L2 and memory all work at the same time; then come the launches. What is read from L2 takes
-/// power too: of two tiles that compute for as long the larger one is faster.
-double estimate(const Cut& c, const Device& device, double multiply_adds_per_cycle) {
-  constexpr double l2_bytes_per_cycle = 30;  // of one multiprocessor, while all read
+Candidate candidate(const Cut& c, const Device& device) {
   const GemmDescription& d = c.description;
-  const TileKind& tile = *c.tile;
-  const auto items = static_cast<double>(c.tiles_m * c.tiles_n * c.pieces * d.batch_count);
-  const auto terms = static_cast<double>(std::min(d.k, core::ceil_divide(c.chunks, c.pieces) * chunk_terms));
-  const double fill = 48;  // terms: the way of the first stages
-  const double item_cycles = tile.bm * tile.bn * (terms + fill) / multiply_adds_per_cycle / tile.efficiency;
-  const double computing = std::ceil(items / device.multiprocessors) * item_cycles;
-  const double reading = items / device.multiprocessors * 8 * (tile.bm + tile.bn) * terms / l2_bytes_per_cycle;
-
   const auto batch = static_cast<double>(d.batch_count);
-  const auto elements = static_cast<double>(d.m * d.n) * batch;
-  double bytes = 8 * (static_cast<double>(d.m + d.n) * static_cast<double>(d.k) * batch + elements);
-  double overhead = 4e-6;
+  const double elements = static_cast<double>(d.m * d.n) * batch;
+  const auto k = static_cast<double>(std::min(d.k, core::ceil_divide(c.chunks, c.pieces) * chunk_terms));
+  Demand demand{.tiles = static_cast<double>(c.tiles_m * c.tiles_n * c.pieces) * batch,
+                .slots = static_cast<double>(device.multiprocessors) * c.tile->ctas,
+                .steps = std::ceil(k / block_terms),
+                .bytes = 8 * (static_cast<double>(d.m + d.n) * static_cast<double>(d.k) * batch + elements),
+                .path = misfits(d)};
   if (c.pieces > 1) {
-    bytes += 8 * elements * static_cast<double>(c.chunks);
-    overhead += 2e-6 + 8 * elements * static_cast<double>(c.chunks) / (0.7 * device.memory_bytes_per_second);
+    demand.side_kernels = 1;
+    demand.copied_bytes = 16 * elements * static_cast<double>(c.chunks);
   }
-  constexpr double power_of_reading = 0.2;
-  return std::max((std::max(computing, reading) + power_of_reading * reading) / device.clock_hertz,
-                  bytes / (share_of_memory(c, items, device) * device.memory_bytes_per_second)) +
-         overhead;
+  return {{.bm = c.tile->bm, .bn = c.tile->bn, .split_k = static_cast<int>(c.pieces), .swap = c.transposed ? 1 : 0},
+          demand};
 }
 
 }  // namespace
@@ -70,28 +62,24 @@ std::string_view why_refused(const GemmDescription& d) {
   return "";
 }
 
-Cut cut(const GemmDescription& description, const Device& device, std::span<const TileKind> kinds,
-        double multiply_adds_per_cycle) {
-  Cut best;
+Cut cut(const GemmDescription& description, std::span<const TileKind> kinds, const Configuration& configuration) {
+  const auto fits = [&](const TileKind& tile) { return tile.bm == configuration.bm && tile.bn == configuration.bn; };
+  const bool transposed = configuration.swap != 0;
+  return cut(transposed ? plan::transposed(description) : description, *std::ranges::find_if(kinds, fits),
+             configuration.split_k, transposed);
+}
+
+std::vector<Candidate> candidates(const GemmDescription& description, const Device& device,
+                                  std::span<const TileKind> kinds) {
+  std::vector<Candidate> all;
   for (const bool transposed : {false, true}) {
-    Cut c;
-    c.description = transposed ? plan::transposed(description) : description;
-    c.transposed = transposed;
-    const GemmDescription& d = c.description;
-    c.chunks = core::ceil_divide(d.k, chunk_terms);
-    for (const TileKind& tile : kinds) {
-      c.tile = &tile;
-      c.tiles_m = core::ceil_divide(d.m, tile.bm);
-      c.tiles_n = core::ceil_divide(d.n, tile.bn);
-      for (c.pieces = 1; c.pieces <= c.chunks;
-           c.pieces = c.pieces == c.chunks ? c.chunks + 1 : std::min(2 * c.pieces, c.chunks)) {
-        c.seconds = estimate(c, device, multiply_adds_per_cycle) * (1 + 0.02 * (2 - fits(d)));
-        if (best.tile == nullptr || c.seconds < best.seconds) best = c;
-      }
-    }
+    const GemmDescription d = transposed ? plan::transposed(description) : description;
+    const std::int64_t chunks = core::ceil_divide(d.k, chunk_terms);
+    for (const TileKind& tile : kinds)
+      for (std::int64_t pieces = 1; pieces < 2 * chunks; pieces *= 2)
+        all.push_back(candidate(cut(d, tile, pieces, transposed), device));
   }
-  best.pieces = core::ceil_divide(best.chunks, core::ceil_divide(best.chunks, best.pieces));  // no empty one
-  return best;
+  return all;
 }
 
 Work DmmaProduct::work(const Launch& launch) const {
@@ -141,8 +129,7 @@ Status DmmaProduct::launch(const Launch& launch) const {
 std::string DmmaProduct::blocking() const {
   const auto field = [](const char* name, std::int64_t value) { return name + std::to_string(value); };
   return field("BM=", cut_.tile->bm) + field(" BN=", cut_.tile->bn) + field(" BK=", block_terms) +
-         field(" stages=", cut_.tile->stages) + field(" split-K=", cut_.pieces) +
-         (cut_.transposed ? " transposed" : "");
+         field(" STAGES=", cut_.tile->stages) + field(" SPLIT_K=", cut_.pieces) + (cut_.transposed ? " SWAP=1" : "");
 }
 
 std::int64_t DmmaProduct::workspace_bytes() const {

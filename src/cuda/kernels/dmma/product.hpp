@@ -4,6 +4,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "cuda/kernel.hpp"
 #include "cuda/kernels/dmma/work.cuh"
@@ -15,7 +16,7 @@ struct TileKind {
   int bm;
   int bn;
   int stages;
-  double efficiency;  ///< share of the tensor cores' peak that it reaches
+  int ctas;  ///< on an SM at a time
   Status (*launch)(const Work&, const Device&, std::string_view kernel, cudaStream_t);
 };
 
@@ -28,12 +29,14 @@ struct Cut {
   std::int64_t tiles_n = 0;
   std::int64_t chunks = 0;
   std::int64_t pieces = 0;
-  double seconds = 0;
 };
 
-/// The cheapest of all tiles and pieces; `multiply_adds_per_cycle` is what one multiprocessor's tensor cores do.
-[[nodiscard]] Cut cut(const GemmDescription& description, const Device& device, std::span<const TileKind> kinds,
-                      double multiply_adds_per_cycle);
+/// A product cut as a configuration says.
+[[nodiscard]] Cut cut(const GemmDescription& description, std::span<const TileKind> kinds,
+                      const Configuration& configuration);
+/// All tiles, ways round and numbers of pieces.
+[[nodiscard]] std::vector<Candidate> candidates(const GemmDescription& description, const Device& device,
+                                                std::span<const TileKind> kinds);
 [[nodiscard]] std::string_view why_refused(const GemmDescription& description);
 
 class DmmaProduct final : public DeviceProduct {

@@ -109,22 +109,12 @@ Status launch_tile(const Work& work, const Device& /*device*/, std::string_view 
 }
 
 template <class T>
-constexpr TileKind kind(double efficiency) {
-  return {T::bm, T::bn, T::stages, efficiency, launch_tile<T>};
+constexpr TileKind kind() {
+  return {T::bm, T::bn, T::stages, 1, launch_tile<T>};
 }
-constexpr std::array kinds{kind<Large>(0.85), kind<Medium>(0.75)};
+constexpr std::array kinds{kind<Large>(), kind<Medium>()};
 
 constexpr std::array f64_types{GemmTypes{ElementType::f64, ElementType::f64}};
-
-/// Of m8n8k4, for one multiprocessor and cycle: only the large chips have FP64 tensor cores worth the name.
-double multiply_adds_per_cycle(const Device& device) {
-  switch (device.compute_capability) {
-    case 80:
-    case 90:
-    case 100: return 64;
-    default: return 2;
-  }
-}
 
 }  // namespace
 
@@ -135,13 +125,10 @@ const Kernel sm80_f64_mma{
     .types = f64_types,
     .least_capability = 80,
     .refuses = [](const plan::Problem& p, const Device&) { return why_refused(p.description); },
-    .cost =
-        [](const plan::Problem& p, const Device& device) {
-          return cut(p.description, device, kinds, multiply_adds_per_cycle(device)).seconds;
-        },
-    .prepare = [](const plan::Problem& p, const Device& device) -> std::unique_ptr<DeviceProduct> {
-      return std::make_unique<DmmaProduct>(cut(p.description, device, kinds, multiply_adds_per_cycle(device)), device,
-                                           "sm80_f64_mma");
-    }};
+    .candidates = [](const plan::Problem& p, const Device& device) { return candidates(p.description, device, kinds); },
+    .make = [](const plan::Problem& p, const Device& device, const Configuration& c) -> std::unique_ptr<DeviceProduct> {
+      return std::make_unique<DmmaProduct>(cut(p.description, kinds, c), device, "sm80_f64_mma");
+    },
+    .has_instances = true};
 
 }  // namespace exactile::cuda

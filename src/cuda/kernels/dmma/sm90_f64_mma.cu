@@ -204,15 +204,13 @@ Status launch_tile(const Work& work, const Device& device, std::string_view name
 }
 
 template <class T>
-constexpr TileKind kind(double efficiency) {
-  return {T::bm, T::bn, T::stages, efficiency, launch_tile<T>};
+constexpr TileKind kind() {
+  return {T::bm, T::bn, T::stages, T::blocks, launch_tile<T>};
 }
-constexpr std::array kinds{kind<Large>(0.93),  kind<Long>(0.92),     kind<Wide112>(0.92), kind<Wide96>(0.92),
-                           kind<Wide80>(0.91), kind<Square96>(0.91), kind<Half96>(0.9),   kind<Half80>(0.9),
-                           kind<Half64>(0.88), kind<Small>(0.85),    kind<Tall>(0.4),     kind<Wide>(0.3),
-                           kind<Wide32>(0.5),  kind<Tall32>(0.4)};
+constexpr std::array kinds{kind<Large>(),    kind<Long>(),   kind<Wide112>(), kind<Wide96>(), kind<Wide80>(),
+                           kind<Square96>(), kind<Half96>(), kind<Half80>(),  kind<Half64>(), kind<Small>(),
+                           kind<Tall>(),     kind<Wide>(),   kind<Wide32>(),  kind<Tall32>()};
 
-constexpr double multiply_adds_per_cycle = 128;  // of one multiprocessor's tensor cores
 constexpr std::array f64_types{GemmTypes{ElementType::f64, ElementType::f64}};
 
 }  // namespace
@@ -225,11 +223,10 @@ const Kernel sm90_f64_mma{
     .least_capability = 90,
     .most_capability = 90,
     .refuses = [](const plan::Problem& p, const Device&) { return why_refused(p.description); },
-    .cost = [](const plan::Problem& p,
-               const Device& device) { return cut(p.description, device, kinds, multiply_adds_per_cycle).seconds; },
-    .prepare = [](const plan::Problem& p, const Device& device) -> std::unique_ptr<DeviceProduct> {
-      return std::make_unique<DmmaProduct>(cut(p.description, device, kinds, multiply_adds_per_cycle), device,
-                                           "sm90_f64_mma");
-    }};
+    .candidates = [](const plan::Problem& p, const Device& device) { return candidates(p.description, device, kinds); },
+    .make = [](const plan::Problem& p, const Device& device, const Configuration& c) -> std::unique_ptr<DeviceProduct> {
+      return std::make_unique<DmmaProduct>(cut(p.description, kinds, c), device, "sm90_f64_mma");
+    },
+    .has_instances = true};
 
 }  // namespace exactile::cuda

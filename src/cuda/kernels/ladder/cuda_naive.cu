@@ -7,6 +7,7 @@
 #include "cuda/kernels/ladder/ladder_kernels.hpp"
 #include "cuda/tile/dispatch.cuh"
 #include "cuda/tile/epilogue.cuh"
+#include "cuda/tile/tiles.hpp"
 
 namespace exactile::cuda {
 namespace {
@@ -68,12 +69,8 @@ const Kernel cuda_naive{
       const GemmDescription& d = p.description;
       return (d.m * d.n - 1) / threads_per_block < most_blocks ? "" : "C has more elements than one grid has threads";
     },
-    .cost =
-        [](const plan::Problem& p, const Device&) {
-          const GemmDescription& d = p.description;
-          return operation_count(d.types, d.m, d.n, d.k) * static_cast<double>(d.batch_count) / 1e12;
-        },
-    .prepare = [](const plan::Problem& p, const Device&) -> std::unique_ptr<DeviceProduct> {
+    .candidates = one_candidate,
+    .make = [](const plan::Problem& p, const Device&, const Configuration&) -> std::unique_ptr<DeviceProduct> {
       return std::make_unique<Naive>(p.description);
     }};
 

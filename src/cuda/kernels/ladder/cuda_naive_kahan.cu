@@ -61,8 +61,8 @@ const Kernel cuda_naive_kahan{
     .refuses = [](const plan::Problem& p, const Device&) -> std::string_view {
       return refuses_blocks(blocks(p.description));
     },
-    .cost = [](const plan::Problem& p, const Device& device) { return seconds_at(p.description, device, 4); },
-    .prepare = [](const plan::Problem& p, const Device&) -> std::unique_ptr<DeviceProduct> {
+    .candidates = one_candidate,
+    .make = [](const plan::Problem& p, const Device&, const Configuration&) -> std::unique_ptr<DeviceProduct> {
       return std::make_unique<NaiveKahan>(p.description);
     }};
 

@@ -20,16 +20,15 @@ struct RowByRow {
 
 }  // namespace
 
-const Kernel cuda_pipelined{
-    .name = name,
-    .role = "ladder",
-    .summary = "cuda_vectorized with asynchronous copies, three stages",
-    .types = types,
-    .refuses = refuses,
-    .cost = [](const plan::Problem& p, const Device& device) { return seconds_at(p.description, device, 98); },
-    .prepare =
-        [](const plan::Problem& p, const Device&) {
-          return prepare(p, ring_kernel<RowByRow, float>, ring_kernel<RowByRow, std::int32_t>, name);
-        }};
+const Kernel cuda_pipelined{.name = name,
+                            .role = "ladder",
+                            .summary = "cuda_vectorized with asynchronous copies, three stages",
+                            .types = types,
+                            .refuses = refuses,
+                            .candidates = one_candidate,
+                            .make = [](const plan::Problem& p, const Device&, const Configuration&) {
+                              return prepare(p, ring_kernel<RowByRow, float>, ring_kernel<RowByRow, std::int32_t>,
+                                             name);
+                            }};
 
 }  // namespace exactile::cuda

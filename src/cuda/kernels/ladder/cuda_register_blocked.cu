@@ -138,9 +138,9 @@ const Kernel cuda_register_blocked{
     .refuses = [](const plan::Problem& p, const Device&) -> std::string_view {
       return refuses_blocks(tile_count(p.description, 64, 64));
     },
-    .cost = [](const plan::Problem& p, const Device& device) { return seconds_at(p.description, device, 65); },
-    .prepare =
-        [](const plan::Problem& p, const Device&) {
+    .candidates = one_candidate,
+    .make =
+        [](const plan::Problem& p, const Device&, const Configuration&) {
           return with_write_up_types(p.description.types, [&]<class In, class Out>() -> std::unique_ptr<DeviceProduct> {
             return std::make_unique<RegisterBlocked<In, Out>>(p.description);
           });

@@ -93,8 +93,8 @@ const Kernel cuda_row_shared_kahan{
     .summary = "one block per row of C, the row of A in shared memory, Kahan's summation",
     .types = row_shared_types,
     .refuses = [](const plan::Problem&, const Device&) -> std::string_view { return {}; },
-    .cost = [](const plan::Problem& p, const Device& device) { return seconds_at(p.description, device, 10); },
-    .prepare = [](const plan::Problem& p, const Device&) -> std::unique_ptr<DeviceProduct> {
+    .candidates = one_candidate,
+    .make = [](const plan::Problem& p, const Device&, const Configuration&) -> std::unique_ptr<DeviceProduct> {
       return std::make_unique<RowSharedKahan>(p.description);
     }};
 

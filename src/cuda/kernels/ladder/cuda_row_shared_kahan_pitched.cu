@@ -88,8 +88,8 @@ const Kernel cuda_row_shared_kahan_pitched{
     .summary = "cuda_row_shared_kahan on pitched copies of A and B",
     .types = pitched_types,
     .refuses = [](const plan::Problem&, const Device&) -> std::string_view { return {}; },
-    .cost = [](const plan::Problem& p, const Device& device) { return seconds_at(p.description, device, 10); },
-    .prepare = [](const plan::Problem& p, const Device&) -> std::unique_ptr<DeviceProduct> {
+    .candidates = one_candidate,
+    .make = [](const plan::Problem& p, const Device&, const Configuration&) -> std::unique_ptr<DeviceProduct> {
       return std::make_unique<RowSharedKahanPitched>(p.description);
     }};
 

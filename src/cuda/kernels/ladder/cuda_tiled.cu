@@ -2,8 +2,8 @@
 // `cuda_tiled`: square tiles of A and B in shared memory, one thread for each element of C's tile, for int, half, float
 // and double. Operands are addressed in bytes, as pitched memory is. The tile of B is stored transposed: a thread then
 // reads its row of A's tile and its column of B's along 16 contiguous bytes at a time.
-// Tiles of 16 x 16 measured best and are `cuda_tiled`; `cuda_tiled_8` and `cuda_tiled_32` show the others.
-// measured best. Traffic model: A once for each column of tiles, B once for each row of tiles: 2mnk / tile for large
+// BM = 16 measured best and comes first; 8 and 32 show why.
+// Traffic model: A once for each column of tiles, B once for each row of tiles: 2mnk / tile for large
 // products. Limit: shared memory; each multiply-add needs two numbers from there. See docs/ladder/cuda_tiled.md.
 #include "cuda/kernels/ladder/ladder_kernels.hpp"
 #include "cuda/kernels/ladder/write_up_types.cuh"
@@ -85,25 +85,33 @@ class Tiled final : public DeviceProduct {
   GemmDescription description_;
 };
 
-template <int Tile>
-constexpr Kernel tiled(std::string_view name, std::string_view summary) {
-  return {.name = name,
-          .role = "ladder",
-          .summary = summary,
-          .types = write_up_types,
-          .refuses = [](const plan::Problem& p, const Device&) -> std::string_view {
-            return refuses_blocks(tile_count(p.description, Tile, Tile));
-          },
-          .cost = [](const plan::Problem& p, const Device& device) { return seconds_at(p.description, device, 15); },
-          .prepare = [](const plan::Problem& p, const Device&) -> std::unique_ptr<DeviceProduct> {
-            return std::make_unique<Tiled<Tile>>(p.description);
-          }};
+constexpr int sides[] = {16, 8, 32};
+
+std::vector<Candidate> candidates(const plan::Problem& p, const Device& device) {
+  std::vector<Candidate> all;
+  for (const int side : sides) all.push_back({{.bm = side, .bn = side}, even_demand(p.description, device)});
+  return all;
+}
+
+std::unique_ptr<DeviceProduct> make(const plan::Problem& p, const Device&, const Configuration& c) {
+  switch (c.bm) {
+    case 8: return std::make_unique<Tiled<8>>(p.description);
+    case 32: return std::make_unique<Tiled<32>>(p.description);
+    default: return std::make_unique<Tiled<16>>(p.description);
+  }
 }
 
 }  // namespace
 
-const Kernel cuda_tiled = tiled<16>("cuda_tiled", "square tiles in shared memory, B's tile transposed");
-const Kernel cuda_tiled_8 = tiled<8>("cuda_tiled_8", "cuda_tiled with tiles of 8 x 8");
-const Kernel cuda_tiled_32 = tiled<32>("cuda_tiled_32", "cuda_tiled with tiles of 32 x 32");
+const Kernel cuda_tiled{.name = "cuda_tiled",
+                        .role = "ladder",
+                        .summary = "square tiles in shared memory, B's tile transposed",
+                        .types = write_up_types,
+                        .refuses = [](const plan::Problem& p, const Device&) -> std::string_view {
+                          return refuses_blocks(tile_count(p.description, sides[1], sides[1]));
+                        },
+                        .candidates = candidates,
+                        .make = make,
+                        .has_instances = true};
 
 }  // namespace exactile::cuda

@@ -71,8 +71,8 @@ const Kernel cuda_tiled_kahan{
     .refuses = [](const plan::Problem& p, const Device&) -> std::string_view {
       return refuses_blocks(tile_count(p.description, tile, tile));
     },
-    .cost = [](const plan::Problem& p, const Device& device) { return seconds_at(p.description, device, 10); },
-    .prepare = [](const plan::Problem& p, const Device&) -> std::unique_ptr<DeviceProduct> {
+    .candidates = one_candidate,
+    .make = [](const plan::Problem& p, const Device&, const Configuration&) -> std::unique_ptr<DeviceProduct> {
       return std::make_unique<TiledKahan>(p.description);
     }};
 

@@ -73,16 +73,14 @@ __global__ void __launch_bounds__(threads_per_block, 2)
 
 }  // namespace
 
-const Kernel cuda_vectorized{
-    .name = name,
-    .role = "ladder",
-    .summary = "cuda_register_blocked with 16-byte loads",
-    .types = types,
-    .refuses = refuses,
-    .cost = [](const plan::Problem& p, const Device& device) { return seconds_at(p.description, device, 95); },
-    .prepare =
-        [](const plan::Problem& p, const Device&) {
-          return prepare(p, vectorized_kernel<float>, vectorized_kernel<std::int32_t>, name);
-        }};
+const Kernel cuda_vectorized{.name = name,
+                             .role = "ladder",
+                             .summary = "cuda_register_blocked with 16-byte loads",
+                             .types = types,
+                             .refuses = refuses,
+                             .candidates = one_candidate,
+                             .make = [](const plan::Problem& p, const Device&, const Configuration&) {
+                               return prepare(p, vectorized_kernel<float>, vectorized_kernel<std::int32_t>, name);
+                             }};
 
 }  // namespace exactile::cuda

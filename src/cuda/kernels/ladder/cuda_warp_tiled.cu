@@ -21,16 +21,14 @@ struct Patches {
 
 }  // namespace
 
-const Kernel cuda_warp_tiled{
-    .name = name,
-    .role = "ladder",
-    .summary = "cuda_pipelined with square patches of C for warps",
-    .types = types,
-    .refuses = refuses,
-    .cost = [](const plan::Problem& p, const Device& device) { return seconds_at(p.description, device, 100); },
-    .prepare =
-        [](const plan::Problem& p, const Device&) {
-          return prepare(p, ring_kernel<Patches, float>, ring_kernel<Patches, std::int32_t>, name);
-        }};
+const Kernel cuda_warp_tiled{.name = name,
+                             .role = "ladder",
+                             .summary = "cuda_pipelined with square patches of C for warps",
+                             .types = types,
+                             .refuses = refuses,
+                             .candidates = one_candidate,
+                             .make = [](const plan::Problem& p, const Device&, const Configuration&) {
+                               return prepare(p, ring_kernel<Patches, float>, ring_kernel<Patches, std::int32_t>, name);
+                             }};
 
 }  // namespace exactile::cuda

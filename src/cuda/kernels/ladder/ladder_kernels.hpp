@@ -13,8 +13,6 @@ extern const Kernel cuda_row_shared_kahan;
 extern const Kernel cuda_row_shared_kahan_pitched;
 extern const Kernel cuda_tiled_kahan;
 extern const Kernel cuda_tiled;
-extern const Kernel cuda_tiled_8;
-extern const Kernel cuda_tiled_32;
 extern const Kernel cuda_register_blocked;
 extern const Kernel cuda_vectorized;
 extern const Kernel cuda_pipelined;

@@ -11,6 +11,7 @@
 #include "cuda/tile/dispatch.cuh"
 #include "cuda/tile/early_launch.cuh"
 #include "cuda/tile/epilogue.cuh"
+#include "cuda/tile/tiles.hpp"
 #include "plan/transposed.hpp"
 
 namespace exactile::cuda {
@@ -136,14 +137,13 @@ const Kernel outer_product{
       if (std::max(p.description.m, p.description.n) > most) return "needs m, n <= 2^36";
       return p.description.k == 1 ? "" : "needs k = 1";
     },
-    .cost =
-        [](const plan::Problem& p, const Device& device) {
-          const GemmDescription& d = p.description;
-          // Rows that are not contiguous are stored element by element.
-          const double share = std::min(d.c.column_stride, d.c.row_stride) == 1 ? 0.85 : 0.1;
-          return 2.5e-6 + OuterProduct(d, device).model_bytes() / (share * device.memory_bytes_per_second);
-        },
-    .prepare = [](const plan::Problem& p, const Device& device) -> std::unique_ptr<DeviceProduct> {
+    .candidates = [](const plan::Problem& p, const Device& device) -> std::vector<Candidate> {
+      const GemmDescription& d = p.description;
+      Demand demand = even_demand(d, device);
+      demand.path = std::min(d.c.column_stride, d.c.row_stride) == 1 ? 0 : 2;  // else stored element by element
+      return {{{}, demand}};
+    },
+    .make = [](const plan::Problem& p, const Device& device, const Configuration&) -> std::unique_ptr<DeviceProduct> {
       return std::make_unique<OuterProduct>(p.description, device);
     }};
 

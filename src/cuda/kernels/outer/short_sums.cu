@@ -151,24 +151,24 @@ class ShortSums final : public DeviceProduct {
     return d_.types.input == ElementType::f32 ? enqueue<float>(launch) : enqueue<double>(launch);
   }
   [[nodiscard]] std::string blocking() const override { return "TM=" + std::to_string(rows_per_thread); }
-  /// On a device that does nothing else. What a multiprocessor multiplies in a cycle was measured on an H200.
-  [[nodiscard]] double seconds(const Device& device) const {
-    const bool is_f32 = d_.types.input == ElementType::f32;
+  /// A work tile is a block's rows and columns of C, a K-step one term of them.
+  [[nodiscard]] Demand demand(const Device& device) const {
+    constexpr int blocks_of_sm = 2048 / threads_per_block;
     const std::int64_t width = vector_bytes / size_in_bytes(d_.types.input);
     const int across = threads_across();
-    const std::int64_t block_columns = across * width, block_rows = threads_per_block / across * rows_per_thread;
-    const double terms = static_cast<double>(core::round_up(d_.m, block_rows)) *
-                         static_cast<double>(core::round_up(d_.n, block_columns)) * static_cast<double>(d_.k) *
-                         static_cast<double>(d_.batch_count);
-    constexpr int few_across = 8;  // of which many rows meet in a warp
-    const bool a_is_wide = is_wide(nullptr, d_.a, d_.k, width);
-    const bool b_is_wide = is_wide(nullptr, d_.b, d_.n, width);
-    const double per_cycle = is_f32 ? (a_is_wide ? (across <= few_across ? 38 : 32) : 10) * (b_is_wide ? 1 : 0.6) : 13;
-    // Rows that are not contiguous are stored element by element.
-    const double share = d_.c.column_stride == 1 ? 0.75 : 0.1;
-    const double latency = static_cast<double>(d_.k) * (is_f32 ? 0.06e-6 : 0.12e-6);
-    return std::max({latency, model_bytes() / (share * device.memory_bytes_per_second),
-                     terms / per_cycle / device.multiprocessors / device.clock_hertz});
+    const auto blocks = [](std::int64_t size, std::int64_t of_block) {
+      return static_cast<double>(core::ceil_divide(size, of_block));
+    };
+    const bool is_wide_everywhere = is_wide(nullptr, d_.a, d_.k, width) && is_wide(nullptr, d_.b, d_.n, width);
+    return {.tiles = blocks(d_.m, threads_per_block / across * rows_per_thread) * blocks(d_.n, across * width) *
+                     static_cast<double>(d_.batch_count),
+            .slots = static_cast<double>(device.multiprocessors) * blocks_of_sm,
+            .steps = static_cast<double>(d_.k),
+            .bytes = model_bytes(),
+            .path = d_.c.column_stride != 1 ? 2
+                    : is_wide_everywhere    ? 0
+                                            : 1,
+            .stream_k = true};
   }
   [[nodiscard]] double model_bytes() const override {
     return static_cast<double>(size_in_bytes(d_.types.input)) * static_cast<double>(d_.batch_count) *
@@ -232,21 +232,21 @@ std::string_view why_refused(const plan::Problem& problem, const Device&) {
   return "";
 }
 
-double cost(const plan::Problem& problem, const Device& device) {
-  const ShortSums product(problem.description, device);
-  return 3e-6 + product.seconds(device);
+std::vector<Candidate> candidates(const plan::Problem& problem, const Device& device) {
+  return {{{}, ShortSums(problem.description, device).demand(device)}};
 }
 
 }  // namespace
 
-const Kernel short_sums{.name = name,
-                        .role = "engine",
-                        .summary = "few terms: 8 rows of 16 bytes of C a thread, straight from and to memory",
-                        .types = types,
-                        .refuses = why_refused,
-                        .cost = cost,
-                        .prepare = [](const plan::Problem& p, const Device& device) -> std::unique_ptr<DeviceProduct> {
-                          return std::make_unique<ShortSums>(p.description, device);
-                        }};
+const Kernel short_sums{
+    .name = name,
+    .role = "engine",
+    .summary = "few terms: 8 rows of 16 bytes of C a thread, straight from and to memory",
+    .types = types,
+    .refuses = why_refused,
+    .candidates = candidates,
+    .make = [](const plan::Problem& p, const Device& device, const Configuration&) -> std::unique_ptr<DeviceProduct> {
+      return std::make_unique<ShortSums>(p.description, device);
+    }};
 
 }  // namespace exactile::cuda

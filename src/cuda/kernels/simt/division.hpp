@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// How the SIMT engine divides a product among thread blocks, and how long it expects to take. Host only, no CUDA.
+/// How the SIMT engine divides a product among thread blocks. Host only, no CUDA.
 #pragma once
 
 #include <algorithm>
-#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "core/checked.hpp"
 #include "cuda/kernel.hpp"
@@ -17,7 +17,7 @@ namespace exactile::cuda::simt {
 inline constexpr int share_terms = 32;
 
 /// A unit of work is a tile of C and some neighbouring chunks of K; a thread block does one. Where that would leave
-/// many blocks of the last wave without one, as many blocks as a device runs at a time share the last tiles.
+/// many blocks of the last wave without one, as many blocks as a device runs at a time share the last tiles (stream-K).
 struct Division {
   std::uint32_t row_tiles = 1;
   std::uint32_t column_tiles = 1;
@@ -33,65 +33,48 @@ struct Division {
   }
 };
 
-/// What the estimate knows of a kernel.
-struct TileCost {
-  int bm, bn, blocks_per_sm;
-  /// Cycles a multiprocessor needs for one term of one tile: with one block on it, and in the mean of many.
-  double cycles_alone, cycles_together;
-};
-
-struct Estimate {
-  Division division;
-  double seconds;
-  bool packs_b = false;  ///< as copies of single elements take longer
+/// A tile that a kernel is compiled for, as far as a division asks.
+struct TileSize {
+  int bm, bn, ctas;
 };
 
 /// Whether C^T = B^T A^T is computed instead: so that C has contiguous rows, or for a tile of few rows, that C has
 /// fewer rows than columns.
-[[nodiscard]] bool is_transposed(const GemmDescription& description, const TileCost& cost);
+[[nodiscard]] bool is_transposed(const GemmDescription& description, const TileSize& tile);
 [[nodiscard]] GemmDescription oriented(const GemmDescription& description, bool transposed);
 
-/// Whether operands of such elements are ever packed for tiles of so many rows by pays_packing().
-[[nodiscard]] constexpr bool packs_elements(std::int64_t bytes, int tile_rows) { return bytes == 4 && tile_rows >= 64; }
+/// Whether a kernel of such tiles and elements may share tiles out along K, which it does with operands that are read
+/// by vectors.
+[[nodiscard]] constexpr bool may_share(std::int64_t bytes, int tile_rows) { return bytes == 4 && tile_rows >= 64; }
 
 /// Elements of a term in a packed operand of so many rows or columns: a multiple of packed_step.
 inline constexpr std::int64_t packed_step = 64;
 [[nodiscard]] constexpr std::int64_t packed_pitch(std::int64_t lines) { return core::round_up(lines, packed_step); }
 
-/// Packing an operand reads and writes it once; it saves about a sixteenth of the arithmetic's time, which is as many
-/// times as long as there are rows or columns that use the operand.
-[[nodiscard]] bool pays_packing(const GemmDescription& description, const Device& device, const TileCost& cost);
+/// The operands that are packed: those that the kernel cannot read by vectors.
+struct Packing {
+  bool a = false;
+  bool b = false;
+  [[nodiscard]] bool any() const { return a || b; }
+};
+/// What packing would mean for tiles of that size; none where it is not possible. The description is oriented().
+[[nodiscard]] Packing packing(const GemmDescription& description, const Device& device, const TileSize& tile);
 
-/// The division with the least estimated time, and whether B is packed for it. The description is oriented().
-[[nodiscard]] Estimate divide(const GemmDescription& description, const Device& device, const TileCost& cost);
+/// The division that a configuration stands for. The description is oriented().
+[[nodiscard]] Division division_of(const GemmDescription& description, const Device& device, const TileSize& tile,
+                                   const Configuration& configuration);
 
-/// How a tile's chunks go to splits, at least `least` and at most `most` to each but the last: the division whose
-/// estimated seconds(division) are least, of those with the fewest splits.
-template <class Seconds>
-[[nodiscard]] Division split_chunks(Division division, std::int64_t least, std::int64_t most, Seconds&& seconds) {
-  Division best = division;
-  std::optional<double> least_seconds;  // whatever the estimates are, one division is taken
-  for (std::int64_t chunks = std::min(division.chunks, most); chunks >= std::min(division.chunks, least) && chunks > 0;
-       --chunks) {
-    const std::int64_t splits = core::ceil_divide(division.chunks, chunks);
-    if (core::ceil_divide(division.chunks, splits) != chunks) continue;  // with as many splits fewer chunks will do
-    division.splits = static_cast<std::uint32_t>(splits);
-    division.chunks_per_split = chunks;
-    const double estimated = seconds(division);
-    if (least_seconds && estimated >= *least_seconds) continue;
-    least_seconds = estimated;
-    best = division;
-  }
-  return best;
-}
+/// `division` with its chunks in so many splits, or fewer where none would be left for the last.
+[[nodiscard]] Division in_splits(Division division, std::int64_t splits);
 
 /// Why the sums of separate chunks cannot lie in memory, each by itself; empty where they can.
 [[nodiscard]] std::string_view sums_refuse(const GemmDescription& description, std::int64_t chunks);
 
-/// Estimated seconds.
-[[nodiscard]] double estimate(const plan::Problem& problem, const Device& device, const TileCost& cost);
+/// All divisions into powers of two, packed or not, shared out or not.
+[[nodiscard]] std::vector<Candidate> candidates(const plan::Problem& problem, const Device& device,
+                                                const TileSize& tile);
 
 /// Why no kernel of such tiles can do a problem.
-[[nodiscard]] std::string_view refuses(const plan::Problem& problem, const TileCost& cost);
+[[nodiscard]] std::string_view refuses(const plan::Problem& problem, const TileSize& tile);
 
 }  // namespace exactile::cuda::simt

@@ -41,8 +41,8 @@ __device__ inline SumMatrix<DeviceSum<In>> totals_of(const Work<In, Out>& work, 
 template <class In, class Out>
 __device__ inline DeviceSum<In> first_total(const Epilogue<In, Out>& epilogue, DeviceSum<In> sum,
                                             DeviceSum<In> before) {
-  if (!epilogue.reads_c) return multiply(epilogue.alpha, sum);
-  return multiply_add(epilogue.alpha, sum, multiply(epilogue.beta, before));
+  if (!epilogue.reads_c) return scaled(epilogue.alpha, sum);
+  return add_scaled(epilogue.alpha, sum, scaled(epilogue.beta, before));
 }
 
 inline constexpr int fold_threads = 64;
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(fold_threads) add_chunks_kernel(const __grid_c
     Sum x = first_total(work.epilogue, sums[0], work.epilogue.reads_c ? work.epilogue.load_c(place) : Sum{});
 #pragma unroll 32
     for (std::int64_t chunk = 1; chunk < work.division.chunks; ++chunk)
-      x = multiply_add(work.epilogue.alpha, sums[chunk * elements], x);
+      x = add_scaled(work.epilogue.alpha, sums[chunk * elements], x);
     *place = narrow<Out>(work.epilogue.finish(x, i, j));
   }
 }

@@ -17,7 +17,6 @@ struct PiecesDivision {
   Division division;
   int warps;
   bool in_clusters;  ///< splits of a tile are neighbouring blocks; otherwise their sums meet in memory
-  double seconds;    ///< estimated
 
   [[nodiscard]] __host__ __device__ bool splits_apart() const { return division.splits > 1 && !in_clusters; }
 };

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "core/checked.hpp"
 #include "cuda/kernel.hpp"
@@ -55,11 +57,8 @@ constexpr Instance<S> instance_for(Walk a, Walk b) {
   return whole ? Walk::vectors : Walk::along_rows;
 }
 
-/// Of a shape on devices of compute capability 9.0: cycles measured, see docs/measurements/.
 template <class S>
-constexpr TileCost tile_cost(double cycles_alone, double cycles_together) {
-  return {S::bm, S::bn, S::blocks_per_sm, cycles_alone, cycles_together};
-}
+inline constexpr TileSize size_of{.bm = S::bm, .bn = S::bn, .ctas = S::blocks_per_sm};
 
 template <class S>
 class Product final : public DeviceProduct {
@@ -68,35 +67,33 @@ class Product final : public DeviceProduct {
   using Out = typename S::Out;
   using Sum = typename S::Sum;
 
-  Product(std::string_view name, const plan::Problem& problem, const Device& device, const TileCost& cost)
+  Product(std::string_view name, const plan::Problem& problem, const Device& device, const Configuration& configuration)
       : name_(name),
-        is_transposed_(is_transposed(problem.description, cost)),
-        d_(oriented(problem.description, is_transposed_)) {
-    const Estimate estimate = divide(d_, device, cost);
-    division_ = estimate.division;
-    const bool pays = pays_packing(d_, device, cost);
-    packs_a_ = pays && walk_a(d_, nullptr) != Walk::vectors;
-    packs_b_ = estimate.packs_b || (pays && walk_b(d_, nullptr) != Walk::vectors);
-  }
+        is_transposed_(is_transposed(problem.description, size_of<S>)),
+        configuration_(configuration),
+        packs_(configuration.pack != 0 ? packing(oriented(problem.description, is_transposed_), device, size_of<S>)
+                                       : Packing()),
+        d_(oriented(problem.description, is_transposed_)),
+        division_(division_of(d_, device, size_of<S>, configuration)) {}
 
   [[nodiscard]] Status launch(const Launch& launch) const override {
     GemmArguments arguments = launch.arguments;
     if (is_transposed_) std::swap(arguments.a, arguments.b);
     GemmDescription d = d_;
     auto* const workspace = static_cast<std::byte*>(launch.workspace);
-    if (packs_a_) {
+    if (packs_.a) {
       const Panels<In> from{static_cast<const In*>(arguments.a), d.a.row_stride, d.a.column_stride, d.m, d.k};
       arguments.a = workspace + sums_bytes();
       d.a = {.row_stride = 1, .column_stride = packed_pitch(d.m)};
       pack(from, arguments.a, launch.stream);
     }
-    if (packs_b_) {
+    if (packs_.b) {
       const Panels<In> from{static_cast<const In*>(arguments.b), d.b.column_stride, d.b.row_stride, d.n, d.k};
-      arguments.b = workspace + sums_bytes() + packed_bytes(packs_a_, d.m);
+      arguments.b = workspace + sums_bytes() + packed_bytes(packs_.a, d.m);
       d.b = {.row_stride = packed_pitch(d.n), .column_stride = 1};
       pack(from, arguments.b, launch.stream);
     }
-    std::byte* const carried = workspace + sums_bytes() + packed_bytes(packs_a_, d_.m) + packed_bytes(packs_b_, d_.n);
+    std::byte* const carried = workspace + sums_bytes() + packed_bytes(packs_.a, d_.m) + packed_bytes(packs_.b, d_.n);
     const Work<In, Out> work{d,
                              division_,
                              static_cast<const In*>(arguments.a),
@@ -106,8 +103,8 @@ class Product final : public DeviceProduct {
                              Epilogue<In, Out>(d, arguments),
                              reinterpret_cast<SumWord<Sum>*>(carried),
                              reinterpret_cast<unsigned*>(carried + carried_bytes())};
-    const Walk a = packs_a_ ? Walk::vectors : walk_a(d, arguments.a);
-    const Walk b = packs_b_ ? Walk::vectors : walk_b(d, arguments.b);
+    const Walk a = packs_.a ? Walk::vectors : walk_a(d, arguments.a);
+    const Walk b = packs_.b ? Walk::vectors : walk_b(d, arguments.b);
     const bool shares = division_.sharing > 0 && a == Walk::vectors && b == Walk::vectors;
     if (const std::int64_t blocks = shares ? division_.whole : division_.units(d_.batch_count); blocks > 0) {
       const auto [kernel, shared_bytes] = instance_for<S>(a, b);
@@ -121,16 +118,12 @@ class Product final : public DeviceProduct {
   }
 
   [[nodiscard]] std::string blocking() const override {
-    return "BM=" + std::to_string(S::bm) + " BN=" + std::to_string(S::bn) + " BK=" + std::to_string(S::bk) +
-           " TM=" + std::to_string(S::tm) + " TN=" + std::to_string(S::tn) + " stages=" + std::to_string(S::stages) +
-           " split-K=" + std::to_string(division_.splits) +
-           (division_.sharing > 0 ? " shared-tiles=" + std::to_string(shared_tiles()) : "") +
-           (packs_a_ || packs_b_ ? " packs " : "") + (packs_a_ ? (is_transposed_ ? "B" : "A") : "") +
-           (packs_b_ ? (is_transposed_ ? "A" : "B") : "");
+    return to_string(configuration_) + " BK=" + std::to_string(S::bk) + " TM=" + std::to_string(S::tm) +
+           " TN=" + std::to_string(S::tn) + " STAGES=" + std::to_string(S::stages);
   }
 
   [[nodiscard]] std::int64_t workspace_bytes() const override {
-    return sums_bytes() + packed_bytes(packs_a_, d_.m) + packed_bytes(packs_b_, d_.n) + carried_bytes() +
+    return sums_bytes() + packed_bytes(packs_.a, d_.m) + packed_bytes(packs_.b, d_.n) + carried_bytes() +
            static_cast<std::int64_t>(ready_bytes());
   }
 
@@ -144,8 +137,7 @@ class Product final : public DeviceProduct {
 
  private:
   static constexpr int vector = 16 / sizeof(Sum);
-  /// Tiles are shared where packing pays.
-  static constexpr bool may_share = packs_elements(sizeof(In), S::bm);
+  static constexpr bool may_share = simt::may_share(sizeof(In), S::bm);
 
   [[nodiscard]] static Walk walk_a(const GemmDescription& d, const void* data) {
     return walk_for(data, d.a, d.m, d.k, d.a.row_stride, d.a.column_stride, vector);
@@ -166,7 +158,6 @@ class Product final : public DeviceProduct {
     return division_.sharing * carried_words<S> * static_cast<std::int64_t>(sizeof(SumWord<Sum>));
   }
   [[nodiscard]] std::size_t ready_bytes() const { return division_.sharing * sizeof(unsigned); }
-  [[nodiscard]] std::int64_t shared_tiles() const { return division_.units(d_.batch_count) - division_.whole; }
   [[nodiscard]] Status enqueue(TileKernel<In, Out> kernel, int shared_bytes, std::int64_t blocks,
                                const Work<In, Out>& work, cudaStream_t stream) const {
     if (constexpr int always_allowed = 48 << 10; shared_bytes > always_allowed)
@@ -190,26 +181,52 @@ class Product final : public DeviceProduct {
 
   std::string_view name_;
   bool is_transposed_;
-  bool packs_a_ = false;
-  bool packs_b_ = false;
+  Configuration configuration_;
+  Packing packs_;
   GemmDescription d_;
   Division division_;
 };
 
-/// The entry of a kernel that is `S` for its one pair of types.
-template <class S, const TileCost& cost, const std::string_view& name>
-constexpr Kernel kernel_of(std::span<const GemmTypes> types, std::string_view summary) {
-  constexpr int shared_bytes = instance<S, Walk::any_strides, Walk::any_strides>().shared_bytes;
+/// Whether a device can run S whatever its operands.
+template <class S>
+[[nodiscard]] bool fits(const Device& device) {
+  return instance<S, Walk::any_strides, Walk::any_strides>().shared_bytes <= device.shared_bytes_per_block;
+}
+
+/// The family whose configurations are those of Shapes, each for the family's one pair of types. The last of them fits
+/// on every device.
+template <const std::string_view& name, class... Shapes>
+[[nodiscard]] constexpr Kernel kernel_of(std::span<const GemmTypes> types, std::string_view summary) {
   return {.name = name,
           .role = "engine",
           .summary = summary,
           .types = types,
-          .least_capability = shared_bytes <= (64 << 10) ? 75 : 80,
-          .refuses = [](const plan::Problem& p, const Device&) { return refuses(p, cost); },
-          .cost = [](const plan::Problem& p, const Device& device) { return estimate(p, device, cost); },
-          .prepare = [](const plan::Problem& p, const Device& device) -> std::unique_ptr<DeviceProduct> {
-            return std::make_unique<Product<S>>(name, p, device, cost);
-          }};
+          .refuses =
+              [](const plan::Problem& p, const Device&) {
+                std::string_view why;
+                static_cast<void>(((why = simt::refuses(p, size_of<Shapes>)).empty() || ...));
+                return why;
+              },
+          .candidates =
+              [](const plan::Problem& p, const Device& device) {
+                std::vector<Candidate> all;
+                const auto add = [&](bool fits_device, const TileSize& tile) {
+                  if (!fits_device || !simt::refuses(p, tile).empty()) return;
+                  for (const Candidate& candidate : simt::candidates(p, device, tile)) all.push_back(candidate);
+                };
+                (add(fits<Shapes>(device), size_of<Shapes>), ...);
+                return all;
+              },
+          .make =
+              [](const plan::Problem& p, const Device& device, const Configuration& c) {
+                std::unique_ptr<DeviceProduct> product;
+                const auto make = [&]<class S>(std::type_identity<S>) {
+                  if (S::bm == c.bm && S::bn == c.bn) product = std::make_unique<Product<S>>(name, p, device, c);
+                };
+                (make(std::type_identity<Shapes>()), ...);
+                return product;
+              },
+          .has_instances = sizeof...(Shapes) > 1};
 }
 
 }  // namespace exactile::cuda::simt

@@ -58,7 +58,7 @@ __device__ inline void finish_ranks(const Work<T, Out>& work, std::int64_t produ
     const auto chunks =
         static_cast<int>(min(division.chunks - other * division.chunks_per_split, division.chunks_per_split));
 #pragma unroll 8
-    for (int chunk = first; chunk < chunks; ++chunk) x = multiply_add(work.epilogue.alpha, sums[chunk * step], x);
+    for (int chunk = first; chunk < chunks; ++chunk) x = add_scaled(work.epilogue.alpha, sums[chunk * step], x);
     first = 0;
   }
   *place = narrow<Out>(work.epilogue.finish(x, i, j));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `simt_f32_few_rows`, `simt_f64_few_rows`: at most four rows or columns, as fast as memory delivers the other operand.
+// `simt_few_rows`: f32 and f64 with at most four rows or columns, as fast as memory delivers the other operand.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -17,12 +17,12 @@ namespace {
 
 using namespace simt;
 
+constexpr std::string_view name = "simt_few_rows";
 constexpr int most_rows = 4;
 constexpr int tile_columns = 32;
 
 /// What is common to all instances; only is_transposed() looks at it.
-constexpr TileCost orientation{
-    .bm = most_rows, .bn = tile_columns, .blocks_per_sm = 1, .cycles_alone = 1, .cycles_together = 1};
+constexpr TileSize orientation{.bm = most_rows, .bn = tile_columns, .ctas = 1};
 
 /// Shared memory of a warp's ring, at the most.
 constexpr std::int64_t ring_bytes(std::int64_t rows) { return rows == 1 ? 25344 : 23040; }
@@ -39,42 +39,14 @@ std::int64_t most_chunk_warps(const Device& device) {
   return shared >= 220 << 10 ? 8 : shared >= 132 << 10 ? 4 : 2;
 }
 
-/// Until `blocks` that stream so many chunks each have ended, as fast as memory or a multiprocessor lets them. A
-/// multiprocessor by itself takes in half as much again as its share of the bandwidth.
-double streaming_seconds(std::int64_t blocks, std::int64_t chunks, std::int64_t splits, const GemmDescription& d,
-                         const Device& device) {
-  constexpr double wave = 1e-6, join = 2e-6, second_kernel = 4e-6;
-  constexpr double memory_share = 0.9, most_of_even_share = 1.45;
-  const bool in_clusters = are_in_clusters(splits, device);
-  // Larger clusters do not fill the device.
-  const double filled = !in_clusters || splits == 2 ? 1 : splits == 4 || splits == 8 ? 0.9 : 0.8;
-  const std::int64_t residents = std::max<std::int64_t>(1, most_chunk_warps(device) / chunks);
-  std::int64_t slots = std::max<std::int64_t>(
-      1, static_cast<std::int64_t>(filled * static_cast<double>(residents * device.multiprocessors)));
-  if (in_clusters) slots = std::max(slots / splits, std::int64_t{1}) * splits;
-  const double bytes = static_cast<double>(chunks * chunk_terms * tile_columns * size_in_bytes(d.types.input));
-  const double rate = memory_share * device.memory_bytes_per_second;
-  const auto wave_of = [&](std::int64_t many) {
-    return many == 0 ? 0.0
-                     : wave + bytes / std::min(rate / static_cast<double>(many),
-                                               most_of_even_share * rate / device.multiprocessors);
-  };
-  return static_cast<double>(blocks / slots) * wave_of(slots) + wave_of(blocks % slots) +
-         (splits == 1   ? 0
-          : in_clusters ? join
-                        : second_kernel);
-}
+constexpr std::int64_t least_warps = 4;
+constexpr std::int64_t most_chunks = 32;  ///< of a block: their sums lie in shared memory
 
-FewRowsDivision divide_few_rows(const GemmDescription& d, const Device& device) {
-  constexpr std::int64_t least_warps = 4;
-  constexpr std::int64_t most_chunks = 32;  // of a block: their sums lie in shared memory
+FewRowsDivision divide_few_rows(const GemmDescription& d, const Device& device, std::int64_t splits) {
   FewRowsDivision few{};
   Division& division = few.division;
   division.chunks = core::ceil_divide(d.k, chunk_terms);
-  const std::int64_t tiles = core::ceil_divide(d.n, tile_columns) * d.batch_count;
-  division = split_chunks(division, least_warps, most_chunks, [&](const Division& tried) {
-    return streaming_seconds(tiles * tried.splits, tried.chunks_per_split, tried.splits, d, device);
-  });
+  division = in_splits(division, splits);
   few.in_clusters = are_in_clusters(division.splits, device);
   few.chunk_warps = static_cast<int>(std::min(division.chunks_per_split, most_chunk_warps(device)));
   few.tiles = static_cast<int>(std::max<std::int64_t>(1, least_warps / few.chunk_warps));
@@ -83,6 +55,41 @@ FewRowsDivision divide_few_rows(const GemmDescription& d, const Device& device) 
   while (few.chunk_warps > 1 && shared_bytes_of(few, d) > device.shared_bytes_per_block) --few.chunk_warps;
   division.column_tiles = static_cast<std::uint32_t>(core::ceil_divide(d.n, few.tiles * tile_columns));
   return few;
+}
+
+/// The fewest splits, whose blocks have room for the sums of their chunks.
+std::int64_t least_splits(const GemmDescription& d) {
+  return core::ceil_divide(core::ceil_divide(d.k, chunk_terms), most_chunks);
+}
+
+Candidate candidate(const FewRowsDivision& few, const GemmDescription& d, const Device& device) {
+  const Division& division = few.division;
+  const std::int64_t size = size_in_bytes(d.types.input);
+  const auto batch = static_cast<double>(d.batch_count);
+  const double c_elements = static_cast<double>(d.m * d.n) * batch;
+  Demand demand{.tiles = static_cast<double>(division.units(d.batch_count)),
+                .slots = static_cast<double>(device.multiprocessors *
+                                             std::max<std::int64_t>(1, most_chunk_warps(device) / few.warps())),
+                .steps = std::ceil(static_cast<double>(division.chunks_per_split) / few.chunk_warps) *
+                         static_cast<double>(std::min<std::int64_t>(d.k, chunk_terms) * size) / 128,
+                .bytes = static_cast<double>(size) * (batch * static_cast<double>((d.m + d.n) * d.k) + c_elements)};
+  if (few.splits_apart()) {
+    demand.side_kernels = 1;
+    demand.copied_bytes = 2 * static_cast<double>(size) * c_elements * static_cast<double>(division.chunks);
+  }
+  return {{.bm = most_rows, .bn = few.tiles * tile_columns, .split_k = static_cast<int>(division.splits)}, demand};
+}
+
+std::vector<Candidate> few_rows_candidates(const plan::Problem& problem, const Device& device) {
+  const GemmDescription d = oriented(problem.description, is_transposed(problem.description, orientation));
+  const std::int64_t chunks = core::ceil_divide(d.k, chunk_terms);
+  std::vector<Candidate> all;
+  for (std::int64_t splits = least_splits(d); splits < 2 * chunks; splits *= 2) {
+    const FewRowsDivision few = divide_few_rows(d, device, splits);
+    if (few.splits_apart() && !sums_refuse(d, chunks).empty() && !all.empty()) break;
+    all.push_back(candidate(few, d, device));
+  }
+  return all;
 }
 
 std::int64_t magnitude(std::int64_t stride) { return stride < 0 ? -stride : stride; }
@@ -96,12 +103,11 @@ bool lies_along_terms(const GemmDescription& d) {
 template <class T>
 class FewRows final : public DeviceProduct {
  public:
-  FewRows(std::string_view name, const plan::Problem& problem, const Device& device)
-      : name_(name),
-        is_transposed_(is_transposed(problem.description, orientation)),
+  FewRows(const plan::Problem& problem, const Device& device, const Configuration& configuration)
+      : is_transposed_(is_transposed(problem.description, orientation)),
         d_(oriented(problem.description, is_transposed_)),
         device_(device),
-        few_(divide_few_rows(d_, device)) {}
+        few_(divide_few_rows(d_, device, configuration.split_k)) {}
 
   [[nodiscard]] Status launch(const Launch& launch) const override {
     GemmArguments arguments = launch.arguments;
@@ -116,12 +122,12 @@ class FewRows final : public DeviceProduct {
     const Status status = d_.m == 1 ? launch_rows<1>(work, launch.stream) : launch_rows<most_rows>(work, launch.stream);
     if (!status.ok() || !few_.splits_apart()) return status;
     add_chunks(work, launch.stream);
-    return check_launch(name_);
+    return check_launch(name);
   }
 
   [[nodiscard]] std::string blocking() const override {
-    return "columns=" + std::to_string(few_.tiles * tile_columns) + " warps=" + std::to_string(few_.warps()) +
-           (few_.in_clusters ? " cluster=" : " split-K=") + std::to_string(few_.division.splits);
+    return "BM=4 BN=" + std::to_string(few_.tiles * tile_columns) + " SPLIT_K=" + std::to_string(few_.division.splits) +
+           " warps=" + std::to_string(few_.warps()) + (few_.in_clusters ? ", splits in clusters" : "");
   }
   [[nodiscard]] std::int64_t workspace_bytes() const override {
     if (!few_.splits_apart()) return 0;
@@ -132,18 +138,6 @@ class FewRows final : public DeviceProduct {
                           static_cast<double>(d_.m) * static_cast<double>(d_.k);
     return static_cast<double>(sizeof(T)) * elements * static_cast<double>(d_.batch_count) +
            2 * static_cast<double>(workspace_bytes());
-  }
-  /// Memory, or the way of a warp's part of B through its ring.
-  [[nodiscard]] double seconds() const {
-    constexpr double launch_seconds = 3e-6, seconds_of_stage = 0.25e-6, wave_seconds = 4e-6;
-    const double stages = static_cast<double>(core::ceil_divide(few_.division.chunks_per_split, few_.chunk_warps)) *
-                          static_cast<double>(std::min<std::int64_t>(d_.k, chunk_terms)) * sizeof(T) / 128;
-    const std::int64_t residents = std::max<std::int64_t>(1, most_chunk_warps(device_) / few_.warps());
-    const double waves = static_cast<double>(few_.division.units(d_.batch_count)) /
-                         static_cast<double>(residents * device_.multiprocessors);
-    return launch_seconds * (few_.splits_apart() ? 2 : 1) +
-           std::max(model_bytes() / (0.85 * device_.memory_bytes_per_second),
-                    waves > 1 ? waves * (wave_seconds + stages * seconds_of_stage) : stages * seconds_of_stage);
   }
 
  private:
@@ -171,17 +165,16 @@ class FewRows final : public DeviceProduct {
         sizeof(T) * (few_.warps() * S::ring_elements +
                      few_.tiles * static_cast<int>(few_.division.chunks_per_split) * S::rows * S::columns);
     const auto most = static_cast<int>(device_.shared_bytes_per_block);  // other products of this instance take more
-    if (Status status = allow_shared_memory(kernel, most, name_); !status.ok()) return status;
+    if (Status status = allow_shared_memory(kernel, most, name); !status.ok()) return status;
     const auto blocks = static_cast<unsigned>(d_.batch_count * few_.division.splits * few_.division.column_tiles);
     const auto threads = static_cast<unsigned>(32 * few_.warps());
     return check(few_.in_clusters ? launch_clusters(static_cast<int>(few_.division.splits), kernel, blocks, threads,
                                                     shared_bytes, stream, work, few_)
                                   : launch_early(device_.compute_capability >= 90, kernel, blocks, threads,
                                                  shared_bytes, stream, work, few_),
-                 "launch", name_);
+                 "launch", name);
   }
 
-  std::string_view name_;
   bool is_transposed_;
   GemmDescription d_;
   Device device_;
@@ -191,7 +184,7 @@ class FewRows final : public DeviceProduct {
 std::string_view why_refused(const plan::Problem& problem, const Device& device) {
   const GemmDescription d = oriented(problem.description, is_transposed(problem.description, orientation));
   if (d.m > most_rows) return "for at most 4 rows or columns";
-  const FewRowsDivision few = divide_few_rows(d, device);
+  const FewRowsDivision few = divide_few_rows(d, device, least_splits(d));
   if (static_cast<double>(few.division.splits) * few.division.column_tiles * static_cast<double>(d.batch_count) >
       0x7fffffff)
     return "more blocks than one grid has";
@@ -200,29 +193,22 @@ std::string_view why_refused(const plan::Problem& problem, const Device& device)
   return refuses(problem, orientation);
 }
 
-template <ElementType type, const std::string_view& name>
-constexpr Kernel few_rows_kernel_of(std::span<const GemmTypes> types) {
-  using T = DeviceElement<type>;
-  return {.name = name,
-          .role = "engine",
-          .summary = "at most 4 rows or columns: each warp streams 32 columns of a chunk",
-          .types = types,
-          .least_capability = 80,
-          .refuses = why_refused,
-          .cost = [](const plan::Problem& p, const Device& device) { return FewRows<T>(name, p, device).seconds(); },
-          .prepare = [](const plan::Problem& p, const Device& device) -> std::unique_ptr<DeviceProduct> {
-            return std::make_unique<FewRows<T>>(name, p, device);
-          }};
-}
-
-constexpr std::array types_f32{GemmTypes{ElementType::f32, ElementType::f32}};
-constexpr std::array types_f64{GemmTypes{ElementType::f64, ElementType::f64}};
-constexpr std::string_view name_f32 = "simt_f32_few_rows";
-constexpr std::string_view name_f64 = "simt_f64_few_rows";
+constexpr std::array types{GemmTypes{ElementType::f32, ElementType::f32},
+                           GemmTypes{ElementType::f64, ElementType::f64}};
 
 }  // namespace
 
-const Kernel simt_f32_few_rows = few_rows_kernel_of<ElementType::f32, name_f32>(types_f32);
-const Kernel simt_f64_few_rows = few_rows_kernel_of<ElementType::f64, name_f64>(types_f64);
+const Kernel simt_few_rows{
+    .name = name,
+    .role = "engine",
+    .summary = "at most 4 rows or columns: each warp streams 32 columns of a chunk",
+    .types = types,
+    .least_capability = 80,
+    .refuses = why_refused,
+    .candidates = few_rows_candidates,
+    .make = [](const plan::Problem& p, const Device& device, const Configuration& c) -> std::unique_ptr<DeviceProduct> {
+      if (p.description.types.input == ElementType::f32) return std::make_unique<FewRows<float>>(p, device, c);
+      return std::make_unique<FewRows<double>>(p, device, c);
+    }};
 
 }  // namespace exactile::cuda

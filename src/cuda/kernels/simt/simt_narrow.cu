@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `simt_narrow_64x64`: types of 8 and 16 bits, converted on their way to shared memory and summed in f32 or i32.
+// `simt_narrow`: types of 8 and 16 bits, converted on their way to shared memory and summed in f32 or i32.
 #include <array>
 
 #include "cuda/kernels/simt/product.cuh"
@@ -16,23 +16,23 @@ constexpr std::array types{GemmTypes{f16, f16},    GemmTypes{f16, f32},     Gemm
 
 template <class In, class Out>
 using Tile = simt::Shape<In, Out, 64, 64, 16, 4, 8, 4, 2, 4>;
-constexpr std::string_view name = "simt_narrow_64x64";
-constexpr simt::TileCost cost = simt::tile_cost<Tile<__half, float>>(90, 70);
+constexpr std::string_view name = "simt_narrow";
+constexpr simt::TileSize tile = simt::size_of<Tile<__half, float>>;
 
 }  // namespace
 
-const Kernel simt_narrow_64x64 = {
+const Kernel simt_narrow{
     .name = name,
     .role = "engine",
-    .summary = "tiles of 64 x 64, 4 x 8 a thread, converted to the type that sums",
+    .summary = "8 and 16 bits on CUDA cores, converted to the type that sums; 4 x 8 a thread",
     .types = types,
-    .refuses = [](const plan::Problem& p, const Device&) { return simt::refuses(p, cost); },
-    .cost = [](const plan::Problem& p, const Device& device) { return simt::estimate(p, device, cost); },
-    .prepare =
-        [](const plan::Problem& p, const Device& device) {
+    .refuses = [](const plan::Problem& p, const Device&) { return simt::refuses(p, tile); },
+    .candidates = [](const plan::Problem& p, const Device& device) { return simt::candidates(p, device, tile); },
+    .make =
+        [](const plan::Problem& p, const Device& device, const Configuration& c) {
           return with_types(p.description.types, [&]<class In, class Out>() -> std::unique_ptr<DeviceProduct> {
             if constexpr (sizeof(In) <= 2) {
-              return std::make_unique<simt::Product<Tile<In, Out>>>(name, p, device, cost);
+              return std::make_unique<simt::Product<Tile<In, Out>>>(name, p, device, c);
             } else {
               return nullptr;  // not among `types`
             }

@@ -23,8 +23,7 @@ using Tile = Shape<float, float, 32, 32, 8, 8, 4, 4, 3, 1, true, tile_piece_term
 constexpr std::string_view name = "simt_f32_pieces";
 constexpr std::array types{GemmTypes{ElementType::f32, ElementType::f32}};
 
-/// Only is_transposed() and refuses() look at it.
-constexpr TileCost tile{.bm = Tile::bm, .bn = Tile::bn, .blocks_per_sm = 2, .cycles_alone = 1, .cycles_together = 1};
+constexpr TileSize tile = size_of<Tile>;
 
 int warps_for(const GemmDescription& d) {
   return static_cast<int>(core::ceil_divide(std::min<std::int64_t>(d.k, chunk_terms), tile_piece_terms));
@@ -36,50 +35,51 @@ bool loads_quickly(const GemmDescription& d) {
   return d.b.row_stride == 1 || (d.b.column_stride == 1 && d.n % vector == 0 && d.b.row_stride % vector == 0);
 }
 
-/// As measured on an H200: units of a multiprocessor come one after the other.
-double seconds_of(const PiecesDivision& pieces, const GemmDescription& d, const Device& device) {
-  const Division& division = pieces.division;
-  constexpr double launch = 3.8e-6, chunk = 2.6e-6, rank = 0.3e-6, second_kernel = 4e-6;
-  const double piece = loads_quickly(d) ? 0.21e-6 : 0.38e-6;
-  const double filled =
-      !pieces.in_clusters || division.splits == 2 ? 1 : 0.9;  // larger clusters do not fill the device
-  const double ranks = pieces.in_clusters ? division.splits : 1;
-  const double rounds = std::ceil(static_cast<double>(division.units(d.batch_count)) / ranks /
-                                  std::floor(filled * device.multiprocessors / ranks));
-  const double summing = rounds * static_cast<double>(division.chunks_per_split) * (chunk + pieces.warps * piece);
-  const double bytes =
-      4.0 * static_cast<double>(d.batch_count) * static_cast<double>(d.m * d.k + d.k * d.n + d.m * d.n);
-  return launch + std::max(summing, bytes / (0.8 * device.memory_bytes_per_second)) +
-         (division.splits == 1 ? 0
-          : pieces.in_clusters ? ranks * rank
-                               : second_kernel);
-}
-
-PiecesDivision divide_pieces(const GemmDescription& d, const Device& device) {
-  PiecesDivision pieces{};
-  Division& division = pieces.division;
+PiecesDivision divide_pieces(const GemmDescription& d, const Device& device, std::int64_t splits) {
+  Division division;
   division.row_tiles = static_cast<std::uint32_t>(core::ceil_divide(d.m, Tile::bm));
   division.column_tiles = static_cast<std::uint32_t>(core::ceil_divide(d.n, Tile::bn));
   division.chunks = core::ceil_divide(d.k, chunk_terms);
-  pieces.warps = warps_for(d);
-  const auto divided = [&](const Division& chosen) {
-    PiecesDivision whole = pieces;
-    whole.division = chosen;
-    whole.in_clusters = are_in_clusters(chosen.splits, device);
-    whole.seconds = seconds_of(whole, d, device);
-    return whole;
-  };
-  return divided(
-      split_chunks(division, 1, most_chunks_of_block, [&](const Division& tried) { return divided(tried).seconds; }));
+  division = in_splits(division, splits);
+  return {.division = division, .warps = warps_for(d), .in_clusters = are_in_clusters(division.splits, device)};
+}
+
+Candidate candidate(const PiecesDivision& pieces, const GemmDescription& d, const Device& device) {
+  const Division& division = pieces.division;
+  const double c_elements = static_cast<double>(d.m) * static_cast<double>(d.n) * static_cast<double>(d.batch_count);
+  Demand demand{
+      .tiles = static_cast<double>(division.units(d.batch_count)),
+      .slots = static_cast<double>(device.multiprocessors),
+      .steps = static_cast<double>(division.chunks_per_split * pieces.warps),
+      .bytes = 4.0 * (static_cast<double>(d.batch_count) * static_cast<double>((d.m + d.n) * d.k) + c_elements),
+      .path = loads_quickly(d) ? 0 : 1};
+  if (pieces.splits_apart()) {
+    demand.side_kernels = 1;
+    demand.copied_bytes = 8 * c_elements * static_cast<double>(division.chunks);
+  }
+  return {{.bm = Tile::bm, .bn = Tile::bn, .split_k = static_cast<int>(division.splits)}, demand};
+}
+
+/// Divisions into powers of two, as few as a block has room for sums of its chunks.
+std::vector<Candidate> pieces_candidates(const plan::Problem& problem, const Device& device) {
+  const GemmDescription d = oriented(problem.description, is_transposed(problem.description, tile));
+  const std::int64_t chunks = core::ceil_divide(d.k, chunk_terms);
+  std::vector<Candidate> all;
+  for (std::int64_t splits = core::ceil_divide(chunks, most_chunks_of_block); splits < 2 * chunks; splits *= 2) {
+    const PiecesDivision pieces = divide_pieces(d, device, splits);
+    if (pieces.splits_apart() && !sums_refuse(d, chunks).empty() && !all.empty()) break;
+    all.push_back(candidate(pieces, d, device));
+  }
+  return all;
 }
 
 class Pieces final : public DeviceProduct {
  public:
-  Pieces(const plan::Problem& problem, const Device& device)
+  Pieces(const plan::Problem& problem, const Device& device, const Configuration& configuration)
       : is_transposed_(is_transposed(problem.description, tile)),
         d_(oriented(problem.description, is_transposed_)),
         device_(device),
-        pieces_(divide_pieces(d_, device)) {}
+        pieces_(divide_pieces(d_, device, configuration.split_k)) {}
 
   [[nodiscard]] Status launch(const Launch& launch) const override {
     GemmArguments arguments = launch.arguments;
@@ -101,8 +101,8 @@ class Pieces final : public DeviceProduct {
     return check_launch(name);
   }
   [[nodiscard]] std::string blocking() const override {
-    return "BM=32 BN=32 warps=" + std::to_string(pieces_.warps) + (pieces_.in_clusters ? " cluster=" : " split-K=") +
-           std::to_string(pieces_.division.splits);
+    return "BM=32 BN=32 SPLIT_K=" + std::to_string(pieces_.division.splits) +
+           " warps=" + std::to_string(pieces_.warps) + (pieces_.in_clusters ? ", splits in clusters" : "");
   }
   [[nodiscard]] std::int64_t workspace_bytes() const override {
     if (!pieces_.splits_apart()) return 0;
@@ -114,7 +114,6 @@ class Pieces final : public DeviceProduct {
                (k * (m * pieces_.division.column_tiles + n * pieces_.division.row_tiles) + m * n) +
            2 * static_cast<double>(workspace_bytes());
   }
-  [[nodiscard]] double seconds() const { return pieces_.seconds; }
 
  private:
   [[nodiscard]] Status enqueue(const PiecesInstance& instance, const Work<float, float>& work,
@@ -146,7 +145,8 @@ std::string_view why_refused(const plan::Problem& problem, const Device& device)
                        static_cast<double>(d.batch_count * core::ceil_divide(d.k, chunk_terms));
   if (units > 0x7fffffff) return "more blocks than one grid has";
   if (const std::string_view why = refuses(problem, tile); !why.empty()) return why;
-  const PiecesDivision pieces = divide_pieces(d, device);
+  const PiecesDivision pieces =
+      divide_pieces(d, device, core::ceil_divide(core::ceil_divide(d.k, chunk_terms), most_chunks_of_block));
   if (pieces.splits_apart())
     if (const std::string_view why = sums_refuse(d, pieces.division.chunks); !why.empty()) return why;
   const int most = pieces_shared_bytes(pieces_instance_for<Tile>(Walk::along_terms, Walk::along_terms), pieces);
@@ -162,9 +162,9 @@ const Kernel simt_f32_pieces{
     .types = types,
     .least_capability = 80,
     .refuses = why_refused,
-    .cost = [](const plan::Problem& p, const Device& device) { return Pieces(p, device).seconds(); },
-    .prepare = [](const plan::Problem& p, const Device& device) -> std::unique_ptr<DeviceProduct> {
-      return std::make_unique<Pieces>(p, device);
+    .candidates = pieces_candidates,
+    .make = [](const plan::Problem& p, const Device& device, const Configuration& c) -> std::unique_ptr<DeviceProduct> {
+      return std::make_unique<Pieces>(p, device, c);
     }};
 
 }  // namespace exactile::cuda

@@ -103,7 +103,7 @@ __device__ inline void add_chunk(const typename S::Sum (&sums)[S::tm][S::tn],
   if (work.division.splits > 1) {
     totals.update(false, [&](int i, int j, Sum) { return sums[i][j]; });
   } else if (chunk > 0) {
-    totals.update(true, [&](int i, int j, Sum total) { return multiply_add(work.epilogue.alpha, sums[i][j], total); });
+    totals.update(true, [&](int i, int j, Sum total) { return add_scaled(work.epilogue.alpha, sums[i][j], total); });
   } else if (std::is_same_v<Out, Sum> || !work.epilogue.reads_c) {
     totals.update(work.epilogue.reads_c,
                   [&](int i, int j, Sum before) { return first_total(work.epilogue, sums[i][j], before); });

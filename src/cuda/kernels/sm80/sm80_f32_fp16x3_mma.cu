@@ -39,31 +39,12 @@ template <class S>
   return less == 1 && more % 4 == 0;
 }
 
-/// Seconds of tiles of that shape. Cycles were measured on an H200; other devices' have not been.
-template <class S>
-[[nodiscard]] double tile_seconds(const GemmDescription& d, const Device& device) {
-  constexpr bool is_large = S::bm == 128;
-  constexpr double alone_cycles = is_large ? 4600 : 1980;   // of a chunk, one block on a multiprocessor
-  constexpr double shared_cycles = is_large ? 4600 : 1465;  // as many as there is room for, each
-  constexpr double tile_cycles = is_large ? 14000 : 3700;   // from a tile's last chunk to the next one's first
-  constexpr double single_loads = 1.5;                      // the price of loads of single elements
-  const double rounds = std::ceil(static_cast<double>(unit_count<S>(d)) / device.multiprocessors);
-  const double together = std::min(rounds, static_cast<double>(S::blocks_per_sm));
-  const double chunks = static_cast<double>(core::ceil_divide(d.k, chunk_k));
-  const double cycles = rounds / together * (std::max(alone_cycles, shared_cycles * together) * chunks + tile_cycles);
-  return cycles * (loads_by_vectors(d.a) && loads_by_vectors(d.b) ? 1 : single_loads) / device.clock_hertz;
-}
-
-[[nodiscard]] bool prefers_large(const GemmDescription& d, const Device& device) {
-  return tile_seconds<Large>(d, device) <= tile_seconds<Small>(d, device);
-}
-
 class F32Product final : public DeviceProduct {
  public:
-  F32Product(const GemmDescription& d, const Device& device)
+  F32Product(const GemmDescription& d, bool is_large, const Device& device)
       : is_transposed_(plan::is_column_major(d)),
         d_(is_transposed_ ? plan::transposed(d) : d),
-        is_large_(prefers_large(d_, device)),
+        is_large_(is_large),
         multiprocessors_(device.multiprocessors) {}
 
   [[nodiscard]] Status launch(const Launch& launch) const override {
@@ -138,14 +119,23 @@ std::string_view f32_refuses(const plan::Problem& problem, const Device& device)
              : "keeps the bound of the plain loop only";
 }
 
-double f32_cost(const plan::Problem& problem, const Device& device) {
-  const GemmDescription& whole = problem.description;
-  const GemmDescription d = plan::is_column_major(whole) ? plan::transposed(whole) : whole;
+template <class S>
+Candidate f32_candidate(const GemmDescription& d, const Device& device) {
   const double bytes =
       4.0 * static_cast<double>(d.batch_count) *
       (static_cast<double>(d.m + d.n) * static_cast<double>(d.k) + static_cast<double>(d.m) * static_cast<double>(d.n));
-  return 4e-6 + std::max(std::min(tile_seconds<Large>(d, device), tile_seconds<Small>(d, device)),
-                         bytes / (0.8 * device.memory_bytes_per_second));
+  return {{.bm = S::bm, .bn = S::bn},
+          {.tiles = static_cast<double>(unit_count<S>(d)),
+           .slots = static_cast<double>(device.multiprocessors) * S::blocks_per_sm,
+           .steps = static_cast<double>(core::ceil_divide(d.k, chunk_k)),
+           .bytes = bytes,
+           .path = loads_by_vectors(d.a) && loads_by_vectors(d.b) ? 0 : 1}};
+}
+
+std::vector<Candidate> f32_candidates(const plan::Problem& problem, const Device& device) {
+  const GemmDescription& whole = problem.description;
+  const GemmDescription d = plan::is_column_major(whole) ? plan::transposed(whole) : whole;
+  return {f32_candidate<Large>(d, device), f32_candidate<Small>(d, device)};
 }
 
 }  // namespace
@@ -158,9 +148,10 @@ const Kernel sm80_f32_fp16x3_mma{
     .types = sm80::f32_types,
     .least_capability = 80,
     .refuses = sm80::f32_refuses,
-    .cost = sm80::f32_cost,
-    .prepare = [](const plan::Problem& p, const Device& device) -> std::unique_ptr<DeviceProduct> {
-      return std::make_unique<sm80::F32Product>(p.description, device);
-    }};
+    .candidates = sm80::f32_candidates,
+    .make = [](const plan::Problem& p, const Device& device, const Configuration& c) -> std::unique_ptr<DeviceProduct> {
+      return std::make_unique<sm80::F32Product>(p.description, c.bm == sm80::Large::bm, device);
+    },
+    .has_instances = true};
 
 }  // namespace exactile::cuda

@@ -111,33 +111,19 @@ std::string_view refuses(const plan::Problem& problem, const Device& device) {
   return refuses_blocks(tile_count(problem.description, sm80::tile, sm80::tile));
 }
 
-/// Bytes of K for one element of C, in a clock of one multiprocessor. Measured on an H200 at 4096^3 (291 TFLOP/s in
-/// bf16, 539 TOP/s in i8); elsewhere half of what data sheets say, not measured.
-double bytes_per_clock(const Device& device) {
-  switch (device.compute_capability) {
-    case 80: return 1024;
-    case 86:
-    case 87:
-    case 89: return 512;
-    default: return 1100;
-  }
-}
-
-double cost(const plan::Problem& problem, const Device& device) {
+std::vector<Candidate> candidates(const plan::Problem& problem, const Device& device) {
   const GemmDescription& d = problem.description;
-  const double element = static_cast<double>(size_in_bytes(d.types.input));
-  const double tiles = static_cast<double>(tile_count(d, sm80::tile, sm80::tile)) * static_cast<double>(d.batch_count);
-  const double rounds = std::ceil(tiles / device.multiprocessors);
-  constexpr double ends = 256;  // a tile's start and end, in bytes of K
-  const double cycles =
-      rounds * sm80::tile * sm80::tile * (static_cast<double>(d.k) * element + ends) / bytes_per_clock(device);
+  const auto element = static_cast<double>(size_in_bytes(d.types.input));
   const OperandPlan a(d.a, d.types.input, d.m, d.k);
   const OperandPlan b(plan::transposed(d.b), d.types.input, d.n, d.k);
-  const double copied =
-      static_cast<double>(d.batch_count) *
-      (2.0 * static_cast<double>((a.may_stay() ? 0 : a.product_bytes()) + (b.may_stay() ? 0 : b.product_bytes())));
-  const int launches = 1 + (a.may_stay() ? 0 : 1) + (b.may_stay() ? 0 : 1);
-  return 4e-6 * launches + cycles / device.clock_hertz + copied / (0.5 * device.memory_bytes_per_second);
+  const std::int64_t copied = (a.may_stay() ? 0 : a.product_bytes()) + (b.may_stay() ? 0 : b.product_bytes());
+  return {{{.bm = sm80::tile, .bn = sm80::tile},
+           {.tiles = static_cast<double>(tile_count(d, sm80::tile, sm80::tile)) * static_cast<double>(d.batch_count),
+            .slots = static_cast<double>(device.multiprocessors),
+            .steps = std::ceil(static_cast<double>(d.k) * element / sm80::stage_bytes),
+            .bytes = element * static_cast<double>(d.m + d.n) * static_cast<double>(d.k * d.batch_count),
+            .turned_bytes = 2.0 * static_cast<double>(copied) * static_cast<double>(d.batch_count),
+            .side_kernels = (a.may_stay() ? 0 : 1) + (b.may_stay() ? 0 : 1)}}};
 }
 
 /// The kernel of that element type.
@@ -149,8 +135,8 @@ constexpr Kernel kernel_of(std::span<const GemmTypes> types, std::string_view su
           .types = types,
           .least_capability = 80,
           .refuses = refuses,
-          .cost = cost,
-          .prepare = [](const plan::Problem& p, const Device&) {
+          .candidates = candidates,
+          .make = [](const plan::Problem& p, const Device&, const Configuration&) {
             return with_types(p.description.types, [&]<class In, class Out>() -> std::unique_ptr<DeviceProduct> {
               if constexpr (std::is_same_v<In, T>) {
                 return std::make_unique<Product<In, Out>>(p.description, name);

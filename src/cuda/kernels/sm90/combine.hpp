@@ -22,7 +22,7 @@ struct Partials {
 [[nodiscard]] Status enqueue_combine_lines(const GemmParameters& parameters, const Partials& partials,
                                            cudaStream_t stream);
 
-/// Seconds that it takes.
-[[nodiscard]] double combine_seconds(const GemmDescription& description, int parts, const Device& device);
+/// Bytes that it reads and writes.
+[[nodiscard]] double combined_bytes(const GemmDescription& description, int parts);
 
 }  // namespace exactile::cuda::sm90

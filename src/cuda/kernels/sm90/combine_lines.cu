@@ -237,9 +237,8 @@ Status enqueue_combine_lines(const GemmParameters& p, const Partials& partials, 
   return chosen(p, partials, stream);
 }
 
-double combine_seconds(const GemmDescription& d, int parts, const Device& device) {
-  const double bytes = 4.0 * (parts + 1) * static_cast<double>(d.m * d.n * d.batch_count);
-  return bytes / (0.5 * device.memory_bytes_per_second);
+double combined_bytes(const GemmDescription& d, int parts) {
+  return 4.0 * (parts + 1) * static_cast<double>(d.m * d.n * d.batch_count);
 }
 
 }  // namespace exactile::cuda::sm90

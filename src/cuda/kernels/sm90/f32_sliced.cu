@@ -201,28 +201,23 @@ std::string_view sliced_refuses(const plan::Problem& problem, const Device& devi
   return layout.bytes <= device.memory_bytes / 2 ? "" : "the slices need too much memory";
 }
 
-double sliced_cost(const GemmDescription& description, const Device& device, const SlicedForm& form,
-                   double flops_per_second, int split_block_bytes) {
-  // From what was measured on an H200.
-  constexpr double start = 5e-6;
-  constexpr double fresh = 1.3;       // times the rate, as long as power is no limit
-  constexpr double price = 1.06;      // of sharing tiles out
-  constexpr double store = 8e-6;      // of a tile, while the tensor cores wait
-  constexpr double by_rows = 20e-6;   // the same where TMA cannot address C
-  constexpr double finish = 10.5e-6;  // of parts of K: left, loaded, added and stored
+std::vector<Candidate> sliced_candidates(const GemmDescription& description, const Device& device,
+                                         const SlicedForm& form, int split_block_bytes) {
   const GemmDescription d = with_contiguous_rows(description);
   const int clusters = clusters_of(device);
   const SlicedLayout layout(d, form, clusters);
-  const double even = static_cast<double>(layout.order.count() * layout.parts) / clusters;
-  const double waves = (layout.carries(clusters) ? price * even : std::ceil(even)) / layout.parts;
-  const double tile_seconds = 2.0 * cluster * tile_m * tile_n * static_cast<double>(d.k) / flops_per_second;
-  const double multiply = std::max(waves * clusters / fresh, static_cast<double>(layout.order.count())) * tile_seconds;
   const double elements = static_cast<double>((layout.a_batches * d.m + layout.b_batches * d.n) * d.k);
-  const double split_bytes = elements * (8 + split_block_bytes / static_cast<double>(block_k));
   const double c_bytes = 4.0 * static_cast<double>(d.m * d.n * d.batch_count);
   const bool by_tma = d.n % 4 == 0 && d.c.row_stride % 4 == 0;
-  const double end = layout.parts > 1 ? finish : std::ceil(even) * (by_tma ? store : by_rows);
-  return start + multiply + (split_bytes + c_bytes) / (0.9 * device.memory_bytes_per_second) + end;
+  return {{.configuration = {.bm = cluster * tile_m, .bn = tile_n, .cluster_m = cluster, .split_k = layout.parts},
+           .demand = {.tiles = static_cast<double>(layout.order.count()) * layout.parts,
+                      .slots = static_cast<double>(clusters),
+                      .steps = std::ceil(static_cast<double>(d.k) / (block_k * layout.parts)),
+                      .bytes = c_bytes,
+                      .copied_bytes = elements * (8 + split_block_bytes / static_cast<double>(block_k)),
+                      .side_kernels = 2,
+                      .path = by_tma ? 0 : 1,
+                      .stream_k = layout.carries(clusters)}}};
 }
 
 double sliced_model_bytes(const GemmDescription& d, double bytes_per_element) {

@@ -98,9 +98,9 @@ struct PreparedLayout {
 [[nodiscard]] std::string_view sliced_refuses(const plan::Problem& problem, const Device& device,
                                               const SlicedForm& form);
 
-/// Seconds at that rate, in whole waves, with a split that writes so many bytes for a block of K.
-[[nodiscard]] double sliced_cost(const GemmDescription& description, const Device& device, const SlicedForm& form,
-                                 double flops_per_second, int split_block_bytes);
+/// The one configuration of such a kernel.
+[[nodiscard]] std::vector<Candidate> sliced_candidates(const GemmDescription& description, const Device& device,
+                                                       const SlicedForm& form, int split_block_bytes);
 
 /// Traffic with device memory: bytes_per_element of A and B, and C.
 [[nodiscard]] double sliced_model_bytes(const GemmDescription& description, double bytes_per_element);

@@ -16,34 +16,11 @@ constexpr GemmTypes types[] = {{ElementType::f16, ElementType::f16},    {Element
 }  // namespace
 
 namespace sm90::narrow {
-template Status enqueue_tiles<__half>(const Parameters<float>&, TileShape, Major, Major, int, std::string_view,
-                                      cudaStream_t);
+template Status enqueue_tiles<__half>(const Parameters<float>&, TileShape, Major, Major, int, cudaStream_t);
 }  // namespace sm90::narrow
 
 constexpr std::string_view summary = "f16, and 8-bit floats as f16, on Hopper's tensor cores, summed in f32";
 
-const Kernel sm90_f16_wgmma_128x256 = sm90::narrow::make_kernel<__half, 128, 256>(types, summary);
-const Kernel sm90_f16_wgmma_192x192 = sm90::narrow::make_kernel<__half, 192, 192>(types, summary);
-const Kernel sm90_f16_wgmma_192x144 = sm90::narrow::make_kernel<__half, 192, 144>(types, summary);
-const Kernel sm90_f16_wgmma_128x192 = sm90::narrow::make_kernel<__half, 128, 192>(types, summary);
-const Kernel sm90_f16_wgmma_128x160 = sm90::narrow::make_kernel<__half, 128, 160>(types, summary);
-const Kernel sm90_f16_wgmma_128x128 = sm90::narrow::make_kernel<__half, 128, 128>(types, summary);
-const Kernel sm90_f16_wgmma_128x64 = sm90::narrow::make_kernel<__half, 128, 64>(types, summary);
-const Kernel sm90_f16_wgmma_64x40 = sm90::narrow::make_kernel<__half, 64, 40>(types, summary);
-const Kernel sm90_f16_wgmma_64x16 = sm90::narrow::make_kernel<__half, 64, 16>(types, summary);
-const Kernel sm90_f16_wgmma_128x16 = sm90::narrow::make_kernel<__half, 128, 16>(types, summary);
-const Kernel sm90_f16_wgmma_128x256_k2 = sm90::narrow::make_kernel<__half, 128, 256, 2>(types, summary);
-const Kernel sm90_f16_wgmma_128x128_k2 = sm90::narrow::make_kernel<__half, 128, 128, 2>(types, summary);
-const Kernel sm90_f16_wgmma_128x128_k4 = sm90::narrow::make_kernel<__half, 128, 128, 4>(types, summary);
-const Kernel sm90_f16_wgmma_64x128 = sm90::narrow::make_kernel<__half, 64, 128>(types, summary);
-const Kernel sm90_f16_wgmma_64x64 = sm90::narrow::make_kernel<__half, 64, 64>(types, summary);
-const Kernel sm90_f16_wgmma_128x96_k2 = sm90::narrow::make_kernel<__half, 128, 96, 2>(types, summary);
-const Kernel sm90_f16_wgmma_64x96_k2 = sm90::narrow::make_kernel<__half, 64, 96, 2>(types, summary);
-const Kernel sm90_f16_wgmma_64x48_k2 = sm90::narrow::make_kernel<__half, 64, 48, 2>(types, summary);
-const Kernel sm90_f16_wgmma_64x32_k4 = sm90::narrow::make_kernel<__half, 64, 32, 4>(types, summary);
-const Kernel sm90_f16_wgmma_128x256_c64 = sm90::narrow::make_kernel<__half, 128, 256, 1, 64>(types, summary);
-const Kernel sm90_f16_wgmma_128x160_c32 = sm90::narrow::make_kernel<__half, 128, 160, 1, 32>(types, summary);
-const Kernel sm90_f16_wgmma_64x128_c32 = sm90::narrow::make_kernel<__half, 64, 128, 1, 32>(types, summary);
-const Kernel sm90_f16_wgmma_64x64_c32 = sm90::narrow::make_kernel<__half, 64, 64, 1, 32>(types, summary);
+const Kernel sm90_f16_wgmma = sm90::narrow::make_kernel<__half>(types, summary);
 
 }  // namespace exactile::cuda

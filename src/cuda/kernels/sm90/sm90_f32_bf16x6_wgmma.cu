@@ -14,7 +14,6 @@ namespace exactile::cuda {
 namespace sm90 {
 
 constexpr std::string_view bf16x6_name = "sm90_f32_bf16x6_wgmma";
-constexpr double bf16x6_rate = 120e12;
 constexpr SlicedForm bf16x6_form{.bytes_per_block = block_bytes<Bf16x6>, .may_divide = false};
 
 Status enqueue_leftovers(GemmParameters p, unsigned* a_tiny, unsigned* b_tiny, const Device& device,
@@ -66,12 +65,11 @@ const Kernel sm90_f32_bf16x6_wgmma{
     .most_capability = 90,
     .refuses = [](const plan::Problem& p,
                   const Device& device) { return sm90::sliced_refuses(p, device, sm90::bf16x6_form); },
-    .cost =
+    .candidates =
         [](const plan::Problem& p, const Device& device) {
-          return sm90::sliced_cost(p.description, device, sm90::bf16x6_form, sm90::bf16x6_rate,
-                                   sm90::block_bytes<sm90::Bf16x6>);
+          return sm90::sliced_candidates(p.description, device, sm90::bf16x6_form, sm90::block_bytes<sm90::Bf16x6>);
         },
-    .prepare = [](const plan::Problem& p, const Device& device) -> std::unique_ptr<DeviceProduct> {
+    .make = [](const plan::Problem& p, const Device& device, const Configuration&) -> std::unique_ptr<DeviceProduct> {
       return std::make_unique<sm90::Bf16x6Product>(p.description, device);
     }};
 

@@ -111,7 +111,7 @@ class BothProduct final : public DeviceProduct {
 
   [[nodiscard]] std::int64_t workspace_bytes() const override { return layout_.bytes; }
   [[nodiscard]] std::string blocking() const override {
-    return "BM=128 BN=128 BK=64 KC=32 split-K=" + std::to_string(plan_.parts);
+    return "BM=128 BN=128 BK=64 KC=32 SPLIT_K=" + std::to_string(plan_.parts);
   }
   [[nodiscard]] double model_bytes() const override {
     const GemmDescription& d = plan_.d;
@@ -201,25 +201,20 @@ class BothProduct final : public DeviceProduct {
   return {};
 }
 
-/// Seconds, from what was measured on an H200.
-[[nodiscard]] double both_cost(const plan::Problem& problem, const Device& device) {
-  constexpr double start = 2.5e-6;
-  constexpr double chunk = 3.3e-6;
-  constexpr double tile = 2.5e-6;
-  constexpr double combine_start = 3e-6;
-  constexpr double combine_part = 0.05e-6;
-  constexpr double by_fours = 1.7;  // times slower, where lines do not begin at multiples of 16 bytes
+[[nodiscard]] std::vector<Candidate> both_candidates(const plan::Problem& problem, const Device& device) {
   const BothPlan plan(problem.description);
   const GemmDescription& d = plan.d;
   const bool is_aligned =
       std::max(d.a.row_stride, d.a.column_stride) % 4 == 0 && std::max(d.b.row_stride, d.b.column_stride) % 4 == 0;
-  const double chunks = std::ceil(static_cast<double>(std::min<std::int64_t>(plan.part_k, d.k)) / chunk_k);
-  const double waves = std::ceil(static_cast<double>(plan.tiles() * plan.parts) / device.multiprocessors);
-  const double seconds = waves * (chunks * chunk + tile) * (is_aligned ? 1 : by_fours);
-  const double bytes =
-      4.0 * static_cast<double>((plan.a_batches * d.m + plan.b_batches * d.n) * d.k + d.m * d.n * d.batch_count);
-  return start + std::max(seconds, bytes / (0.8 * device.memory_bytes_per_second)) +
-         (plan.parts == 1 ? 0 : combine_start + plan.parts * combine_part + combine_seconds(d, plan.parts, device));
+  return {{.configuration = {.bm = tile_m, .bn = both_n, .split_k = plan.parts},
+           .demand = {.tiles = static_cast<double>(plan.tiles() * plan.parts),
+                      .slots = static_cast<double>(device.multiprocessors),
+                      .steps = std::ceil(static_cast<double>(std::min<std::int64_t>(plan.part_k, d.k)) / chunk_k),
+                      .bytes = 4.0 * static_cast<double>((plan.a_batches * d.m + plan.b_batches * d.n) * d.k +
+                                                         d.m * d.n * d.batch_count),
+                      .copied_bytes = plan.parts == 1 ? 0 : combined_bytes(d, plan.parts),
+                      .side_kernels = plan.parts == 1 ? 0 : 1,
+                      .path = is_aligned ? 0 : 1}}};
 }
 
 }  // namespace
@@ -233,8 +228,8 @@ const Kernel sm90_f32_fp16x3_rr_wgmma{
     .least_capability = 90,
     .most_capability = 90,
     .refuses = sm90::both_refuses,
-    .cost = sm90::both_cost,
-    .prepare = [](const plan::Problem& p, const Device& device) -> std::unique_ptr<DeviceProduct> {
+    .candidates = sm90::both_candidates,
+    .make = [](const plan::Problem& p, const Device& device, const Configuration&) -> std::unique_ptr<DeviceProduct> {
       return std::make_unique<sm90::BothProduct>(p.description, device);
     }};
 

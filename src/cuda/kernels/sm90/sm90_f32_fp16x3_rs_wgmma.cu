@@ -48,9 +48,9 @@ constexpr TileWidth tile_widths[] = {{64, enqueue_unsplit<64>},   {72, enqueue_u
 struct RegisterTiles {
   int columns;
   int cluster_size;
-  double waves;
-  double seconds;  ///< that they take, all parts of K and products together
 };
+
+constexpr RegisterTiles narrowest{64, 1};  ///< for what does not depend on tiles
 
 /// A product with C's columns contiguous where that can be, and which of its operands is split in registers.
 struct RegisterPlan {
@@ -66,7 +66,7 @@ struct RegisterPlan {
   RegisterTiles tiles;
   int column_tiles;
 
-  RegisterPlan(const GemmDescription& description, Operand unsplit)
+  RegisterPlan(const GemmDescription& description, Operand unsplit, RegisterTiles tiles)
       : d(with_contiguous_rows(description)),
         is_transposed(!(d == description)),
         a_unsplit((unsplit == Operand::a) != is_transposed),
@@ -76,7 +76,7 @@ struct RegisterPlan {
         row_tiles((unsplit_rows() + tile_m - 1) / tile_m),
         a_batches(plan::distinct_matrices(d.a, d.batch_count)),
         b_batches(plan::distinct_matrices(d.b, d.batch_count)),
-        tiles(best_tiles()),
+        tiles(tiles),
         column_tiles((sliced_rows() + tiles.columns - 1) / tiles.columns) {}
 
   [[nodiscard]] int sliced_rows() const { return static_cast<int>(a_unsplit ? d.n : d.m); }
@@ -105,27 +105,6 @@ struct RegisterPlan {
     return (row_tiles + cluster_size - 1) / cluster_size * std::int64_t{(sliced_rows() + columns - 1) / columns} *
            parts * d.batch_count;
   }
-  /// The fastest, from what was measured on an H200; no bits depend on it.
-  [[nodiscard]] RegisterTiles best_tiles() const {
-    constexpr double hertz = 1.45e9;          // less than the clock: with what is not counted here
-    constexpr double start_and_end = 3.5e-6;  // until the first tile has its first chunk, and until the last is stored
-    constexpr double store = 1.5e-6;
-    RegisterTiles best{64, 1, 0, std::numeric_limits<double>::infinity()};
-    const double chunks = std::min<double>(part_k, static_cast<double>(d.k)) / chunk_k;
-    for (const TileWidth& width : tile_widths) {
-      // A warpgroup splits, then multiplies; both together multiply.
-      const double cycles = std::max(1100.0 + 8 * width.columns, 14.0 * width.columns);
-      for (const int cluster_size : {2, 1}) {
-        if (width.columns / cluster_size % 8 != 0) continue;
-        const auto ctas = static_cast<double>(works_of(width.columns, cluster_size) * cluster_size);
-        const double waves = std::ceil(ctas / multiprocessors);
-        const double seconds = start_and_end + waves * (store + chunks * cycles / hertz);
-        if (seconds < best.seconds) best = {width.columns, cluster_size, waves, seconds};
-      }
-    }
-    return best;
-  }
-
   static constexpr std::int64_t multiprocessors = 132;  // of an H200: the parts depend on no device
 };
 
@@ -171,13 +150,13 @@ constexpr std::string_view register_name(Operand unsplit) {
 
 class RegisterProduct final : public DeviceProduct {
  public:
-  RegisterProduct(const GemmDescription& description, Operand unsplit, const Device& device)
-      : unsplit_(unsplit), plan_(description, unsplit), layout_(plan_), device_(device) {}
+  RegisterProduct(const GemmDescription& description, Operand unsplit, RegisterTiles tiles, const Device& device)
+      : unsplit_(unsplit), plan_(description, unsplit, tiles), layout_(plan_), device_(device) {}
 
   [[nodiscard]] std::int64_t workspace_bytes() const override { return layout_.bytes; }
   [[nodiscard]] std::string blocking() const override {
     return "BM=128 BN=" + std::to_string(plan_.tiles.columns) + " BK=64 KC=" + (plan_.halves_chunks() ? "32" : "64") +
-           " split-K=" + std::to_string(plan_.parts);
+           " SPLIT_K=" + std::to_string(plan_.parts);
   }
   [[nodiscard]] double model_bytes() const override {
     const GemmDescription& d = plan_.d;
@@ -298,40 +277,40 @@ class RegisterProduct final : public DeviceProduct {
 template <Operand unsplit>
 [[nodiscard]] std::string_view register_refuses(const plan::Problem& problem, const Device& device) {
   if (const std::string_view why = slices_refuse(problem); !why.empty()) return why;
-  const RegisterPlan plan(problem.description, unsplit);
+  const RegisterPlan plan(problem.description, unsplit, narrowest);
   if (plan.works() > 1 << 30) return "the product has too many tiles";
   if (static_cast<double>(RegisterLayout(plan).bytes) > 0.5 * static_cast<double>(device.memory_bytes))
     return "the slices and the sums of parts of K need too much memory";
   return {};
 }
 
-/// Seconds, from what was measured on an H200.
 template <Operand unsplit>
-[[nodiscard]] double register_cost(const plan::Problem& problem, const Device& device) {
-  constexpr double overhead = 9e-6;   // of three kernels
-  constexpr double next_wave = 4e-6;  // more than the tiles' estimate has of each but the first
-  constexpr double by_fours = 1.45;   // times slower, where lines do not begin at multiples of 16 bytes
-  constexpr double without_tma = 4;
-  constexpr double unsplit_a = 1.3;  // times slower than tiles were measured to be, where A is what is not split
-  constexpr double batched = 1.4;    // the same for products of a batch
-  constexpr double most_flops_per_second = 170e12;  // of a large product: power, and both operands through L2
-  const RegisterPlan plan(problem.description, unsplit);
-  const GemmDescription& d = plan.d;
-  const OperandLayout& layout = plan.a_unsplit ? d.a : d.b;
-  // What lines_for_tma() asks of a layout; addresses are not known yet.
-  const auto [line, step] = std::minmax(layout.row_stride, layout.column_stride);
-  const bool by_tma = !layout.pointer_array && line == 1 &&
-                      (plan.unsplit_batches() == 1 || (layout.batch_stride > 0 && layout.batch_stride % 4 == 0));
-  const bool is_aligned = step % 4 == 0;
-  const double flops = 2.0 * static_cast<double>(d.m * d.n) * static_cast<double>(d.k * d.batch_count);
-  const double tiles_seconds = std::max(plan.tiles.seconds, flops / most_flops_per_second) *
-                               (by_tma ? is_aligned ? 1 : by_fours : without_tma) *
-                               (unsplit == Operand::a ? unsplit_a : 1) * (d.batch_count > 1 ? batched : 1);
-  const double bytes_per_second = device.memory_bytes_per_second;
-  const double unsplit_bytes = 4.0 * static_cast<double>(plan.unsplit_batches() * plan.unsplit_rows() * d.k);
-  const double split_bytes = 8.0 * static_cast<double>(plan.sliced_batches() * plan.sliced_rows() * d.k);
-  return overhead + (plan.tiles.waves - 1) * next_wave + split_bytes / (0.5 * bytes_per_second) +
-         std::max(tiles_seconds, unsplit_bytes / (0.7 * bytes_per_second)) + combine_seconds(d, plan.parts, device);
+[[nodiscard]] std::vector<Candidate> register_candidates(const plan::Problem& problem, const Device& device) {
+  std::vector<Candidate> all;
+  for (const TileWidth& width : tile_widths)
+    for (const int cluster_size : {2, 1}) {
+      if (width.columns / cluster_size % 8 != 0) continue;
+      const RegisterPlan plan(problem.description, unsplit, {width.columns, cluster_size});
+      const GemmDescription& d = plan.d;
+      const OperandLayout& layout = plan.a_unsplit ? d.a : d.b;
+      // What lines_for_tma() asks of a layout; addresses are not known yet.
+      const auto [line, step] = std::minmax(layout.row_stride, layout.column_stride);
+      const bool by_tma = !layout.pointer_array && line == 1 &&
+                          (plan.unsplit_batches() == 1 || (layout.batch_stride > 0 && layout.batch_stride % 4 == 0));
+      all.push_back(
+          {.configuration = {.bm = tile_m, .bn = width.columns, .cluster_m = cluster_size, .split_k = plan.parts},
+           .demand = {.tiles = static_cast<double>(plan.works() * cluster_size),
+                      .slots = static_cast<double>(device.multiprocessors),
+                      .steps = std::ceil(static_cast<double>(std::min<std::int64_t>(plan.part_k, d.k)) / chunk_k),
+                      .bytes = 4.0 * static_cast<double>(plan.unsplit_batches() * plan.unsplit_rows() * d.k),
+                      .copied_bytes = 8.0 * static_cast<double>(plan.sliced_batches() * plan.sliced_rows() * d.k) +
+                                      combined_bytes(d, plan.parts),
+                      .side_kernels = 2,
+                      .path = !by_tma         ? 2
+                              : step % 4 == 0 ? 0
+                                              : 1}});
+    }
+  return all;
 }
 
 template <Operand unsplit>
@@ -344,10 +323,11 @@ constexpr Kernel register_kernel{
     .least_capability = 90,
     .most_capability = 90,
     .refuses = register_refuses<unsplit>,
-    .cost = register_cost<unsplit>,
-    .prepare = [](const plan::Problem& p, const Device& device) -> std::unique_ptr<DeviceProduct> {
-      return std::make_unique<RegisterProduct>(p.description, unsplit, device);
-    }};
+    .candidates = register_candidates<unsplit>,
+    .make = [](const plan::Problem& p, const Device& device, const Configuration& c) -> std::unique_ptr<DeviceProduct> {
+      return std::make_unique<RegisterProduct>(p.description, unsplit, RegisterTiles{c.bn, c.cluster_m}, device);
+    },
+    .has_instances = true};
 
 }  // namespace
 }  // namespace sm90

@@ -14,7 +14,6 @@ namespace sm90 {
 namespace {
 
 constexpr std::string_view fp16x3_name = "sm90_f32_fp16x3_wgmma";
-constexpr double fp16x3_rate = 225e12;
 constexpr SlicedForm fp16x3_form{.bytes_per_block = block_bytes<Bf16x6>, .may_divide = true};  // leftovers are larger
 
 class Fp16x3Product final : public SlicedProduct<Fp16x3> {
@@ -33,7 +32,7 @@ class Fp16x3Product final : public SlicedProduct<Fp16x3> {
                                          : enqueue_count(p.order, p.left.warps, launch.path_counts, launch.stream);
   }
   [[nodiscard]] std::string blocking() const override {
-    return "BM=128 BN=256 BK=32 KC=64 stages=4 cluster=2 split-K=" + std::to_string(layout_.parts);
+    return "BM=128 BN=256 BK=32 KC=64 stages=4 cluster=2 SPLIT_K=" + std::to_string(layout_.parts);
   }
   [[nodiscard]] double model_bytes() const override { return sliced_model_bytes(description_, 4 + 2 * 4); }
   [[nodiscard]] std::vector<Path> paths() const override {
@@ -74,12 +73,11 @@ const Kernel sm90_f32_fp16x3_wgmma{
     .most_capability = 90,
     .refuses = [](const plan::Problem& p,
                   const Device& device) { return sm90::sliced_refuses(p, device, sm90::fp16x3_form); },
-    .cost =
+    .candidates =
         [](const plan::Problem& p, const Device& device) {
-          return sm90::sliced_cost(p.description, device, sm90::fp16x3_form, sm90::fp16x3_rate,
-                                   sm90::block_bytes<sm90::Fp16x3>);
+          return sm90::sliced_candidates(p.description, device, sm90::fp16x3_form, sm90::block_bytes<sm90::Fp16x3>);
         },
-    .prepare = [](const plan::Problem& p, const Device& device) -> std::unique_ptr<DeviceProduct> {
+    .make = [](const plan::Problem& p, const Device& device, const Configuration&) -> std::unique_ptr<DeviceProduct> {
       return std::make_unique<sm90::Fp16x3Product>(p.description, device);
     }};
 

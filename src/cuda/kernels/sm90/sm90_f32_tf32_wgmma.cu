@@ -14,15 +14,11 @@ constexpr GemmTypes types[] = {{ElementType::f32, ElementType::f32}};
 }  // namespace
 
 namespace sm90::narrow {
-template Status enqueue_tiles<float>(const Parameters<float>&, TileShape, Major, Major, int, std::string_view,
-                                     cudaStream_t);
+template Status enqueue_tiles<float>(const Parameters<float>&, TileShape, Major, Major, int, cudaStream_t);
 }  // namespace sm90::narrow
 
 constexpr std::string_view summary = "f32 cut to tf32 on Hopper's tensor cores, for accuracy reduced";
 
-const Kernel sm90_f32_tf32_wgmma_128x256 = sm90::narrow::make_kernel<float, 128, 256>(types, summary);
-const Kernel sm90_f32_tf32_wgmma_128x128 = sm90::narrow::make_kernel<float, 128, 128>(types, summary);
-const Kernel sm90_f32_tf32_wgmma_128x64 = sm90::narrow::make_kernel<float, 128, 64>(types, summary);
-const Kernel sm90_f32_tf32_wgmma_128x16 = sm90::narrow::make_kernel<float, 128, 16>(types, summary);
+const Kernel sm90_f32_tf32_wgmma = sm90::narrow::make_kernel<float>(types, summary);
 
 }  // namespace exactile::cuda

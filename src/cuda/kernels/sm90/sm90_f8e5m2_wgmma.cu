@@ -13,16 +13,11 @@ constexpr GemmTypes types[] = {{ElementType::f8e5m2, ElementType::f32}, {Element
 }  // namespace
 
 namespace sm90::narrow {
-template Status enqueue_tiles<__nv_fp8_e5m2>(const Parameters<float>&, TileShape, Major, Major, int, std::string_view,
-                                             cudaStream_t);
+template Status enqueue_tiles<__nv_fp8_e5m2>(const Parameters<float>&, TileShape, Major, Major, int, cudaStream_t);
 }  // namespace sm90::narrow
 
 constexpr std::string_view summary = "f8e5m2 as it is on Hopper's tensor cores, for accuracy reduced";
 
-const Kernel sm90_f8e5m2_wgmma_128x256 = sm90::narrow::make_kernel<__nv_fp8_e5m2, 128, 256>(types, summary);
-const Kernel sm90_f8e5m2_wgmma_128x192 = sm90::narrow::make_kernel<__nv_fp8_e5m2, 128, 192>(types, summary);
-const Kernel sm90_f8e5m2_wgmma_128x128 = sm90::narrow::make_kernel<__nv_fp8_e5m2, 128, 128>(types, summary);
-const Kernel sm90_f8e5m2_wgmma_128x64 = sm90::narrow::make_kernel<__nv_fp8_e5m2, 128, 64>(types, summary);
-const Kernel sm90_f8e5m2_wgmma_128x16 = sm90::narrow::make_kernel<__nv_fp8_e5m2, 128, 16>(types, summary);
+const Kernel sm90_f8e5m2_wgmma = sm90::narrow::make_kernel<__nv_fp8_e5m2>(types, summary);
 
 }  // namespace exactile::cuda

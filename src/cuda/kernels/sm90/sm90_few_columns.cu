@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `sm90_bf16_few_columns`, `sm90_f16_few_columns`: many rows, at most 32 columns and 64 of K (or the transposed
+// `sm90_few_columns`: bf16 and f16 with many rows, at most 32 columns and 64 of K (or the transposed
 // product). B stays in registers; warps stream 64 or 32 rows of A a stage, one stage ahead, through mma.sync, and store
 // C. Traffic model: A, B and C once. Limit: memory.
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include "cuda/kernels/sm90/few_rows/reader.cuh"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
 #include "cuda/tile/early_launch.cuh"
+#include "cuda/tile/tiles.hpp"
 #include "plan/transposed.hpp"
 
 namespace exactile::cuda {
@@ -19,6 +20,7 @@ namespace {
 using sm90::few_rows::gather;
 using sm90::few_rows::Words;
 
+constexpr std::string_view name = "sm90_few_columns";
 constexpr int threads = 256;
 constexpr int residents = 2;  // blocks of a multiprocessor
 constexpr int most_columns = 32;
@@ -178,8 +180,8 @@ __global__ void __launch_bounds__(threads, residents)
 template <class In>
 class Product final : public DeviceProduct {
  public:
-  Product(const GemmDescription& d, const Device& device, std::string_view kernel)
-      : is_transposed_(is_transposed(d)), d_(as_computed(d)), device_(device), kernel_(kernel) {}
+  Product(const GemmDescription& d, const Device& device)
+      : is_transposed_(is_transposed(d)), d_(as_computed(d)), device_(device) {}
 
   [[nodiscard]] Status launch(const Launch& launch) const override {
     const GemmArguments arguments = is_transposed_ ? plan::transposed(launch.arguments) : launch.arguments;
@@ -216,13 +218,12 @@ class Product final : public DeviceProduct {
                                                        static_cast<std::int64_t>(residents) * device_.multiprocessors);
     return check(launch_early(true, few_columns_kernel<In, stages, wide>, static_cast<unsigned>(blocks), threads, 0,
                               stream, work, static_cast<int>(tiles)),
-                 "launch", kernel_);
+                 "launch", name);
   }
 
   bool is_transposed_;
   GemmDescription d_;  ///< as computed
   const Device& device_;
-  std::string_view kernel_;
 };
 
 std::string_view refuses(const plan::Problem& problem, const Device&) {
@@ -235,36 +236,31 @@ std::string_view refuses(const plan::Problem& problem, const Device&) {
   return {};
 }
 
-template <class In, const std::string_view& name>
-constexpr Kernel kernel_of(std::span<const GemmTypes> types) {
-  return {.name = name,
-          .role = "engine",
-          .summary = "at most 32 columns and K of 64: B stays in registers, rows of A stream through mma.sync",
-          .types = types,
-          .least_capability = 90,
-          .most_capability = 90,
-          .refuses = refuses,
-          .cost =
-              [](const plan::Problem& p, const Device& device) {
-                const double share = as_computed(p.description).c.column_stride == 1 ? 0.8 : 0.1;
-                return 2.5e-6 + Product<In>(p.description, device, name).model_bytes() /
-                                    (share * device.memory_bytes_per_second);
-              },
-          .prepare = [](const plan::Problem& p, const Device& device) -> std::unique_ptr<DeviceProduct> {
-            return std::make_unique<Product<In>>(p.description, device, name);
-          },
-          .applies_scales = true};
+std::vector<Candidate> candidates(const plan::Problem& p, const Device& device) {
+  const GemmDescription d = as_computed(p.description);
+  Demand demand = even_demand(d, device);
+  demand.path = d.c.column_stride == 1 ? 0 : 2;
+  return {{{}, demand}};
 }
 
 using enum ElementType;
-constexpr GemmTypes bf16_types[] = {{bf16, bf16}, {bf16, f32}};
-constexpr GemmTypes f16_types[] = {{f16, f16}, {f16, f32}};
-constexpr std::string_view bf16_name = "sm90_bf16_few_columns";
-constexpr std::string_view f16_name = "sm90_f16_few_columns";
+constexpr GemmTypes types[] = {{bf16, bf16}, {bf16, f32}, {f16, f16}, {f16, f32}};
 
 }  // namespace
 
-const Kernel sm90_bf16_few_columns = kernel_of<__nv_bfloat16, bf16_name>(bf16_types);
-const Kernel sm90_f16_few_columns = kernel_of<__half, f16_name>(f16_types);
+const Kernel sm90_few_columns{
+    .name = name,
+    .role = "engine",
+    .summary = "at most 32 columns and K of 64: B stays in registers, rows of A stream through mma.sync",
+    .types = types,
+    .least_capability = 90,
+    .most_capability = 90,
+    .refuses = refuses,
+    .candidates = candidates,
+    .make = [](const plan::Problem& p, const Device& device, const Configuration&) -> std::unique_ptr<DeviceProduct> {
+      if (p.description.types.input == bf16) return std::make_unique<Product<__nv_bfloat16>>(p.description, device);
+      return std::make_unique<Product<__half>>(p.description, device);
+    },
+    .applies_scales = true};
 
 }  // namespace exactile::cuda

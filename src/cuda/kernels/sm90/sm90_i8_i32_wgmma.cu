@@ -13,16 +13,11 @@ constexpr GemmTypes types[] = {{ElementType::i8, ElementType::i32}};
 }  // namespace
 
 namespace sm90::narrow {
-template Status enqueue_tiles<std::int8_t>(const Parameters<std::int32_t>&, TileShape, Major, Major, int,
-                                           std::string_view, cudaStream_t);
+template Status enqueue_tiles<std::int8_t>(const Parameters<std::int32_t>&, TileShape, Major, Major, int, cudaStream_t);
 }  // namespace sm90::narrow
 
 constexpr std::string_view summary = "i8 on Hopper's tensor cores, summed in i32";
 
-const Kernel sm90_i8_i32_wgmma_128x256 = sm90::narrow::make_kernel<std::int8_t, 128, 256>(types, summary);
-const Kernel sm90_i8_i32_wgmma_128x192 = sm90::narrow::make_kernel<std::int8_t, 128, 192>(types, summary);
-const Kernel sm90_i8_i32_wgmma_128x128 = sm90::narrow::make_kernel<std::int8_t, 128, 128>(types, summary);
-const Kernel sm90_i8_i32_wgmma_128x64 = sm90::narrow::make_kernel<std::int8_t, 128, 64>(types, summary);
-const Kernel sm90_i8_i32_wgmma_128x16 = sm90::narrow::make_kernel<std::int8_t, 128, 16>(types, summary);
+const Kernel sm90_i8_i32_wgmma = sm90::narrow::make_kernel<std::int8_t>(types, summary);
 
 }  // namespace exactile::cuda

@@ -52,9 +52,9 @@ struct WholePair {
   const int depth = operand.depth();
   const int padded_k = (depth + tile - 1) / tile * tile;
   // Vectors must lie wholly inside: their number of elements divides what is there.
-  const auto& [row_stride, k_stride, batch_stride, is_pointer_array] = operand.layout;
-  const bool by_vectors = k_stride == 1 && row_stride % 4 == 0 && operand.k % 4 == 0 && depth % 4 == 0 &&
-                          batch_stride % 4 == 0 && !is_pointer_array &&
+  const OperandLayout& layout = operand.layout;
+  const bool by_vectors = layout.column_stride == 1 && layout.row_stride % 4 == 0 && operand.k % 4 == 0 &&
+                          depth % 4 == 0 && layout.batch_stride % 4 == 0 && !layout.pointer_array &&
                           reinterpret_cast<std::uintptr_t>(operand.data) % 16 == 0;
   if (along_k) {
     const int pitch = padded_k + 4;

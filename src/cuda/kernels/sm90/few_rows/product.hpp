@@ -17,7 +17,9 @@
 
 namespace exactile::cuda::sm90::few_rows {
 
+inline constexpr std::string_view name = "sm90_few_rows";
 inline constexpr int most_rows = 16;
+inline constexpr int most_cluster = 8;
 
 /// Of C, or of C^T = B^T A^T where that has fewer rows.
 [[nodiscard]] inline bool is_transposed(const GemmDescription& d) { return d.n < d.m; }
@@ -36,9 +38,7 @@ inline constexpr int most_rows = 16;
 }
 
 /// Of d as computed. Parts depend on k alone, the grid on all.
-[[nodiscard]] Division divide(const GemmDescription& d, const Device& device);
-/// Estimated, with that division.
-[[nodiscard]] double seconds(const GemmDescription& d, const Division& division, const Device& device);
+[[nodiscard]] Division division_of(const GemmDescription& d, const Configuration& configuration);
 
 [[nodiscard]] std::string_view refuses(const plan::Problem& problem, const Device& device);
 
@@ -49,8 +49,8 @@ inline constexpr int most_rows = 16;
 template <class In>
 class Product final : public DeviceProduct {
  public:
-  Product(const GemmDescription& d, const Division& division, const Device& device, std::string_view kernel)
-      : is_transposed_(is_transposed(d)), d_(as_computed(d)), device_(device), division_(division), kernel_(kernel) {}
+  Product(const GemmDescription& d, const Division& division, const Device& device)
+      : is_transposed_(is_transposed(d)), d_(as_computed(d)), device_(device), division_(division) {}
 
   [[nodiscard]] Status launch(const Launch& launch) const override {
     const GemmArguments arguments = is_transposed_ ? plan::transposed(launch.arguments) : launch.arguments;
@@ -81,10 +81,9 @@ class Product final : public DeviceProduct {
   }
 
   [[nodiscard]] std::string blocking() const override {
-    const std::string text =
-        "columns=64 parts=" + std::to_string(division_.parts) + " warps=" + std::to_string(division_.warps) +
-        " stages=" + std::to_string(division_.stages) + " cluster=" + std::to_string(division_.cluster);
-    return is_transposed_ ? text + " as C^T" : text;
+    return "BM=" + std::to_string(rows_of(d_)) + " BN=64 CLUSTER_K=" + std::to_string(division_.cluster) +
+           " WARPS=" + std::to_string(division_.warps) + " STAGES=" + std::to_string(division_.stages) +
+           " slices=" + std::to_string(division_.parts) + (is_transposed_ ? " as C^T" : "");
   }
   [[nodiscard]] double model_bytes() const override {
     const auto m = static_cast<double>(d_.m), n = static_cast<double>(d_.n), k = static_cast<double>(d_.k);
@@ -129,7 +128,7 @@ class Product final : public DeviceProduct {
   [[nodiscard]] Status enqueue(const Work<In>& work, cudaStream_t stream) const {
     static_assert(sizeof(Stage<S>) == (tile_lines + S::rows) * stage_bytes);
     const auto most_bytes = static_cast<int>(device_.shared_bytes_per_block);  // other products take more
-    if (Status s = allow_shared_memory(few_rows_kernel<S>, most_bytes, kernel_); !s.ok()) return s;
+    if (Status s = allow_shared_memory(few_rows_kernel<S>, most_bytes, name); !s.ok()) return s;
     cudaLaunchAttribute attributes[2]{};
     attributes[0].id = cudaLaunchAttributeClusterDimension;
     attributes[0].val.clusterDim = {static_cast<unsigned>(division_.cluster), 1, 1};
@@ -142,14 +141,13 @@ class Product final : public DeviceProduct {
     config.stream = stream;
     config.attrs = attributes;
     config.numAttrs = 2;
-    return check(cudaLaunchKernelEx(&config, few_rows_kernel<S>, work), "launch", kernel_);
+    return check(cudaLaunchKernelEx(&config, few_rows_kernel<S>, work), "launch", name);
   }
 
   bool is_transposed_;
   GemmDescription d_;  ///< as computed
   const Device& device_;
   Division division_;
-  std::string_view kernel_;
 };
 
 }  // namespace exactile::cuda::sm90::few_rows

@@ -169,9 +169,9 @@ template <class T>
 /// The kernels of a type; see takes_along_lines(), which holds for 16 bits only.
 template <class In, int m, int n, Depth depth>
 [[nodiscard]] Status enqueue_tiles_of(const Parameters<DeviceSum<In>>& p, Major a, Major b, int ctas,
-                                      std::string_view kernel, cudaStream_t stream) {
+                                      cudaStream_t stream) {
   const auto enqueue = [&]<Major a_major, Major b_major>() {
-    return enqueue_tile<Tile<In, m, n, a_major, b_major, depth>>(p, ctas, kernel, stream);
+    return enqueue_tile<Tile<In, m, n, a_major, b_major, depth>>(p, ctas, family_name(multiplied_type<In>), stream);
   };
   if constexpr (sizeof(In) == 2) {
     constexpr bool takes_a = takes_along_lines(true, {m, n});
@@ -186,36 +186,28 @@ template <class In, int m, int n, Depth depth>
   return enqueue.template operator()<Major::k, Major::k>();
 }
 
+/// Instantiates the rows of tile_kinds() and takes the one that fits. Rows that differ in slices of K alone have one
+/// kernel.
 template <class In>
 Status enqueue_tiles(const Parameters<DeviceSum<In>>& p, TileShape tile, Major a, Major b, int ctas,
-                     std::string_view kernel, cudaStream_t stream) {
-  const auto enqueue = [&]<int m, int n, Depth depth = 1>() {
-    return enqueue_tiles_of<In, m, n, depth>(p, a, b, ctas, kernel, stream);
+                     cudaStream_t stream) {
+  static constexpr std::span<const TileKind> kinds = tile_kinds<sizeof(In)>();
+  Status status;
+  const auto enqueue_if = [&]<std::size_t i>(std::integral_constant<std::size_t, i>) {
+    constexpr TileKind kind = kinds[i];
+    if constexpr (kind.division.chunk_blocks == 0) {
+      if (kind.tile != tile || kind.division.depth != p.cluster.depth) return false;
+      status = enqueue_tiles_of<In, kind.tile.m, kind.tile.n, kind.division.depth>(p, a, b, ctas, stream);
+      return true;
+    } else {
+      return false;
+    }
   };
-  if constexpr (sizeof(In) == 2) {
-    if (tile == TileShape{192, 192}) return enqueue.template operator()<192, 192>();
-    if (tile == TileShape{192, 144}) return enqueue.template operator()<192, 144>();
-    if (tile == TileShape{128, 160}) return enqueue.template operator()<128, 160>();
-    if (tile == TileShape{64, 128}) return enqueue.template operator()<64, 128>();
-    if (tile == TileShape{64, 96}) return enqueue.template operator()<64, 96, 2>();
-    if (tile == TileShape{128, 96}) return enqueue.template operator()<128, 96, 2>();
-    if (tile.n == 256 && p.cluster.depth == 2) return enqueue.template operator()<128, 256, 2>();
-    if (tile.n == 128 && p.cluster.depth == 2) return enqueue.template operator()<128, 128, 2>();
-    if (tile.n == 128 && p.cluster.depth == 4) return enqueue.template operator()<128, 128, 4>();
-    if (tile == TileShape{64, 64}) return enqueue.template operator()<64, 64>();
-    if (tile == TileShape{64, 48}) return enqueue.template operator()<64, 48, 2>();
-    if (tile == TileShape{64, 32}) return enqueue.template operator()<64, 32, 4>();
-    if (tile == TileShape{64, 40}) return enqueue.template operator()<64, 40>();
-    if (tile == TileShape{64, 16}) return enqueue.template operator()<64, 16>();
+  [&]<std::size_t... i>(std::index_sequence<i...>) {
+    static_cast<void>((enqueue_if(std::integral_constant<std::size_t, i>()) || ...));
   }
-  if constexpr (sizeof(In) <= 2)
-    if (tile.n == 192) return enqueue.template operator()<128, 192>();
-  switch (tile.n) {
-    case 256: return enqueue.template operator()<128, 256>();
-    case 128: return enqueue.template operator()<128, 128>();
-    case 64: return enqueue.template operator()<128, 64>();
-    default: return enqueue.template operator()<128, 16>();
-  }
+  (std::make_index_sequence<kinds.size()>());
+  return status;
 }
 
 }  // namespace exactile::cuda::sm90::narrow

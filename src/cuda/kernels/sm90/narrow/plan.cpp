@@ -5,11 +5,12 @@
 #include <cmath>
 
 #include "core/checked.hpp"
-#include "cuda/kernels/sm90/narrow/estimate.hpp"
 #include "plan/transposed.hpp"
 
 namespace exactile::cuda::sm90::narrow {
 namespace {
+
+constexpr int row_bytes = 128;  // of K in a block
 
 double blocks_of(const GemmDescription& d, ElementType multiplied) {
   return std::ceil(static_cast<double>(d.k) * static_cast<double>(size_in_bytes(multiplied)) / row_bytes);
@@ -57,10 +58,8 @@ int stages_for(TileShape tile, int residents) {
 }
 
 int resident_clusters(const Layout& layout, const Device& device) {
-  // Multiprocessors hang together in groups of 16 or 18, not all of which clusters of four and more can fill.
   const int size = layout.cluster.size();
-  const int usable = size <= 2 ? device.multiprocessors : device.multiprocessors * 10 / 11;
-  return layout.residents * usable / size;
+  return layout.residents * sms_filled(device, size) / size;
 }
 
 Reach reach_of(const OperandLayout& layout, ElementType element, bool is_converted) {
@@ -76,50 +75,146 @@ Reach reach_of(const OperandLayout& layout, ElementType element, bool is_convert
   return Reach::none;
 }
 
-std::vector<Layout> layouts(const GemmDescription& description, ElementType multiplied, TileShape tile,
-                            Division division, const Device& device) {
-  const Depth depth = division.depth;
-  const std::vector<ClusterShape> shapes =
-      streams_a(tile)
-          ? std::vector<ClusterShape>{{streaming_rows, 1, depth}}
-          : std::vector<ClusterShape>{{2, 1, depth}, {1, 2, depth}, {1, 1, depth}, {4, 1, depth}, {2, 2, depth}};
-  const std::int64_t chunk_blocks = chunk_blocks_of(description, multiplied, division);
-  const std::int64_t chunks = chunks_of(description, multiplied, division);
-  std::vector<Layout> all;
-  for (const bool is_transposed : {false, true}) {
-    const GemmDescription d = reachable(is_transposed ? plan::transposed(description) : description);
-    for (const ClusterShape cluster : shapes) {
-      if (!streams_a(tile) && cluster.rows == 4 && depth != 2)
-        continue;  // without gain where K is whole, and eight CTAs are the most
-      if (cluster.columns == 2 && cluster.rows == 2 && depth > 1)
-        continue;  // not measured with K in two parts, and in four it would be sixteen CTAs
-      if (!streams_a(tile) && tile.n / cluster.rows % 8 != 0) continue;  // boxes of B would not be whole swizzles
-      for (int residents = 1; residents <= most_residents(tile, has_short_sums(multiplied)); ++residents) {
-        // The device fills a multiprocessor before the next: with fewer tiles some would have none.
-        if (residents > 1 &&
-            clusters_of(d, tile, cluster, chunks) * cluster.size() <= (residents - 1) * device.multiprocessors)
-          break;
-        all.push_back({.d = d,
-                       .multiplied = multiplied,
-                       .is_transposed = is_transposed,
-                       .tile = tile,
-                       .cluster = cluster,
-                       .residents = residents,
-                       .chunk_blocks = chunk_blocks,
-                       .chunks = chunks,
-                       .seconds = 0});
-        all.back().seconds = estimated_seconds(all.back(), device);
-      }
-    }
-  }
-  return all;
+Configuration configuration_of(const Layout& layout) {
+  return {.bm = layout.tile.m,
+          .bn = layout.tile.n,
+          .cluster_m = layout.cluster.rows,
+          .cluster_n = layout.cluster.columns,
+          .cluster_k = layout.cluster.depth,
+          .slice_k = layout.slice_blocks * row_bytes,
+          .ctas = layout.residents,
+          .swap = layout.is_transposed ? 1 : 0};
 }
 
-Layout choose_layout(const GemmDescription& description, ElementType multiplied, TileShape tile, Division division,
-                     const Device& device) {
-  const std::vector<Layout> all = layouts(description, multiplied, tile, division, device);
-  return *std::min_element(all.begin(), all.end(),
-                           [](const Layout& x, const Layout& y) { return x.seconds < y.seconds; });
+std::string_view why_impossible(const GemmDescription& d, ElementType multiplied, Division division,
+                                const Device& device) {
+  constexpr double most = 1 << 30;
+  const auto rounded = [](std::int64_t size) { return static_cast<double>(size) + 128; };
+  const auto chunks = static_cast<double>(chunks_of(d, multiplied, division));
+  const auto batch = static_cast<double>(d.batch_count);
+  if (rounded(d.m) * rounded(d.n) / (64 * 16) * batch * chunks * division.depth > most)
+    return "the product has too many tiles";
+  const double partial = chunks == 1 ? 0 : 4.0 * static_cast<double>(d.m) * static_cast<double>(d.n) * batch * chunks;
+  const double copies =
+      static_cast<double>(size_in_bytes(multiplied)) * batch * (rounded(d.m) + rounded(d.n)) * rounded(d.k);
+  if (partial + copies > 0.4 * static_cast<double>(device.memory_bytes))
+    return "needs more scratch memory than there is";
+  return {};
+}
+
+namespace {
+
+/// Clusters that a tile may have, without K's.
+std::span<const ClusterShape> clusters_for(TileShape tile, Depth depth) {
+  static constexpr ClusterShape streaming[] = {{streaming_rows, 1}};
+  static constexpr ClusterShape whole[] = {{2, 1}, {1, 2}, {1, 1}, {2, 2}};
+  static constexpr ClusterShape halves[] = {{2, 1}, {1, 2}, {1, 1}, {4, 1}};
+  static constexpr ClusterShape quarters[] = {{2, 1}, {1, 2}, {1, 1}};
+  if (streams_a(tile)) return streaming;
+  if (depth == 1) return whole;
+  if (depth == 2) return halves;
+  return quarters;
+}
+
+/// Bytes that copies of operands read and write, and their kernels.
+void add_copies(Demand& demand, const Layout& layout) {
+  const GemmDescription& d = layout.d;
+  const auto add = [&](const OperandLayout& operand, std::int64_t lines, bool is_a) {
+    const Reach reach = reach_of(operand, d.types.input, layout.is_converted());
+    if (reach == Reach::along_k || (reach == Reach::along_lines && takes_along_lines(is_a, layout.tile))) return;
+    const double bytes = static_cast<double>(lines) * static_cast<double>(d.k) *
+                         static_cast<double>(plan::distinct_matrices(operand, d.batch_count)) *
+                         static_cast<double>(size_in_bytes(d.types.input) + size_in_bytes(layout.multiplied));
+    // Rows that stay rows move in wide words.
+    const bool stays = !layout.is_converted() &&
+                       (operand.column_stride == 1 || (operand.row_stride == 1 && size_in_bytes(d.types.input) == 2 &&
+                                                       takes_along_lines(is_a, layout.tile)));
+    (stays ? demand.copied_bytes : demand.turned_bytes) += bytes;
+    demand.side_kernels += !stays || demand.copied_bytes == bytes ? 1 : 0;
+  };
+  add(d.a, d.m, true);
+  add(plan::transposed(d.b), d.n, false);
+}
+
+/// How rows of an operand lie in L2's lines of 128 bytes: 0 where they begin at whole ones, 1 at whole sectors of 32
+/// bytes, 2 elsewhere.
+int straddling(const OperandLayout& operand, bool is_a, const Layout& layout) {
+  const std::int64_t size = size_in_bytes(layout.multiplied);
+  const Reach reach = reach_of(operand, layout.d.types.input, layout.is_converted());
+  if (reach == Reach::none || (reach == Reach::along_lines && !takes_along_lines(is_a, layout.tile))) return 0;
+  const std::int64_t pitch = size * (reach == Reach::along_k ? operand.row_stride : operand.column_stride);
+  return pitch % 128 == 0 || pitch < 128 ? 0 : pitch % 32 == 0 ? 1 : 2;
+}
+
+Demand demand_of(const Layout& layout, const Device& device) {
+  const GemmDescription& d = layout.d;
+  const auto real = [](std::int64_t x) { return static_cast<double>(x); };
+  const double c_elements = real(d.m * d.n) * real(d.batch_count);
+  Demand demand{.tiles = real(core::ceil_divide(d.m, layout.tile.m * layout.cluster.rows)) *
+                         real(core::ceil_divide(d.n, layout.tile.n * layout.cluster.columns)) *
+                         real(d.batch_count * layout.chunks) * layout.cluster.size(),
+                .slots = real(resident_clusters(layout, device) * layout.cluster.size()),
+                .steps = std::ceil(real(layout.chunk_blocks) / layout.cluster.depth),
+                .bytes = real(size_in_bytes(layout.multiplied)) * real(d.k) *
+                             real(d.m * plan::distinct_matrices(d.a, d.batch_count) +
+                                  d.n * plan::distinct_matrices(d.b, d.batch_count)) +
+                         real(size_in_bytes(d.types.output)) * c_elements};
+  demand.path = std::max(straddling(d.a, true, layout), straddling(plan::transposed(d.b), false, layout));
+  add_copies(demand, layout);
+  if (layout.chunks > 1) {
+    ++demand.side_kernels;
+    demand.copied_bytes += 8 * real(layout.chunks) * c_elements;
+  }
+  return demand;
+}
+
+Layout make_layout(const GemmDescription& description, ElementType multiplied, const TileKind& kind,
+                   ClusterShape cluster, int residents, bool is_transposed) {
+  return {.d = narrow::reachable(is_transposed ? plan::transposed(description) : description),
+          .multiplied = multiplied,
+          .is_transposed = is_transposed,
+          .tile = kind.tile,
+          .cluster = {cluster.rows, cluster.columns, kind.division.depth},
+          .residents = residents,
+          .slice_blocks = kind.division.chunk_blocks,
+          .chunk_blocks = chunk_blocks_of(description, multiplied, kind.division),
+          .chunks = chunks_of(description, multiplied, kind.division)};
+}
+
+/// Whether K is long enough to be divided so.
+bool is_long_enough(const GemmDescription& d, ElementType multiplied, Division division) {
+  if (division.depth > 1 && d.k * size_in_bytes(multiplied) <= (2 * division.depth - 1) * row_bytes) return false;
+  return division.chunk_blocks == 0 || chunks_of(d, multiplied, division) > 1;
+}
+
+}  // namespace
+
+Layout layout_of(const GemmDescription& description, ElementType multiplied, const Configuration& c) {
+  const TileKind kind{{c.bm, c.bn}, {.depth = c.cluster_k, .chunk_blocks = c.slice_k / row_bytes}};
+  return make_layout(description, multiplied, kind, {c.cluster_m, c.cluster_n}, c.ctas, c.swap != 0);
+}
+
+std::vector<Candidate> candidates(const GemmDescription& description, ElementType multiplied,
+                                  std::span<const TileKind> kinds, const Device& device) {
+  std::vector<Candidate> all;
+  for (const TileKind& kind : kinds) {
+    if (!is_long_enough(description, multiplied, kind.division) ||
+        !why_impossible(description, multiplied, kind.division, device).empty())
+      continue;
+    for (const bool is_transposed : {false, true})
+      for (const ClusterShape cluster : clusters_for(kind.tile, kind.division.depth)) {
+        // Boxes of B would not be whole swizzles.
+        if (!streams_a(kind.tile) && kind.tile.n / cluster.rows % 8 != 0) continue;
+        for (int residents = 1; residents <= most_residents(kind.tile, has_short_sums(multiplied)); ++residents) {
+          const Layout layout = make_layout(description, multiplied, kind, cluster, residents, is_transposed);
+          const Demand demand = demand_of(layout, device);
+          // The device fills an SM before the next: with fewer tiles some would have none.
+          if (residents > 1 && demand.tiles <= (residents - 1) * device.multiprocessors) break;
+          all.push_back({configuration_of(layout), demand});
+        }
+      }
+  }
+  return all;
 }
 
 }  // namespace exactile::cuda::sm90::narrow

@@ -4,19 +4,20 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "cuda/kernel.hpp"
 
 namespace exactile::cuda::sm90::narrow {
 
-/// CTAs of a cluster that share the sums of a tile, each a part of K: a constant of a kernel, so that the order of a
-/// sum depends on the kernel and on k alone. The parts' sums are added in order.
+/// CTAs of a cluster that share the sums of a tile, each a part of K: a constant of a configuration, so that the order
+/// of a sum depends on the configuration and on k alone. The parts' sums are added in order.
 using Depth = int;
 
-/// How a kernel divides K, a constant of it too: among the CTAs of a cluster, or in chunks of so many blocks of K (128
-/// bytes each), whose sums meet in memory and are added in their order. 0: only sums longer than 512 blocks, without
-/// parts, are formed in chunks, of 256.
+/// How a configuration divides K, a constant of it too: among the CTAs of a cluster, or in chunks of so many blocks of
+/// K (128 bytes each), whose sums meet in memory and are added in their order. 0: only sums longer than 512 blocks,
+/// without parts, are formed in chunks, of 256.
 struct Division {
   Depth depth = 1;
   int chunk_blocks = 0;
@@ -35,12 +36,28 @@ struct TileShape {
   friend constexpr bool operator==(const TileShape&, const TileShape&) = default;
 };
 
-/// Whether there are kernels of that tile with K in so many parts, which only 16-bit types have.
-[[nodiscard]] constexpr bool has_parts(TileShape tile, Depth depth) {
-  if (tile == TileShape{64, 32}) return depth == 4;
-  if (tile.n == 48 || tile.n == 96) return depth == 2;
-  if (tile.n == 192 || tile.n == 160 || tile.n == 144) return depth == 1;
-  return depth == 1 || (depth == 2 && tile.m == 128 && tile.n >= 128) || (depth == 4 && tile == TileShape{128, 128});
+/// What a kernel is compiled for, and how it divides K.
+struct TileKind {
+  TileShape tile;
+  Division division = {};
+};
+
+/// THE table of configurations: adding one is a row here, and nothing else.
+inline constexpr TileKind tiles_of_16_bits[] = {
+    {{128, 256}},          {{192, 192}},         {{192, 144}},         {{128, 192}},         {{128, 160}},
+    {{128, 128}},          {{128, 64}},          {{64, 40}},           {{64, 16}},           {{128, 16}},
+    {{64, 128}},           {{64, 64}},           {{128, 256}, {2, 0}}, {{128, 128}, {2, 0}}, {{128, 128}, {4, 0}},
+    {{128, 96}, {2, 0}},   {{64, 96}, {2, 0}},   {{64, 48}, {2, 0}},   {{64, 32}, {4, 0}},   {{128, 256}, {1, 64}},
+    {{128, 160}, {1, 32}}, {{64, 128}, {1, 32}}, {{64, 64}, {1, 32}}};
+inline constexpr TileKind tiles_of_8_bits[] = {{{128, 256}}, {{128, 192}}, {{128, 128}}, {{128, 64}}, {{128, 16}}};
+inline constexpr TileKind tiles_of_tf32[] = {{{128, 256}}, {{128, 128}}, {{128, 64}}, {{128, 16}}};
+
+/// Those of an element type that the tensor cores multiply in so many bytes.
+template <std::size_t bytes>
+[[nodiscard]] constexpr std::span<const TileKind> tile_kinds() {
+  if constexpr (bytes == 1) return tiles_of_8_bits;
+  if constexpr (bytes == 2) return tiles_of_16_bits;
+  return tiles_of_tf32;
 }
 
 /// Columns of a tile that each of so many parts of K adds up and stores.
@@ -84,10 +101,10 @@ struct Layout {
   bool is_transposed;  ///< A and B have changed places
   TileShape tile;
   ClusterShape cluster;
-  int residents;  ///< CTAs on a multiprocessor at a time
+  int residents;     ///< CTAs on a multiprocessor at a time
+  int slice_blocks;  ///< the Division's
   std::int64_t chunk_blocks;
   std::int64_t chunks;
-  double seconds;  ///< estimated
 
   [[nodiscard]] bool is_converted() const { return multiplied != d.types.input; }
   [[nodiscard]] int stored_columns() const { return narrow::stored_columns(tile.n, cluster.depth); }
@@ -126,17 +143,21 @@ inline constexpr int warp_rows = 16;
   return tile_n / pieces;
 }
 
-/// All ways that kernels of that tile have.
-[[nodiscard]] std::vector<Layout> layouts(const GemmDescription& description, ElementType multiplied, TileShape tile,
-                                          Division division, const Device& device);
-/// The cheapest of them.
-[[nodiscard]] Layout choose_layout(const GemmDescription& description, ElementType multiplied, TileShape tile,
-                                   Division division, const Device& device);
+/// Why no product of that size can be divided so; empty if it can.
+[[nodiscard]] std::string_view why_impossible(const GemmDescription& description, ElementType multiplied,
+                                              Division division, const Device& device);
+
+[[nodiscard]] Configuration configuration_of(const Layout& layout);
+/// The product by a configuration that candidates() has named.
+[[nodiscard]] Layout layout_of(const GemmDescription& description, ElementType multiplied,
+                               const Configuration& configuration);
+/// All ways that kernels of those tiles have, K being long enough for them.
+[[nodiscard]] std::vector<Candidate> candidates(const GemmDescription& description, ElementType multiplied,
+                                                std::span<const TileKind> kinds, const Device& device);
 
 /// A product of elements In; f16 also for the 8-bit floats where they keep `standard`.
 template <class In>
-[[nodiscard]] std::unique_ptr<DeviceProduct> make_product(const Layout& layout, const Device& device,
-                                                          std::string_view kernel);
+[[nodiscard]] std::unique_ptr<DeviceProduct> make_product(const Layout& layout, const Device& device);
 
 /// Whether the tensor cores keep fewer bits of such a sum than f32 has.
 [[nodiscard]] constexpr bool has_short_sums(ElementType multiplied) {

@@ -68,9 +68,9 @@ template <class In>
 class Product final : public DeviceProduct {
  public:
   using Sum = DeviceSum<In>;
+  static constexpr std::string_view kernel_ = family_name(multiplied_type<In>);
 
-  Product(const Layout& layout, const Device& device, std::string_view kernel)
-      : layout_(layout), device_(device), kernel_(kernel) {
+  Product(const Layout& layout, const Device& device) : layout_(layout), device_(device) {
     const GemmDescription& d = layout_.d;
     const auto copy = [&](std::int64_t lines, const OperandLayout& operand) {
       constexpr std::int64_t size = sizeof(In);
@@ -105,8 +105,7 @@ class Product final : public DeviceProduct {
         !s.ok())
       return s;
     if (Status s = map_output(p); !s.ok()) return s;
-    if (Status s = enqueue_tiles<In>(p, layout_.tile, a.major, b.major, ctas_of(p), kernel_, launch.stream); !s.ok())
-      return s;
+    if (Status s = enqueue_tiles<In>(p, layout_.tile, a.major, b.major, ctas_of(p), launch.stream); !s.ok()) return s;
     if (layout_.chunks == 1) return {};
     return check(enqueue_reduce(reinterpret_cast<const Sum*>(partial), partial_pitch(),
                                 static_cast<int>(layout_.chunks), d.batch_count, out, launch.stream),
@@ -114,13 +113,8 @@ class Product final : public DeviceProduct {
   }
 
   [[nodiscard]] std::string blocking() const override {
-    std::string text = "BM=" + std::to_string(layout_.tile.m) + " BN=" + std::to_string(layout_.tile.n) +
-                       " BK=" + std::to_string(128 / sizeof(In)) + " cluster=" + std::to_string(layout_.cluster.rows) +
-                       "x" + std::to_string(layout_.cluster.columns);
-    if (layout_.cluster.depth > 1) text.append("x").append(std::to_string(layout_.cluster.depth));
-    if (layout_.residents > 1) text += " CTAs=" + std::to_string(layout_.residents);
-    if (layout_.chunks > 1) text += " chunks=" + std::to_string(layout_.chunks);
-    return layout_.is_transposed ? text + " as C^T" : text;
+    return to_string(configuration_of(layout_)) + " BK=" + std::to_string(128 / sizeof(In)) +
+           (layout_.chunks > 1 ? " slices=" + std::to_string(layout_.chunks) : "");
   }
   [[nodiscard]] std::int64_t workspace_bytes() const override { return a_bytes_ + b_bytes_ + partial_bytes_; }
   [[nodiscard]] std::int64_t workspace_bytes_for(const GemmArguments& arguments) const override {
@@ -299,7 +293,6 @@ class Product final : public DeviceProduct {
 
   Layout layout_;
   const Device& device_;
-  std::string_view kernel_;
   std::int64_t a_bytes_ = 0;
   std::int64_t b_bytes_ = 0;
   std::int64_t partial_bytes_ = 0;
@@ -308,20 +301,18 @@ class Product final : public DeviceProduct {
 }  // namespace
 
 template <class In>
-std::unique_ptr<DeviceProduct> make_product(const Layout& layout, const Device& device, std::string_view kernel) {
-  return std::make_unique<Product<In>>(layout, device, kernel);
+std::unique_ptr<DeviceProduct> make_product(const Layout& layout, const Device& device) {
+  return std::make_unique<Product<In>>(layout, device);
 }
 
-template std::unique_ptr<DeviceProduct> make_product<__half>(const Layout&, const Device&, std::string_view);
-template std::unique_ptr<DeviceProduct> make_product<__nv_bfloat16>(const Layout&, const Device&, std::string_view);
-template std::unique_ptr<DeviceProduct> make_product<std::int8_t>(const Layout&, const Device&, std::string_view);
-template std::unique_ptr<DeviceProduct> make_product<float>(const Layout&, const Device&, std::string_view);
-template std::unique_ptr<DeviceProduct> make_product<__nv_fp8_e4m3>(const Layout&, const Device&, std::string_view);
-template std::unique_ptr<DeviceProduct> make_product<__nv_fp8_e5m2>(const Layout&, const Device&, std::string_view);
+template std::unique_ptr<DeviceProduct> make_product<__half>(const Layout&, const Device&);
+template std::unique_ptr<DeviceProduct> make_product<__nv_bfloat16>(const Layout&, const Device&);
+template std::unique_ptr<DeviceProduct> make_product<std::int8_t>(const Layout&, const Device&);
+template std::unique_ptr<DeviceProduct> make_product<float>(const Layout&, const Device&);
+template std::unique_ptr<DeviceProduct> make_product<__nv_fp8_e4m3>(const Layout&, const Device&);
+template std::unique_ptr<DeviceProduct> make_product<__nv_fp8_e5m2>(const Layout&, const Device&);
 
-std::string_view refuses(const plan::Problem& problem, ElementType multiplied, Division division,
-                         const Device& device) {
-  const Depth depth = division.depth;
+std::string_view refuses(const plan::Problem& problem, ElementType multiplied, const Device& device) {
   const GemmDescription& d = problem.description;
   if (problem.accuracy != Accuracy::reduced) {
     if (multiplied == ElementType::f32) return "cuts f32 to tf32; competes only where accuracy = reduced is asked for";
@@ -329,21 +320,8 @@ std::string_view refuses(const plan::Problem& problem, ElementType multiplied, D
       return "keeps 13 bits of a sum; competes only where accuracy = reduced is asked for";
   }
   constexpr std::int64_t most = 1 << 30;
-  if (depth > 1 && d.k * size_in_bytes(multiplied) <= (2 * depth - 1) * 128) return "K is too short for its parts";
-  const std::int64_t chunks = chunks_of(d, multiplied, division);
-  if (division.chunk_blocks > 0 && chunks == 1) return "K is too short for its chunks";
-  if (d.m > most || d.n > most || d.k > most || d.batch_count > most / chunks) return "needs sizes of at most 2^30";
-  const auto rounded = [](std::int64_t size) { return static_cast<double>(size) + 128; };
-  if (rounded(d.m) * rounded(d.n) / (64 * 16) * static_cast<double>(d.batch_count * chunks * depth) > most)
-    return "the product has too many tiles";
-  const double partial = chunks == 1 ? 0
-                                     : 4.0 * static_cast<double>(d.m) * static_cast<double>(d.n) *
-                                           static_cast<double>(d.batch_count * chunks);
-  const double copies = static_cast<double>(size_in_bytes(multiplied)) * static_cast<double>(d.batch_count) *
-                        (rounded(d.m) + rounded(d.n)) * rounded(d.k);
-  if (partial + copies > 0.4 * static_cast<double>(device.memory_bytes))
-    return "needs more scratch memory than there is";
-  return {};
+  if (d.m > most || d.n > most || d.k > most || d.batch_count > most) return "needs sizes of at most 2^30";
+  return why_impossible(d, multiplied, {}, device);
 }
 
 }  // namespace exactile::cuda::sm90::narrow

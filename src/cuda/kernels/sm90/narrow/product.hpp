@@ -67,46 +67,7 @@ struct Parameters {
 /// Enqueues the kernel of that tile and those directions; defined with the kernels of each type.
 template <class In>
 [[nodiscard]] Status enqueue_tiles(const Parameters<DeviceSum<In>>& p, TileShape tile, Major a, Major b, int ctas,
-                                   std::string_view kernel, cudaStream_t stream);
-
-/// "sm90_bf16_wgmma_128x256_k2": the family's file, the tile, and parts of K or blocks of K in a chunk.
-template <class In, int m, int n, Depth depth, int chunk_blocks>
-inline constexpr std::string_view kernel_name{};
-#define EXACTILE_NAME(In, text, m, n, depth, chunk, parts) \
-  template <>                                              \
-  inline constexpr std::string_view kernel_name<In, m, n, depth, chunk> = "sm90_" text "_wgmma_" #m "x" #n parts;
-#define EXACTILE_NAMES(In, text)                   \
-  EXACTILE_NAME(In, text, 128, 256, 1, 0, "")      \
-  EXACTILE_NAME(In, text, 128, 192, 1, 0, "")      \
-  EXACTILE_NAME(In, text, 128, 160, 1, 0, "")      \
-  EXACTILE_NAME(In, text, 128, 128, 1, 0, "")      \
-  EXACTILE_NAME(In, text, 128, 64, 1, 0, "")       \
-  EXACTILE_NAME(In, text, 128, 16, 1, 0, "")       \
-  EXACTILE_NAME(In, text, 192, 192, 1, 0, "")      \
-  EXACTILE_NAME(In, text, 192, 144, 1, 0, "")      \
-  EXACTILE_NAME(In, text, 64, 128, 1, 0, "")       \
-  EXACTILE_NAME(In, text, 64, 64, 1, 0, "")        \
-  EXACTILE_NAME(In, text, 64, 40, 1, 0, "")        \
-  EXACTILE_NAME(In, text, 64, 16, 1, 0, "")        \
-  EXACTILE_NAME(In, text, 128, 256, 2, 0, "_k2")   \
-  EXACTILE_NAME(In, text, 128, 128, 2, 0, "_k2")   \
-  EXACTILE_NAME(In, text, 128, 128, 4, 0, "_k4")   \
-  EXACTILE_NAME(In, text, 128, 96, 2, 0, "_k2")    \
-  EXACTILE_NAME(In, text, 64, 96, 2, 0, "_k2")     \
-  EXACTILE_NAME(In, text, 64, 48, 2, 0, "_k2")     \
-  EXACTILE_NAME(In, text, 64, 32, 4, 0, "_k4")     \
-  EXACTILE_NAME(In, text, 128, 256, 1, 64, "_c64") \
-  EXACTILE_NAME(In, text, 128, 160, 1, 32, "_c32") \
-  EXACTILE_NAME(In, text, 64, 128, 1, 32, "_c32")  \
-  EXACTILE_NAME(In, text, 64, 64, 1, 32, "_c32")
-EXACTILE_NAMES(__nv_bfloat16, "bf16")
-EXACTILE_NAMES(__half, "f16")
-EXACTILE_NAMES(std::int8_t, "i8_i32")
-EXACTILE_NAMES(float, "f32_tf32")
-EXACTILE_NAMES(__nv_fp8_e4m3, "f8e4m3")
-EXACTILE_NAMES(__nv_fp8_e5m2, "f8e5m2")
-#undef EXACTILE_NAMES
-#undef EXACTILE_NAME
+                                   cudaStream_t stream);
 
 /// What the tensor cores multiply: float is read as tf32.
 template <class In>
@@ -124,33 +85,40 @@ inline constexpr ElementType multiplied_type<__nv_fp8_e4m3> = ElementType::f8e4m
 template <>
 inline constexpr ElementType multiplied_type<__nv_fp8_e5m2> = ElementType::f8e5m2;
 
-[[nodiscard]] std::string_view refuses(const plan::Problem& problem, ElementType multiplied, Division division,
-                                       const Device& device);
+/// The family of an element type.
+[[nodiscard]] constexpr std::string_view family_name(ElementType multiplied) {
+  switch (multiplied) {
+    case ElementType::bf16: return "sm90_bf16_wgmma";
+    case ElementType::f16: return "sm90_f16_wgmma";
+    case ElementType::i8: return "sm90_i8_i32_wgmma";
+    case ElementType::f8e4m3: return "sm90_f8e4m3_wgmma";
+    case ElementType::f8e5m2: return "sm90_f8e5m2_wgmma";
+    default: return "sm90_f32_tf32_wgmma";
+  }
+}
 
-/// The kernel of one tile and division of K.
-template <class In, int m, int n, Depth depth = 1, int chunk_blocks = 0>
-[[nodiscard]] Kernel make_kernel(std::span<const GemmTypes> types, std::string_view summary) {
+[[nodiscard]] std::string_view refuses(const plan::Problem& problem, ElementType multiplied, const Device& device);
+
+template <class In>
+[[nodiscard]] constexpr Kernel make_kernel(std::span<const GemmTypes> types, std::string_view summary) {
   constexpr ElementType multiplied = multiplied_type<In>;
-  static constexpr Division division{.depth = depth, .chunk_blocks = chunk_blocks};
-  static constexpr std::string_view name = kernel_name<In, m, n, depth, chunk_blocks>;
-  static_assert(depth == 1 || (sizeof(In) == 2 && has_parts({m, n}, depth)));
-  return {
-      .name = name,
-      .role = "engine",
-      .summary = summary,
-      .types = types,
-      .least_capability = 90,
-      .most_capability = 90,
-      .refuses = [](const plan::Problem& p, const Device& device) { return refuses(p, multiplied, division, device); },
-      .cost =
-          [](const plan::Problem& p, const Device& device) {
-            return choose_layout(p.description, multiplied, {m, n}, division, device).seconds;
-          },
-      .prepare =
-          [](const plan::Problem& p, const Device& device) {
-            return make_product<In>(choose_layout(p.description, multiplied, {m, n}, division, device), device, name);
-          },
-      .applies_scales = true};
+  return {.name = family_name(multiplied),
+          .role = "engine",
+          .summary = summary,
+          .types = types,
+          .least_capability = 90,
+          .most_capability = 90,
+          .refuses = [](const plan::Problem& p, const Device& device) { return refuses(p, multiplied, device); },
+          .candidates =
+              [](const plan::Problem& p, const Device& device) {
+                return candidates(p.description, multiplied, tile_kinds<sizeof(In)>(), device);
+              },
+          .make =
+              [](const plan::Problem& p, const Device& device, const Configuration& configuration) {
+                return make_product<In>(layout_of(p.description, multiplied, configuration), device);
+              },
+          .has_instances = true,
+          .applies_scales = true};
 }
 
 }  // namespace exactile::cuda::sm90::narrow

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Times configurations on a device that does nothing else.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cuda/model/rank.hpp"
+
+namespace exactile::cuda::model {
+
+/// Operands for products of one pair of types: more of them than the L2 cache holds, so that each run finds its own in
+/// memory, filled with normal numbers.
+class Bench {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<Bench>> open(const Device& device, GemmTypes types);
+  ~Bench();
+
+  /// The median seconds of a configuration; fails where its launch does.
+  [[nodiscard]] Result<double> time(const Kernel& kernel, const plan::Problem& problem,
+                                    const Configuration& configuration, double expected_seconds);
+  /// Of all configurations that the formula puts within `within` of the best it knows. Adds their ways to `rows`.
+  [[nodiscard]] Result<MeasuredProduct> measure(const GemmDescription& description, Accuracy accuracy,
+                                                std::span<const Kernel* const> kernels, const DeviceModel& model,
+                                                std::vector<Way>& ways, double within);
+
+ private:
+  struct State;
+  explicit Bench(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace exactile::cuda::model

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/model/cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace exactile::cuda {
+
+double seconds(const Demand& demand, const Rates& rates, const Overheads& overheads, const Device& device) {
+  const double bandwidth = device.memory_bytes_per_second;
+  const double even = demand.tiles / demand.slots;
+  const double waves = demand.stream_k ? std::max(even, 1.0) : std::ceil(even);
+  const double computing = waves * (rates.tile + demand.steps * rates.step);
+  const double moving = demand.bytes / (overheads.share * bandwidth);
+  return overheads.launch + std::max(computing, moving) + overheads.overlap * std::min(computing, moving) +
+         demand.side_kernels * overheads.side_launch + demand.copied_bytes / (overheads.copy_share * bandwidth) +
+         demand.turned_bytes / (overheads.turn_share * bandwidth);
+}
+
+}  // namespace exactile::cuda

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/model/fit.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace exactile::cuda::model {
+namespace {
+
+struct Sample {
+  Demand demand;
+  double measured;
+};
+using Samples = std::map<std::string, std::vector<Sample>>;  ///< by to_string(RatesKey)
+
+/// Kernels that can do a product on the rows' device.
+template <class Visit>
+void for_each_candidate(const plan::Problem& problem, const Device& device, std::span<const Kernel* const> kernels,
+                        Visit&& visit) {
+  for (const Kernel* kernel : kernels)
+    if (can_do(*kernel, problem, device))
+      for (const Candidate& candidate : kernel->candidates(problem, device)) visit(*kernel, candidate);
+}
+
+plan::Problem problem_of(const MeasuredProduct& product) {
+  return {.description = product.description, .accuracy = product.accuracy, .memory = Memory::device};
+}
+
+Samples samples_of(const DeviceRows& rows, std::span<const Kernel* const> kernels) {
+  Samples samples;
+  for (const MeasuredProduct& product : rows.products)
+    for_each_candidate(problem_of(product), rows.facts, kernels, [&](const Kernel& kernel, const Candidate& candidate) {
+      for (const Time& time : product.times) {
+        const Way& way = rows.ways[static_cast<std::size_t>(time.way)];
+        if (way.kernel == kernel.name && way.configuration == candidate.configuration)
+          samples[to_string(rates_key(kernel.name, product.description.types.input, candidate.configuration,
+                                      candidate.demand.path))]
+              .push_back({candidate.demand, time.seconds});
+      }
+    });
+  return samples;
+}
+
+double error_of(const std::vector<Sample>& samples, const Rates& rates, const Overheads& overheads,
+                const Device& device) {
+  double sum = 0;
+  for (const Sample& sample : samples)
+    sum += std::abs(std::log(seconds(sample.demand, rates, overheads, device) / sample.measured));
+  return sum;
+}
+
+/// Steps every coefficient up and down by a factor, and takes smaller factors where none helps.
+template <class Error>
+void search(const std::span<double* const>& coefficients, Error&& error) {
+  constexpr double first = 1.6, last = 1.004;
+  double least = error();
+  for (double factor = first; factor > last;) {
+    bool helped = false;
+    for (double* coefficient : coefficients)
+      for (const double by : {factor, 1 / factor}) {
+        const double before = *coefficient;
+        *coefficient *= by;
+        if (const double now = error(); now < least) {
+          least = now;
+          helped = true;
+          break;
+        }
+        *coefficient = before;
+      }
+    if (!helped) factor = std::sqrt(factor);
+  }
+}
+
+void fit_rates(DeviceRows& rows, const Samples& samples) {
+  constexpr std::size_t least_samples = 4;
+  for (const auto& [key, of_key] : samples) {
+    if (of_key.size() < least_samples) continue;
+    auto [at, is_new] = rows.rates.try_emplace(key);
+    Rates& rates = at->second;
+    if (is_new) {  // as if nothing else took time
+      std::vector<double> steps;
+      for (const Sample& s : of_key)
+        steps.push_back(s.measured / (std::max(1.0, s.demand.tiles / s.demand.slots) * std::max(s.demand.steps, 1e-3)));
+      std::ranges::nth_element(steps, steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2));
+      rates = {.step = 0.5 * steps[steps.size() / 2], .tile = 1e-6};
+    }
+    search(std::array<double*, 2>{&rates.step, &rates.tile},
+           [&] { return error_of(of_key, rates, rows.overheads, rows.facts); });
+  }
+}
+
+void fit_overheads(DeviceRows& rows, const Samples& samples) {
+  Overheads& o = rows.overheads;
+  search(std::array<double*, 6>{&o.launch, &o.side_launch, &o.overlap, &o.share, &o.copy_share, &o.turn_share}, [&] {
+    if (std::max({o.share, o.copy_share, o.turn_share}) > 1) return std::numeric_limits<double>::infinity();
+    double sum = 0;
+    for (const auto& [key, of_key] : samples)
+      if (const auto rates = rows.rates.find(key); rates != rows.rates.end())
+        sum += error_of(of_key, rates->second, o, rows.facts);
+    return sum;
+  });
+}
+
+}  // namespace
+
+void fit(DeviceRows& rows, std::span<const Kernel* const> kernels) {
+  constexpr int rounds = 3;
+  if (!(rows.overheads.launch > 0))
+    rows.overheads = {
+        .launch = 2e-6, .side_launch = 2e-6, .overlap = 0.2, .share = 0.8, .copy_share = 0.7, .turn_share = 0.3};
+  const Samples samples = samples_of(rows, kernels);
+  for (int round = 0; round < rounds; ++round) {
+    fit_rates(rows, samples);
+    fit_overheads(rows, samples);
+  }
+  fit_rates(rows, samples);
+}
+
+std::vector<ChoiceQuality> cross_validated(const DeviceRows& rows, std::span<const Kernel* const> kernels,
+                                           bool corrected) {
+  const DeviceModel model(rows.facts, rows, kernels);
+  std::vector<ChoiceQuality> all;
+  std::map<ElementType, double> logarithms;
+  for (const MeasuredProduct& product : model.rows().products) {
+    const GemmDescription& d = product.description;
+    auto at = std::ranges::find(all, d.types, &ChoiceQuality::types);
+    if (at == all.end()) at = all.insert(at, {.types = d.types});
+    double least = std::numeric_limits<double>::infinity(), fastest = least, chosen = least;
+    for (const Time& time : product.times) fastest = std::min(fastest, time.seconds);
+    const Kernel* taken = nullptr;
+    Configuration configuration;
+    const plan::Problem problem = problem_of(product);
+    for (const Kernel* kernel : kernels) {
+      std::vector<Candidate> candidates;
+      for_each_candidate(problem, rows.facts, std::span(&kernel, 1),
+                         [&](const Kernel&, const Candidate& candidate) { candidates.push_back(candidate); });
+      if (candidates.empty()) continue;
+      const Ranked first = model.rank(*kernel, problem, candidates, corrected, &product).front();
+      if (first.seconds >= least) continue;
+      least = first.seconds;
+      taken = kernel;
+      configuration = first.configuration;
+    }
+    if (taken == nullptr) continue;
+    for (const Time& time : product.times) {
+      const Way& way = rows.ways[static_cast<std::size_t>(time.way)];
+      if (way.kernel == taken->name && way.configuration == configuration) chosen = time.seconds;
+    }
+    const double ratio = std::min(chosen / fastest, kept);
+    logarithms[d.types.input] += std::log(ratio);
+    ++at->products;
+    at->mean = std::exp(logarithms[d.types.input] / at->products);
+    at->worst = std::max(at->worst, ratio);
+  }
+  return all;
+}
+
+}  // namespace exactile::cuda::model

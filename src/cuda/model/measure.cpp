@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/model/measure.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+
+#include "cuda/kernel_list.hpp"
+#include "cuda/model/bench.hpp"
+#include "cuda/model/fit.hpp"
+#include "cuda/runtime/device.hpp"
+
+namespace exactile::cuda::model {
+
+GemmDescription draw_product(GemmTypes types, std::mt19937_64& dice) {
+  std::uniform_real_distribution<double> uniform(0, 1);
+  const auto size = [&](double least, double most) {
+    const auto drawn = static_cast<std::int64_t>(std::llround(least * std::pow(most / least, uniform(dice))));
+    const double grid = uniform(dice);
+    const std::int64_t step = grid < 0.45 ? 64 : grid < 0.75 ? 8 : 1;
+    return std::max(static_cast<std::int64_t>(least), (drawn + step / 2) / step * step);
+  };
+  const double most_terms = types.input == ElementType::f64 ? 4e10 : 2.5e11;
+  while (true) {
+    const std::int64_t m = size(1, 8192), n = size(64, 16384), k = size(64, 16384);
+    const bool a_by_columns = uniform(dice) < 0.2, b_by_columns = uniform(dice) < 0.5;
+    if (static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) > most_terms) continue;
+    return {.types = types,
+            .m = m,
+            .n = n,
+            .k = k,
+            .a = a_by_columns ? OperandLayout{1, m} : OperandLayout{k, 1},
+            .b = b_by_columns ? OperandLayout{1, k} : OperandLayout{n, 1},
+            .c = {n, 1}};
+  }
+}
+
+namespace {
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+struct Pass {
+  GemmTypes types;
+  double share;  ///< of the time
+  Accuracy accuracy = Accuracy::standard;
+};
+
+using enum ElementType;
+constexpr Pass passes[] = {{{bf16, bf16}, 0.2},
+                           {{f16, f16}, 0.1},
+                           {{f32, f32}, 0.2},
+                           {{f32, f32}, 0.04, Accuracy::reduced},
+                           {{f64, f64}, 0.16},
+                           {{i8, i32}, 0.12},
+                           {{f8e4m3, bf16}, 0.05, Accuracy::reduced},
+                           {{f8e5m2, bf16}, 0.03, Accuracy::reduced},
+                           {{i32, i32}, 0.03},
+                           {{i64, i64}, 0.01},
+                           {{cf32, cf32}, 0.03},
+                           {{cf64, cf64}, 0.03}};
+
+/// Measures products of one pair of types until then. False: it is not to go on.
+Result<bool> measure_pass(const Device& device, const Pass& pass, DeviceRows& rows, std::mt19937_64& dice,
+                          const std::function<bool()>& goes_on, double until) {
+  constexpr double within = 3;
+  constexpr std::size_t products_before_fit = 40;  // from then on what is far from the fastest is not run
+  const auto bench = Bench::open(device, pass.types);
+  if (!bench.ok()) return bench.status();
+  std::optional<DeviceModel> model;
+  for (std::size_t measured = 0; seconds_now() < until; ++measured) {
+    if (measured == products_before_fit) fit(rows, kernels());
+    if (measured == 0 || measured == products_before_fit) model.emplace(device, rows, kernels());
+    auto product =
+        bench.value()->measure(draw_product(pass.types, dice), pass.accuracy, kernels(), *model, rows.ways, within);
+    if (!product.ok()) return product.status();
+    if (!product.value().times.empty()) rows.products.push_back(std::move(product.value()));
+    if (!goes_on()) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<Measurements> measure(const Measuring& measuring) {
+  if (measuring.device < 0 || measuring.device >= static_cast<int>(devices().size()))
+    return Status(StatusCode::device_unavailable, devices().empty() ? std::string(why_no_device())
+                                                                    : fmt::format("device = {}: there are {} of them",
+                                                                                  measuring.device, devices().size()));
+  const Device& device = devices()[static_cast<std::size_t>(measuring.device)];
+  const std::string file = measuring.file.empty() ? user_rows_file() : measuring.file;
+  if (file.empty())
+    return Status(StatusCode::invalid_argument,
+                  "file = \"\": expected a path, as neither XDG_CACHE_HOME nor HOME is set");
+  DeviceRows rows = rows_to_begin_with(device, file);
+  std::mt19937_64 dice(measuring.seed);
+  const double begin = seconds_now();
+  double until = begin;
+  for (const Pass& pass : passes) {
+    until += pass.share * measuring.seconds;
+    const Result<bool> goes_on = measure_pass(
+        device, pass, rows, dice, [&] { return measuring.goes_on((seconds_now() - begin) / measuring.seconds); },
+        until);
+    if (!goes_on.ok()) return goes_on.status();
+    fit(rows, kernels());
+    if (Status s = keep(rows, file); !s.ok()) return s;
+    if (!goes_on.value()) break;
+  }
+  return Measurements{.file = file, .choices = cross_validated(rows, kernels(), true)};
+}
+
+}  // namespace exactile::cuda::model

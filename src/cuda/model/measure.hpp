@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Times of products drawn by lot, for the coefficients of the cost model.
+#pragma once
+
+#include <random>
+
+#include "exactile/plan.hpp"
+#include "exactile/tuning.hpp"
+
+namespace exactile::cuda::model {
+
+/// Sizes log-uniform, m from 1 to 8192, n and k from 64 to 16384, 45 % of them rounded to multiples of 64 and 30 % of
+/// 8, A by columns in a fifth and B in half, so many multiply-adds at most.
+[[nodiscard]] GemmDescription draw_product(GemmTypes types, std::mt19937_64& dice);
+
+/// exactile::measure_device() for this backend.
+[[nodiscard]] Result<Measurements> measure(const Measuring& measuring);
+
+}  // namespace exactile::cuda::model

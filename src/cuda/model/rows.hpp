@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What was measured of devices: the text of tuning/rows/cuda.tsv and of the user's own file, as data. Lines of fields
+/// that tabs separate, the first of which says what the line is:
+///
+///     device   NAME  CC=90 SMS=132 CLOCK_KHZ=... BANDWIDTH_MBS=...  LAUNCH_PS=... SHARE_PM=...   facts, Overheads
+///     rates    NAME  KERNEL  TYPE  BM=128 BN=256 ...  PATH  STEP_PS=... TILE_PS=...              Rates
+///     way      NAME  NUMBER  KERNEL  BM=128 BN=256 CLUSTER_M=2 ...                               a configuration
+///     product  NAME  TYPES  512x4096x14336 nt standard  NUMBER:MICROSECONDS ...                  a measured product
+///
+/// PS are picoseconds, PM per mille. A product lists the ways that took at most `kept` times as long as its fastest.
+/// Its letters say whether A and B lie as their rows (n) or as their columns (t) do, C's rows being contiguous.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cuda/configuration.hpp"
+#include "cuda/model/cost.hpp"
+#include "exactile/plan.hpp"
+
+namespace exactile::cuda::model {
+
+inline constexpr double kept = 2.5;
+
+/// A kernel by one of its configurations.
+struct Way {
+  std::string kernel;
+  Configuration configuration;
+};
+
+struct Time {
+  int way;  ///< index into DeviceRows::ways
+  double seconds;
+};
+
+struct MeasuredProduct {
+  GemmDescription description;
+  Accuracy accuracy = Accuracy::standard;
+  std::vector<Time> times;
+};
+
+/// What Rates depend on: the sizes that a kernel is compiled for, how many CTAs share an SM, how operands lie.
+struct RatesKey {
+  std::string kernel;
+  ElementType type = ElementType::f32;
+  Configuration sizes;
+  int path = 0;
+};
+[[nodiscard]] RatesKey rates_key(std::string_view kernel, ElementType type, const Configuration& configuration,
+                                 int path);
+[[nodiscard]] std::string to_string(const RatesKey& key);
+
+struct DeviceRows {
+  std::string name;
+  Device facts;
+  Overheads overheads;
+  std::map<std::string, Rates, std::less<>> rates;  ///< by to_string(RatesKey)
+  std::vector<Way> ways;
+  std::vector<MeasuredProduct> products;
+};
+
+/// Lines that cannot be read are left out.
+[[nodiscard]] std::vector<DeviceRows> parse_rows(std::string_view text);
+[[nodiscard]] std::string to_text(const DeviceRows& rows);
+
+}  // namespace exactile::cuda::model
