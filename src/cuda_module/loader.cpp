@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CUDA backend as the library sees it: the module's, opened when it is first asked for, or why there is none.
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "cuda/backend.hpp"
+#include "cuda_module/handshake.hpp"
+#include "cuda_module/places.hpp"
+
+namespace exactile::cuda_module {
+namespace {
+
+using Module = Result<const plan::BackendEntry*>;
+
+template <class... Args>
+Status absent(fmt::format_string<Args...> format, Args&&... args) {
+  return {StatusCode::device_unavailable, fmt::format(format, std::forward<Args>(args)...)};
+}
+
+/// A module hands no object back to be unloaded: its kernels stay registered with the driver. Nor may this copy of the
+/// library go, whose threads it uses.
+void keep_loaded(const std::string& own) {
+  if (!own.empty()) static_cast<void>(dlopen(own.c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE));
+}
+
+Module open_file(const std::string& path) {
+  void* const module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (module == nullptr) return absent("the CUDA module cannot be opened: {}", dlerror());
+  const auto function = reinterpret_cast<ModuleFunction*>(dlsym(module, function_name));
+  if (function == nullptr) return absent("{} is no CUDA module of exactile: it has no {}", path, function_name);
+  Handshake handshake{.library_build_id = build_id, .run_team = core::run_team};
+  function(&handshake);
+  if (handshake.backend == nullptr)
+    return absent("{} is of another build of exactile ({}); expected {}", path,
+                  handshake.module_build_id == nullptr ? "unknown" : handshake.module_build_id, build_id);
+  keep_loaded(own_file());
+  return handshake.backend;
+}
+
+Module open_module() {
+  // It stays open: the module's CUDA runtime asks for it next.
+  if (dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) == nullptr) return absent("no NVIDIA driver is installed");
+  const char* const named = secure_getenv("EXACTILE_CUDA_MODULE");  // null for programs with more rights than the user
+  const auto places =
+      module_places(named == nullptr || *named == '\0' ? std::nullopt : std::optional(named), own_file());
+  if (!places.ok()) return places.status();
+  for (const std::string& path : places.value())
+    if (access(path.c_str(), F_OK) == 0) return open_file(path);
+  std::string tried;
+  for (const std::string& path : places.value()) tried += fmt::format("{}{}", tried.empty() ? "" : ", ", path);
+  return absent("the CUDA module is not there: looked for {}", tried);
+}
+
+const Module& module() {
+  static const auto& opened = *new Module(open_module());
+  return opened;
+}
+
+std::span<const plan::KernelEntry> kernels() {
+  return module().ok() ? module().value()->kernels() : std::span<const plan::KernelEntry>();
+}
+
+std::vector<DeviceInfo> devices() {
+  if (module().ok()) return module().value()->devices();
+  return {{.backend = Backend::cuda,
+           .name = "NVIDIA GPU",
+           .available = false,
+           .reason = std::string(module().status().message()),
+           .properties = {}}};
+}
+
+Result<double> measure_peak(GemmTypes types, int device, int threads) {
+  return module().ok() ? module().value()->measure_peak(types, device, threads) : module().status();
+}
+
+Result<std::unique_ptr<plan::DeviceContext>> open_context(int device) {
+  if (!module().ok()) return module().status();
+  return module().value()->open(device);
+}
+
+Result<Measurements> measure(const Measuring& measuring) {
+  if (!module().ok()) return module().status();
+  return module().value()->measure(measuring);
+}
+
+/// Asked for products of the module's kernels only.
+std::unique_ptr<plan::Executable> prepare_scaling(const plan::Problem& problem) {
+  return module().value()->prepare_scaling(problem);
+}
+
+}  // namespace
+}  // namespace exactile::cuda_module
+
+namespace exactile::cuda {
+
+const plan::BackendEntry& backend() {
+  static const plan::BackendEntry entry{.backend = Backend::cuda,
+                                        .kernels = cuda_module::kernels,
+                                        .devices = cuda_module::devices,
+                                        .measure_peak = cuda_module::measure_peak,
+                                        .open = cuda_module::open_context,
+                                        .prepare_scaling = cuda_module::prepare_scaling,
+                                        .measure = cuda_module::measure,
+                                        .opens_driver = true};
+  return entry;
+}
+
+}  // namespace exactile::cuda
