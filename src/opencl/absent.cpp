@@ -13,10 +13,10 @@ Status absent() { return {StatusCode::device_unavailable, reason}; }
 
 const plan::BackendEntry& backend() {
   static const plan::BackendEntry entry{
-      .name = "opencl",
+      .backend = Backend::opencl,
       .kernels = [] { return std::span<const plan::KernelEntry>(); },
       .devices = []() -> std::vector<DeviceInfo> {
-        return {{.backend = "opencl", .name = "OpenCL", .available = false, .reason = reason}};
+        return {{.backend = Backend::opencl, .name = "OpenCL", .available = false, .reason = reason}};
       },
       .measure_peak = [](GemmTypes, int, int) -> Result<double> { return absent(); },
       .open = [](int) -> Result<std::unique_ptr<plan::DeviceContext>> { return absent(); }};

@@ -13,10 +13,11 @@ namespace {
 
 std::vector<DeviceInfo> devices() {
   if (all_devices().empty())
-    return {{.backend = "opencl", .name = "OpenCL", .available = false, .reason = std::string(why_no_device(0))}};
+    return {
+        {.backend = Backend::opencl, .name = "OpenCL", .available = false, .reason = std::string(why_no_device(0))}};
   std::vector<DeviceInfo> infos;
   for (const Device& d : all_devices())
-    infos.push_back({.backend = "opencl",
+    infos.push_back({.backend = Backend::opencl,
                      .name = d.name,
                      .available = d.trouble.empty(),
                      .reason = d.trouble,
@@ -37,7 +38,7 @@ std::vector<DeviceInfo> devices() {
 }  // namespace
 
 const plan::BackendEntry& backend() {
-  static const plan::BackendEntry entry{.name = "opencl",
+  static const plan::BackendEntry entry{.backend = Backend::opencl,
                                         .kernels = kernel_list,
                                         .devices = devices,
                                         .measure_peak = measure_peak,

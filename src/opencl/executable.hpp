@@ -24,7 +24,7 @@ namespace exactile::opencl {
 template <const Kernel& kernel>
 [[nodiscard]] plan::KernelEntry entry() {
   plan::KernelEntry made{.name = kernel.name,
-                         .backend = "opencl",
+                         .backend = Backend::opencl,
                          .role = kernel.role,
                          .summary = kernel.summary,
                          .types = kernel.types,

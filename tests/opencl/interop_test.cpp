@@ -197,7 +197,7 @@ TEST(Interop, ASubDeviceComputes) {
 
 TEST(Limits, ABufferTooLargeIsRefusedWithItsSizeAndTheLimit) {
   SKIP_WITHOUT_DEVICE();
-  const Result<Context> context = Context::make("opencl");
+  const Result<Context> context = Context::make(Backend::opencl);
   ASSERT_TRUE(context.ok()) << context.status().message();
   cl_ulong limit = 0;
   cl_device_id device = nullptr;

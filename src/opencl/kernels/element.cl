@@ -190,12 +190,23 @@ inline Sum activate(Sum x, int flags) {
 #endif
 }
 
-inline Sum scaled(Sum alpha, Sum sum) {
+// alpha or beta times x. A real factor multiplies both parts of a complex number and nothing else: an Inf must not meet
+// the factor's zero imaginary part.
+inline Sum scaled(Sum factor, Sum x) {
 #if IS_COMPLEX
-  return (Sum)(alpha.x * sum.x - alpha.y * sum.y, alpha.x * sum.y + alpha.y * sum.x);
+  if (factor.y == 0) return factor.x * x;
+  return (Sum)(factor.x * x.x - factor.y * x.y, factor.x * x.y + factor.y * x.x);
 #else
-  return alpha * sum;
+  return factor * x;
 #endif
+}
+
+// z + scaled(factor, x)
+inline Sum add_scaled(Sum factor, Sum x, Sum z) {
+#if IS_COMPLEX
+  if (factor.y == 0) return MULTIPLY_ADD((Sum)(factor.x, factor.x), x, z);
+#endif
+  return multiply_add(factor, x, z);
 }
 
 // C(row, column) <- activation(alpha * sum + beta * C + bias), the sum first multiplied by the scales of its row and
@@ -213,7 +224,7 @@ inline void store(__global Out *c, long c_row, long c_column, long row, long col
   }
 #endif
   Sum value = scaled(alpha, sum);
-  if (flags & READS_C) value = multiply_add(beta, WIDEN_OUT(*element), value);
+  if (flags & READS_C) value = add_scaled(beta, WIDEN_OUT(*element), value);
   if (flags & BIAS_PER_ROW) value += WIDEN_OUT(bias[row]);
   if (flags & BIAS_PER_COLUMN) value += WIDEN_OUT(bias[column]);
   *element = NARROW_OUT(activate(value, flags));

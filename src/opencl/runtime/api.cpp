@@ -40,7 +40,7 @@ Loaded load() {
 }
 
 const Loaded& loaded() {
-  static const Loaded once = load();
+  static const auto& once = *new Loaded(load());
   return once;
 }
 

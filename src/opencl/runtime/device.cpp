@@ -106,7 +106,7 @@ std::vector<Device> find_all() {
 }  // namespace
 
 std::span<const Device> all_devices() {
-  static const std::vector<Device> once = find_all();
+  static const auto& once = *new std::vector<Device>(find_all());
   return once;
 }
 
@@ -126,7 +126,7 @@ Device describe_device(cl_device_id id) { return describe(number<cl_platform_id>
 
 std::string_view with_limit(std::string_view text, std::int64_t limit, std::string_view unit) {
   static std::mutex mutex;
-  static std::set<std::string, std::less<>> texts;  // as many as there are limits
+  static auto& texts = *new std::set<std::string, std::less<>>;  // as many as there are limits
   const std::lock_guard lock(mutex);
   return *texts.insert(fmt::format("{}: {} {}", text, limit, unit)).first;
 }
