@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// ?gemm of real numbers: C <- alpha op(A) op(B) + beta C.
+#include "blas/arguments.hpp"
+#include "blas/export.hpp"
+#include "blas/plans.hpp"
+#include "blas/settings.hpp"
+
+namespace exactile::blas {
+namespace {
+
+template <class T>
+[[gnu::noinline]] void gemm_at_length(const char* name, Op op_a, Op op_b, Size m, Size n, Size k, T alpha, const T* a,
+                                      Size lda, const T* b, Size ldb, T beta, T* c, Size ldc) {
+  const Report report(name, {{"m", m}, {"n", n}, {"k", k}});
+  multiply(op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+/// `rows` as report_parameter() takes it.
+template <class T>
+inline void gemm(const char* name, int rows, std::optional<Op> op_a, std::optional<Op> op_b, Size m, Size n, Size k,
+                 T alpha, const T* a, Size lda, const T* b, Size ldb, T beta, T* c, Size ldc) {
+  if (Checks()
+          .that(op_a.has_value(), 1)
+          .that(op_b.has_value(), 2)
+          .that(m >= 0, 3)
+          .that(n >= 0, 4)
+          .that(k >= 0, 5)
+          .that(holds(lda, op_a == Op::plain ? m : k), 8)
+          .that(holds(ldb, op_b == Op::plain ? k : n), 10)
+          .that(holds(ldc, m), 13)
+          .is_bad(name, rows))
+    return;
+  if (m == 0 || n == 0 || ((alpha == T(0) || k == 0) && beta == T(1))) return;
+  if (!multiply_quickly(Kind::matrices, settled<T>(*op_a), settled<T>(*op_b), m, n, k, alpha, a, lda, b, ldb, beta, c,
+                        ldc))
+    gemm_at_length(name, settled<T>(*op_a), settled<T>(*op_b), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+template <class T>
+inline void cblas_gemm(const char* name, const char* c_name, int order, int trans_a, int trans_b, Size m, Size n,
+                       Size k, T alpha, const T* a, Size lda, const T* b, Size ldb, T beta, T* c, Size ldc) {
+  if (!is_order(order, c_name)) return;
+  const auto op_a = op_of(trans_a);
+  const auto op_b = op_of(trans_b);
+  if (!op_a) return illegal_setting(2, c_name, "Illegal TransA setting, %d\n", trans_a, order);
+  if (!op_b) return illegal_setting(3, c_name, "Illegal TransB setting, %d\n", trans_b, order);
+  if (order == row_major)  // C^T = op(B)^T op(A)^T, and what lies by rows is by columns the transposed
+    gemm(name, 1, op_b, op_a, n, m, k, alpha, b, ldb, a, lda, beta, c, ldc);
+  else
+    gemm(name, 0, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+}  // namespace
+}  // namespace exactile::blas
+
+namespace blas = exactile::blas;
+
+#define EXACTILE_GEMM(T, stem, NAME, Int, suffix)                                                                     \
+  extern "C" EXACTILE_EXPORT void stem##suffix##_(                                                                    \
+      const char* trans_a, const char* trans_b, const Int* m, const Int* n, const Int* k, const T* alpha, const T* a, \
+      const Int* lda, const T* b, const Int* ldb, const T* beta, T* c, const Int* ldc) {                              \
+    blas::gemm<T>(NAME, blas::from_fortran, blas::op_of(blas::letter(trans_a)), blas::op_of(blas::letter(trans_b)),   \
+                  *m, *n, *k, *alpha, a, *lda, b, *ldb, *beta, c, *ldc);                                              \
+  }                                                                                                                   \
+  extern "C" EXACTILE_EXPORT void cblas_##stem##suffix(int order, int trans_a, int trans_b, Int m, Int n, Int k,      \
+                                                       T alpha, const T* a, Int lda, const T* b, Int ldb, T beta,     \
+                                                       T* c, Int ldc) {                                               \
+    blas::cblas_gemm<T>(NAME, "cblas_" #stem, order, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc); \
+  }
+
+EXACTILE_GEMM(float, sgemm, "SGEMM ", std::int32_t, )
+EXACTILE_GEMM(float, sgemm, "SGEMM ", std::int64_t, _64)
+EXACTILE_GEMM(double, dgemm, "DGEMM ", std::int32_t, )
+EXACTILE_GEMM(double, dgemm, "DGEMM ", std::int64_t, _64)
+EXACTILE_FORTRAN_ALIASES(sgemm);
+EXACTILE_FORTRAN_ALIASES(dgemm);
+EXACTILE_CBLAS_ALIASES(sgemm);
+EXACTILE_CBLAS_ALIASES(dgemm);

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// ?gemv of real numbers: y <- alpha op(A) x + beta y, where A itself is m x n.
+#include "blas/arguments.hpp"
+#include "blas/export.hpp"
+#include "blas/settings.hpp"
+
+namespace exactile::blas {
+namespace {
+
+template <class T>
+inline void gemv(const char* name, int rows, std::optional<Op> op, Size m, Size n, T alpha, const T* a, Size lda,
+                 const T* x, Size incx, T beta, T* y, Size incy) {
+  if (Checks()
+          .that(op.has_value(), 1)
+          .that(m >= 0, 2)
+          .that(n >= 0, 3)
+          .that(holds(lda, m), 6)
+          .that(incx != 0, 8)
+          .that(incy != 0, 11)
+          .is_bad(name, rows))
+    return;
+  if (m == 0 || n == 0 || (alpha == T(0) && beta == T(1))) return;
+  const Report report(name, {{"m", m}, {"n", n}});
+  if (op == Op::plain)
+    multiply_vector(Op::plain, m, n, alpha, a, lda, x, incx, beta, y, incy);
+  else
+    multiply_vector(settled<T>(*op), n, m, alpha, a, lda, x, incx, beta, y, incy);
+}
+
+template <class T>
+inline void cblas_gemv(const char* name, const char* c_name, int order, int trans, Size m, Size n, T alpha, const T* a,
+                       Size lda, const T* x, Size incx, T beta, T* y, Size incy) {
+  if (!is_order(order, c_name)) return;
+  const auto op = op_of(trans);
+  if (!op) return illegal_setting(2, c_name, "Illegal TransA setting, %d\n", trans, order);
+  if (order == row_major)
+    gemv(name, 1, op == Op::plain ? Op::transposed : Op::plain, n, m, alpha, a, lda, x, incx, beta, y, incy);
+  else
+    gemv(name, 0, op, m, n, alpha, a, lda, x, incx, beta, y, incy);
+}
+
+}  // namespace
+}  // namespace exactile::blas
+
+namespace blas = exactile::blas;
+
+#define EXACTILE_GEMV(T, stem, NAME, Int, suffix)                                                                \
+  extern "C" EXACTILE_EXPORT void stem##suffix##_(const char* trans, const Int* m, const Int* n, const T* alpha, \
+                                                  const T* a, const Int* lda, const T* x, const Int* incx,       \
+                                                  const T* beta, T* y, const Int* incy) {                        \
+    blas::gemv<T>(NAME, blas::from_fortran, blas::op_of(blas::letter(trans)), *m, *n, *alpha, a, *lda, x, *incx, \
+                  *beta, y, *incy);                                                                              \
+  }                                                                                                              \
+  extern "C" EXACTILE_EXPORT void cblas_##stem##suffix(int order, int trans, Int m, Int n, T alpha, const T* a,  \
+                                                       Int lda, const T* x, Int incx, T beta, T* y, Int incy) {  \
+    blas::cblas_gemv<T>(NAME, "cblas_" #stem, order, trans, m, n, alpha, a, lda, x, incx, beta, y, incy);        \
+  }
+
+EXACTILE_GEMV(float, sgemv, "SGEMV ", std::int32_t, )
+EXACTILE_GEMV(float, sgemv, "SGEMV ", std::int64_t, _64)
+EXACTILE_GEMV(double, dgemv, "DGEMV ", std::int32_t, )
+EXACTILE_GEMV(double, dgemv, "DGEMV ", std::int64_t, _64)
+EXACTILE_FORTRAN_ALIASES(sgemv);
+EXACTILE_FORTRAN_ALIASES(dgemv);
+EXACTILE_CBLAS_ALIASES(sgemv);
+EXACTILE_CBLAS_ALIASES(dgemv);

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file The product that all routines stand on, by columns as Fortran's matrices lie, through plans that a thread
+/// keeps.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+
+namespace exactile::blas {
+
+using Size = std::int64_t;
+
+enum class Op : std::uint8_t { plain, transposed, conjugated };  ///< conjugated: and transposed
+
+/// C <- alpha op(A) op(B) + beta C with op(A) m x k, op(B) k x n. As the reference's gemm after its checks: where m or
+/// n is 0 nothing happens, beta = 0 does not read C, alpha = 0 reads neither A nor B. Any thread may call it.
+template <class T>
+void multiply(Op op_a, Op op_b, Size m, Size n, Size k, T alpha, const T* a, Size lda, const T* b, Size ldb, T beta,
+              T* c, Size ldc);
+
+/// y <- alpha op(A) x + beta y with op(A) m x n. The vectors' elements are incx, incy apart; both are not 0, and where
+/// they are negative x and y are the lowest addresses, as BLAS has it.
+template <class T>
+void multiply_vector(Op op_a, Size m, Size n, T alpha, const T* a, Size lda, const T* x, Size incx, T beta, T* y,
+                     Size incy);
+
+/// `count` products; A, B and C of one are `..._step` elements behind those of the one before.
+template <class T>
+void multiply_strided(Op op_a, Op op_b, Size m, Size n, Size k, T alpha, const T* a, Size lda, Size a_step, const T* b,
+                      Size ldb, Size b_step, T beta, T* c, Size ldc, Size c_step, Size count);
+
+/// `count` products whose matrices stand where the arrays of pointers say.
+template <class T>
+void multiply_listed(Op op_a, Op op_b, Size m, Size n, Size k, T alpha, const T* const* a, Size lda, const T* const* b,
+                     Size ldb, T beta, T* const* c, Size ldc, Size count);
+
+}  // namespace exactile::blas

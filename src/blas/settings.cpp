@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "blas/settings.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "blas/export.hpp"
+#include "blas/plans.hpp"
+#include "exactile/devices.hpp"
+
+namespace exactile::blas {
+namespace {
+
+std::atomic<int> thread_setting{0};  ///< 0: not asked for yet
+
+void settle(int count) noexcept {
+  thread_setting.store(count, std::memory_order_relaxed);
+  if (!verbose) quick_threads.store(count, std::memory_order_relaxed);
+}
+
+/// What this thread's outermost call prints. Plain data: a thread's end has nothing to destroy.
+struct Line {
+  int depth;
+  char text[160];
+  char kernel[64];
+  std::chrono::steady_clock::time_point start;
+};
+constinit thread_local Line line{};
+
+}  // namespace
+
+const char* environment(const char* name) noexcept {
+  const char* value = secure_getenv(name);
+  return value == nullptr || *value == '\0' ? nullptr : value;
+}
+
+const bool verbose = [] {
+  const char* value = environment("EXACTILE_VERBOSE");
+  return value != nullptr && std::strcmp(value, "1") == 0;
+}();
+
+constinit std::atomic<int> quick_threads{0};
+
+int threads() noexcept {
+  const int known = thread_setting.load(std::memory_order_relaxed);
+  if (known > 0) [[likely]]
+    return known;
+  const int count = default_threads();
+  settle(count);
+  return count;
+}
+
+void set_threads(int count) noexcept { settle(count < 1 ? default_threads() : count); }
+
+void Report::begin(const char* routine, std::initializer_list<Size> sizes) noexcept {
+  if (line.depth++ > 0) return;
+  constexpr int room = sizeof line.text;
+  const auto name_length = static_cast<int>(std::strcspn(routine, " "));
+  int used = std::snprintf(line.text, room, "%.*s", name_length, routine);
+  for (const Size& size : sizes)
+    if (used < room)
+      used += std::snprintf(line.text + used, static_cast<std::size_t>(room - used), " %s=%lld", size.name,
+                            static_cast<long long>(size.value));
+  line.kernel[0] = '\0';
+  line.start = std::chrono::steady_clock::now();
+}
+
+void Report::end() const noexcept {
+  if (--line.depth > 0) return;
+  const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - line.start;
+  std::fprintf(stderr, "exactile: %s kernel=%s %.2f us\n", line.text, line.kernel[0] == '\0' ? "none" : line.kernel,
+               time.count());
+}
+
+void Report::says(std::string_view kernel) noexcept {
+  std::snprintf(line.kernel, sizeof line.kernel, "%.*s", static_cast<int>(kernel.size()), kernel.data());
+}
+
+}  // namespace exactile::blas
+
+// What threadpoolctl and programs written for OpenBLAS ask.
+extern "C" {
+
+EXACTILE_EXPORT int openblas_get_num_threads() { return exactile::blas::threads(); }
+EXACTILE_EXPORT void openblas_set_num_threads(int count) { exactile::blas::set_threads(count); }
+EXACTILE_EXPORT int openblas_get_num_procs() { return exactile::default_threads(); }
+EXACTILE_EXPORT int openblas_get_parallel() { return 1; }  // threads of its own
+EXACTILE_EXPORT const char* exactile_blas_version() { return exactile::version().data(); }
+
+}  // extern "C"

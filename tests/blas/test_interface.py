@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names, forwarding, messages and what loading costs."""
+import json
+import re
+
+import pytest
+from support import LIBRARY, PROVIDER, REFERENCE, SOURCE, exported, other_blas, python, run
+
+STEMS = ("gemm", "gemv", "gemmtr", "symm", "syrk", "syr2k", "trmm", "trsm")
+OWN = [kind + letter + stem for letter in "sd" for stem in STEMS for kind in ("", "cblas_")]
+
+
+def spellings(name):
+    tail = "" if name.startswith("cblas_") else "_"
+    return [name + tail, name + "_64" + tail, name + "64_" if tail == "" else name + "64_",
+            "scipy_" + name + tail, "scipy_" + name + ("64_" if tail == "" else "_64_")]
+
+
+def test_every_name_of_the_reference_is_there():
+    ours = exported(PROVIDER)
+    assert ours == exported(LIBRARY)
+    assert len(exported(REFERENCE)) == 324
+    assert not exported(REFERENCE) - ours
+    assert not [name for name in ours if name.startswith("_Z")]
+    assert not [spelling for name in OWN for spelling in spellings(name) if spelling not in ours]
+
+
+def test_soname_is_that_of_every_provider():
+    assert "[libblas.so.3]" in run(["readelf", "-d", PROVIDER]).stdout
+    needed = re.findall(r"NEEDED.*\[(.*)\]", run(["readelf", "-d", LIBRARY]).stdout)
+    assert not [name for name in needed if re.match("libstdc|libOpenCL|libcuda|libgfortran", name)]
+
+
+CALLS = """
+import ctypes, sys
+lib = ctypes.CDLL(sys.argv[1] if len(sys.argv) > 1 else %r)
+""" % LIBRARY
+
+
+def test_forwarded_routines_take_every_kind_of_argument_and_return_what_they_return():
+    code = CALLS + """
+import json
+i, d = ctypes.c_int, ctypes.c_double
+x = (d * 3)(1, -5, 2); y = (d * 3)(4, 5, 6); n = i(3); one = i(1)
+lib.ddot_.restype = d; lib.cblas_ddot.restype = d; lib.isamax_.restype = i; lib.cblas_sdsdot.restype = ctypes.c_float
+f = (ctypes.c_float * 3)(1, -5, 2)
+r = ctypes.byref
+out = [lib.ddot_(r(n), x, r(one), y, r(one)), lib.cblas_ddot(3, x, 1, y, 1), lib.isamax_(r(n), f, r(one))]
+out.append(lib.cblas_sdsdot(3, ctypes.c_float(0.5), f, 1, f, 1))
+# 14 arguments, eight of them on the stack, numbers among them
+lib.cblas_dsyr2k(101, 121, 111, 1, 3, d(2), x, 3, y, 3, d(0), (d * 1)(), 1)
+a = (d * 9)(*range(9))
+lib.cblas_dgbmv(101, 111, 3, 3, 0, 0, d(2), a, 1, x, 1, d(0), y, 1); out.append(list(y))
+print(json.dumps(out))
+"""
+    out = json.loads(python(code, EXACTILE_BLAS_FALLBACK=other_blas()).stdout)
+    assert out == [-9.0, -9.0, 2, 30.5, [0.0, -10.0, 8.0]]
+
+
+def test_a_missing_fallback_says_what_was_wanted_and_where_was_looked(tmp_path):
+    absent = str(tmp_path / "no-such.so")
+    code = CALLS + "lib.daxpy_()"
+    text = python(code, expect=127, EXACTILE_BLAS_FALLBACK=absent).stderr
+    assert "daxpy_ was called" in text and absent in text
+    text = python(code, expect=127, EXACTILE_BLAS_FALLBACK="libblas.so.3").stderr
+    assert "absolute path" in text
+    text = python(code, expect=127, EXACTILE_BLAS_FALLBACK=LIBRARY).stderr
+    assert "this library itself" in text
+    code = CALLS + "lib.daxpy_()"
+    libm = "/lib/x86_64-linux-gnu/libm.so.6"
+    assert "is no BLAS" in python(code, expect=127, EXACTILE_BLAS_FALLBACK=libm).stderr
+
+
+def test_error_exit_names_the_parameter_and_can_be_replaced():
+    gemm = CALLS + """
+i, d = ctypes.c_int, ctypes.c_double
+lib.cblas_dgemm(%s, 111, 111, 2, 3, -1, d(1), None, 4, None, 4, d(0), None, 4)
+print("came back")
+"""
+    for order in (101, 102):
+        done = python(gemm % order, expect=1, EXACTILE_BLAS_FALLBACK=other_blas())
+        assert "Parameter 6 to routine cblas_dgemm was incorrect" in done.stderr and "came back" not in done.stdout
+    assert "Illegal Order setting, 7" in python(gemm % 7, expect=1).stderr
+
+
+def test_loading_starts_no_thread_opens_no_driver_and_is_quick():
+    code = CALLS.replace("lib =", "import time, os\nstart = time.perf_counter()\nlib =") + """
+print(time.perf_counter() - start, len(os.listdir("/proc/self/task")))
+maps = open("/proc/self/maps").read()
+print([name for name in ("libcuda", "libOpenCL", "openblas", "libblas.so") if name in maps])
+"""
+    seconds = []
+    for _ in range(5):
+        lines = python(code).stdout.splitlines()
+        seconds.append(float(lines[0].split()[0]))
+        assert lines[0].split()[1] == "1" and lines[1] == "[]"
+    assert min(seconds) < 5e-3
+
+
+def test_threads_can_be_asked_for_and_set():
+    code = CALLS + """
+before = lib.openblas_get_num_threads(); lib.openblas_set_num_threads(3); print(before, lib.openblas_get_num_threads())
+"""
+    assert python(code, OMP_NUM_THREADS=2).stdout.split() == ["2", "3"]
+
+
+def test_preload_serves_numpy():
+    code = """
+import numpy as np
+a, b = np.arange(12.0).reshape(3, 4), np.arange(20.0).reshape(4, 5)
+assert (a @ b == [[sum(a[i, p] * b[p, j] for p in range(4)) for j in range(5)] for i in range(3)]).all()
+assert (a.astype("f") @ b.astype("f") == a @ b).all()
+"""
+    text = python(code, LD_PRELOAD=LIBRARY, EXACTILE_VERBOSE=1, EXACTILE_BLAS_FALLBACK=other_blas()).stderr
+    assert "exactile: DGEMM m=5 n=3 k=4 kernel=" in text and "exactile: SGEMM " in text
+
+
+@pytest.mark.parametrize("letter,double", (("s", False), ("d", True)))
+def test_overlapping_operands_go_to_the_fallback(letter, double):
+    code = CALLS + f"""
+t = ctypes.c_double if {double} else ctypes.c_float
+a = (t * 4)(1, 0, 0, 1)
+lib.cblas_{letter}gemm(102, 111, 111, 2, 2, 2, t(1), a, 2, a, 2, t(0), a, 2)
+"""
+    text = python(code, EXACTILE_VERBOSE=1, EXACTILE_BLAS_FALLBACK=other_blas()).stderr
+    assert "kernel=the fallback's" in text
+
+
+def test_the_lists_of_names_agree():
+    forwarded = set(re.findall(r"^forward (\w+)$", open(f"{SOURCE}/src/blas/forwarded.inc").read(), flags=re.M))
+    assert forwarded <= exported(LIBRARY)
