@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
@@ -11,6 +10,7 @@
 #include "memory.hpp"
 #include "options.hpp"
 #include "table.hpp"
+#include "terminal.hpp"
 #include "units.hpp"
 
 namespace exactile::program {
@@ -24,7 +24,9 @@ A, B or C is vector-like (m, n or k of 16 or less) the calls take turns on copie
 twice the last cache, so that memory is timed and not the cache; --rotate says otherwise. Several --type and --kernel
 may be given; `--kernel all` takes every one that is available.
 
-Exit status: 1 a result's error is above its bound.)";
+Of several kernels those that refuse the product are noted, and the others are timed.
+
+Exit status: 1 a result's error is above its bound, 2 also where one of several kernels that were named refuses.)";
 
 struct Options {
   SizeOptions sizes;
@@ -75,7 +77,7 @@ std::vector<std::string> kernels_for(const Options& options, GemmTypes types) {
   std::vector<std::string> names;
   for (const KernelInfo& kernel : kernels())
     if (kernel.available && std::find(kernel.types.begin(), kernel.types.end(), types) != kernel.types.end() &&
-        (options.choice.backend.empty() || options.choice.backend == kernel.backend))
+        is_of_backend(kernel, options.choice.backend))
       names.push_back(kernel.name);
   return names;
 }
@@ -109,16 +111,16 @@ std::vector<MeasurementRequest> requests_for(const Options& options) {
 void print_text(const std::vector<Measurement>& rows) {
   const GemmDescription& d = rows.front().description;
   print_result("C ({} x {}) = A ({} x {}) * B ({} x {}), batch {}\n\n", d.m, d.n, d.m, d.k, d.k, d.n, d.batch_count);
-  Table table(
-      {"kernel", "type", "median", "min", "spread", "first call", "copied", "GFLOP/s", "of peak", "error", "x bound"});
+  Table table({"kernel", "type", "median", "min", "spread", "first call", "copied", "GFLOP/s", "of peak", "error/u",
+               "norm", "x bound"});
   for (const Measurement& row : rows)
     table.add({row.summary.kernel, to_string(row.description.types), seconds_text(row.timing.median_seconds),
                seconds_text(row.timing.min_seconds), percent_text(row.timing.spread),
                seconds_text(row.timing.first_call_seconds),
                row.seconds_with_copies ? seconds_text(*row.seconds_with_copies) : "-",
                number_text(row.operations_per_second * 1e-9),
-               row.fraction_of_peak ? percent_text(*row.fraction_of_peak) : "-",
-               error_text(row.error.max_relative_error),
+               row.fraction_of_peak ? percent_text(*row.fraction_of_peak) : "-", number_text(row.error.error_in_u),
+               error_text(row.error.norm_error),
                row.error.passed ? number_text(row.error.error_over_bound) : "FAILED"});
   table.align_left({1});
   print_result("{}", table.text());
@@ -158,16 +160,19 @@ Exit bench(const Options& options) {
   PeakMeter peaks(static_cast<int>(options.choice.threads));
   std::vector<Measurement> rows;
   std::vector<std::int64_t> copies;
+  bool refused_by_name = false;
   Progress progress;
   for (const MeasurementRequest& request : requests) {
     progress.show(fmt::format("{} ({} of {})", request.options.kernel, rows.size() + 1, requests.size()));
     copies.push_back(copies_for(options, request.description, request.options.memory));
     Operands operands(request.description, fill, options.seed, copies.back());
     Result<Measurement> measured = measure_kernel(request, operands, peaks);
-    if (all_kernels(options) && measured.status().code() == StatusCode::unsupported) {
+    const StatusCode code = measured.status().code();
+    if (requests.size() > 1 && (code == StatusCode::unsupported || code == StatusCode::device_unavailable)) {
       progress.clear();
-      note("not run: {}", measured.status().message());
+      note("exactile: not run: {}", measured.status().message());
       copies.pop_back();
+      refused_by_name = refused_by_name || !all_kernels(options);
       continue;
     }
     rows.push_back(require(std::move(measured)));
@@ -178,12 +183,13 @@ Exit bench(const Options& options) {
   if (rows.empty()) fail(Exit::bad_usage, "no kernel can run this product");
   options.json ? print_rows_json(rows, copies) : print_text(rows);
   const bool passed = std::all_of(rows.begin(), rows.end(), [](const auto& row) { return row.error.passed; });
-  return passed ? Exit::done : Exit::check_failed;
+  if (!passed) return Exit::check_failed;
+  return refused_by_name ? Exit::bad_usage : Exit::done;
 }
 
 }  // namespace
 
-Action add_bench(CLI::App& command) {
+Action add_bench(CommandLine& command) {
   const auto options = std::make_shared<Options>();
   add_size_options(command, options->sizes, true);
   command.add_option("--type", options->types, "Element type (default f32): " + type_names())

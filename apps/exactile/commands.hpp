@@ -4,23 +4,21 @@
 
 #include <functional>
 
+#include "command_line.hpp"
 #include "failure.hpp"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): theirs
-class App;
-}
 
 namespace exactile::program {
 
 /// Adds a command to the command line and answers what it does once the line was parsed.
 using Action = std::function<Exit()>;
-[[nodiscard]] Action add_bench(CLI::App& command);
-[[nodiscard]] Action add_devices(CLI::App& command);
-[[nodiscard]] Action add_explain(CLI::App& command);
-[[nodiscard]] Action add_kernels(CLI::App& command);
-[[nodiscard]] Action add_ladder(CLI::App& command);
-[[nodiscard]] Action add_multiply(CLI::App& command);
-[[nodiscard]] Action add_tune(CLI::App& command);
-[[nodiscard]] Action add_verify(CLI::App& command);
+[[nodiscard]] Action add_bench(CommandLine& command);
+[[nodiscard]] Action add_devices(CommandLine& command);
+[[nodiscard]] Action add_doctor(CommandLine& command);
+[[nodiscard]] Action add_explain(CommandLine& command);
+[[nodiscard]] Action add_kernels(CommandLine& command);
+[[nodiscard]] Action add_ladder(CommandLine& command);
+[[nodiscard]] Action add_multiply(CommandLine& command);
+[[nodiscard]] Action add_tune(CommandLine& command);
+[[nodiscard]] Action add_verify(CommandLine& command);
 
 }  // namespace exactile::program

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exactile/devices.hpp"
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
 #include <string>
@@ -9,13 +8,14 @@
 #include "commands.hpp"
 #include "json.hpp"
 #include "measurement.hpp"
+#include "terminal.hpp"
 
 namespace exactile::program {
 namespace {
 
 constexpr const char* footer =
     R"(Backends, their devices in the order that --device counts, and why one cannot be used. The processor's properties tell
-the instruction set that kernels are chosen by (EXACTILE_MAX_ISA: portable, avx2 or avx512 takes wider ones away) and
+the instruction set that kernels are chosen by (EXACTILE_MAX_ISA: portable, avx2, avx512 or avx512_vnni takes wider ones away) and
 the threads a call takes by default (EXACTILE_NUM_THREADS, OMP_NUM_THREADS).)";
 
 struct Options {
@@ -34,16 +34,17 @@ std::vector<std::pair<GemmTypes, double>> measured_peaks(const DeviceInfo& devic
 }
 
 void print_device(const DeviceInfo& device, int index, const Options& options) {
-  print_result("{}: {}{}\n", bold(device.backend), device.name.empty() ? "no device" : device.name,
+  print_result("{}: {}{}\n", bold(std::string(to_string(device.backend))),
+               device.name.empty() ? "no device" : device.name,
                device.available ? "" : fmt::format(" (not available: {})", device.reason));
   for (const auto& [key, value] : device.properties) print_result("    {:<14} {}\n", key, value);
   for (const auto& [types, peak] : measured_peaks(device, index, options))
     print_result("    {:<14} {:.0f} GFLOP/s, measured{}\n", "peak " + to_string(types), peak * 1e-9,
-                 device.backend == "cpu" ? fmt::format(" on {} threads", default_threads()) : "");
+                 device.backend == Backend::cpu ? fmt::format(" on {} threads", default_threads()) : "");
 }
 
 Json device_json(const DeviceInfo& device, int index, const Options& options) {
-  Json json = {{"backend", device.backend},
+  Json json = {{"backend", to_string(device.backend)},
                {"name", device.name},
                {"available", device.available},
                {"reason", device.reason},
@@ -57,7 +58,7 @@ Json device_json(const DeviceInfo& device, int index, const Options& options) {
 
 }  // namespace
 
-Action add_devices(CLI::App& command) {
+Action add_devices(CommandLine& command) {
   const auto options = std::make_shared<Options>();
   command.add_flag("--peak", options->peak, "Measure how fast each device multiplies and adds (f32, f64)");
   command.add_flag("--json", options->json, "As JSON (exactile.devices/1)");
@@ -66,7 +67,7 @@ Action add_devices(CLI::App& command) {
     Json json = document("devices");
     json["threads"] = default_threads();
     json["devices"] = Json::array();
-    std::map<std::string, int> counts;
+    std::map<Backend, int> counts;
     for (const DeviceInfo& device : devices()) {
       const int index = counts[device.backend]++;
       if (options->json)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "commands.hpp"
 #include "json.hpp"
 #include "options.hpp"
+#include "terminal.hpp"
 
 namespace exactile::program {
 namespace {
@@ -30,7 +30,7 @@ void print_plan_json(const Plan& plan, Accuracy accuracy) {
                {"column_scales", d.column_scales},
                {"accuracy", to_string(accuracy)},
                {"kernel", summary.kernel},
-               {"backend", summary.backend},
+               {"backend", to_string(summary.backend)},
                {"blocking", summary.blocking},
                {"accumulator", summary.accumulator},
                {"threads", summary.threads},
@@ -44,7 +44,7 @@ void print_plan_json(const Plan& plan, Accuracy accuracy) {
   json["candidates"] = Json::array();
   for (const Candidate& candidate : summary.candidates)
     json["candidates"].push_back({{"kernel", candidate.kernel},
-                                  {"backend", candidate.backend},
+                                  {"backend", to_string(candidate.backend)},
                                   {"chosen", candidate.chosen},
                                   {"supported", candidate.supported},
                                   {"reason", candidate.reason},
@@ -74,7 +74,7 @@ Exit explain(const Options& options) {
 
 }  // namespace
 
-Action add_explain(CLI::App& command) {
+Action add_explain(CommandLine& command) {
   const auto options = std::make_shared<Options>();
   add_size_options(command, options->sizes, true);
   command.add_option("--type", options->type, "Element type (default f32): " + type_names())->type_name("T");

@@ -18,6 +18,8 @@ namespace {
 // A handler may touch only lock-free atomics and call only async-signal-safe functions, hence the plain array.
 std::array<char, 4096> temporary_path;
 std::atomic<bool> temporary_exists = false;
+std::array<char, 4200> interruption_note;
+std::atomic<std::size_t> interruption_note_size = 0;
 
 void say(std::string_view text) {
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
@@ -31,7 +33,10 @@ void remove_temporary() {
 /// the program runs should end too.
 void on_interruption(int signal) {
   remove_temporary();
-  say("\nexactile: interrupted; nothing was left behind\n");
+  const std::size_t size = interruption_note_size.load(std::memory_order_acquire);
+  say("\nexactile: interrupted; ");
+  say(size == 0 ? "nothing was left behind" : std::string_view(interruption_note.data(), size));
+  say("\n");
   std::signal(signal, SIG_DFL);
   raise(signal);  // delivered when this handler, which blocks it, returns
 }
@@ -76,6 +81,13 @@ void set_temporary_file(const std::string& path) {
   std::copy(path.begin(), path.end(), temporary_path.begin());
   temporary_path[path.size()] = '\0';
   temporary_exists.store(true, std::memory_order_release);
+}
+
+void set_interruption_note(std::string_view note) {
+  interruption_note_size.store(0, std::memory_order_release);
+  const std::size_t size = std::min(note.size(), interruption_note.size());
+  std::copy_n(note.begin(), size, interruption_note.begin());
+  interruption_note_size.store(size, std::memory_order_release);
 }
 
 SignalBlock::SignalBlock() {

@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <string>
+#include <string_view>
 
 namespace exactile::program {
 
@@ -14,6 +15,10 @@ void install_signal_handlers();
 
 /// The one file that a signal removes; "" for none. The path is copied.
 void set_temporary_file(const std::string& path);
+
+/// What an interruption leaves, for the line that says so: "the rows found so far are kept in FILE" (of a long one the
+/// first bytes). Without it: "nothing was left behind".
+void set_interruption_note(std::string_view note);
 
 /// While it lives, the signals above wait.
 class SignalBlock {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "commands.hpp"
@@ -9,6 +8,7 @@
 #include "json.hpp"
 #include "options.hpp"
 #include "table.hpp"
+#include "terminal.hpp"
 
 namespace exactile::program {
 namespace {
@@ -26,16 +26,14 @@ std::vector<std::string> names_of(const std::vector<GemmTypes>& types) {
 }
 
 std::vector<KernelInfo> wanted_kernels(const Options& options) {
-  if (!options.backend.empty()) require_known_backend(options.backend);
   std::vector<KernelInfo> wanted = kernels();
-  std::erase_if(
-      wanted, [&](const KernelInfo& kernel) { return !options.backend.empty() && kernel.backend != options.backend; });
+  std::erase_if(wanted, [&](const KernelInfo& kernel) { return !is_of_backend(kernel, options.backend); });
   return wanted;
 }
 
 void print_text(const std::vector<KernelInfo>& list) {
   for (const KernelInfo& kernel : list) {
-    print_result("{} ({}, {}{})\n", bold(kernel.name), kernel.backend, kernel.role,
+    print_result("{} ({}, {}{})\n", bold(kernel.name), to_string(kernel.backend), kernel.role,
                  kernel.available ? "" : ", not available");
     if (!kernel.summary.empty()) print_result("    {}\n", kernel.summary);
     print_result("    types: {}\n", fmt::join(names_of(kernel.types), ", "));
@@ -48,7 +46,7 @@ void print_list_json(const std::vector<KernelInfo>& list) {
   json["kernels"] = Json::array();
   for (const KernelInfo& kernel : list)
     json["kernels"].push_back({{"name", kernel.name},
-                               {"backend", kernel.backend},
+                               {"backend", to_string(kernel.backend)},
                                {"types", names_of(kernel.types)},
                                {"role", kernel.role},
                                {"summary", kernel.summary},
@@ -60,7 +58,7 @@ void print_list_json(const std::vector<KernelInfo>& list) {
 
 }  // namespace
 
-Action add_kernels(CLI::App& command) {
+Action add_kernels(CommandLine& command) {
   const auto options = std::make_shared<Options>();
   command.add_option("--backend", options->backend, "Kernels of this backend only")->type_name("NAME");
   command.add_flag("--json", options->json, "As JSON (exactile.kernels/1)");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ladder.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -10,6 +9,7 @@
 #include "exactile/devices.hpp"
 #include "ladder_report.hpp"
 #include "measurement.hpp"
+#include "terminal.hpp"
 #include "units.hpp"
 
 namespace exactile::program {
@@ -18,9 +18,12 @@ namespace {
 constexpr const char* footer =
     R"(Columns: time (median, by the clock of the device that computes); copied: that and moving the operands to the device
 and C back, which speed-up and the rest leave out; speed-up over cpu_naive, GFLOP/s, fraction of the peak measured on
-this device; traffic: the bytes that the kernel's model moves; x least: that over the least possible; GB/s: that over
-the time. Against a result of higher precision: error, the largest relative one; x bound, the error over its bound (1 is
-the most allowed).
+this device; traffic: the bytes that the kernel's model moves; x min: that over the least possible; GB/s: that over
+the time. Against a result of higher precision: error/u, the largest error of an element over its |A||B|, in units of the
+roundoff u of the type that sums (of C's where that is narrower); norm, the norm of all errors over that of C; x bound, the
+largest error over its bound (1 is the most allowed).
+On a terminal that is wide enough a bar shows each kernel's speed beside the fastest one's; colours are left out where
+NO_COLOR is set.
 A kernel that would take longer than 3 s is timed on part of its rows; the table marks it with a *.
 
 --sweep makes cubes of m*k*n = 10^3, 10^4, ... up to --max and sets cpu_naive against the planner's choice on the
@@ -35,7 +38,7 @@ std::vector<KernelInfo> kernels_to_run(const LadderOptions& options, const GemmD
   for (const KernelInfo& kernel : kernels()) {
     const bool is_base = kernel.name == base_kernel;
     const bool fits = std::ranges::find(kernel.types, description.types) != kernel.types.end();
-    const bool wanted = (options.choice.backend.empty() || kernel.backend == options.choice.backend) &&
+    const bool wanted = is_of_backend(kernel, options.choice.backend) &&
                         (options.choice.kernel.empty() || kernel.name == options.choice.kernel);
     if (!fits || !(wanted || is_base)) continue;
     if (!kernel.available) {
@@ -83,12 +86,21 @@ Exit run_ladder(const LadderOptions& options) {
   std::stable_sort(report.rows.begin(), report.rows.end(), [](const Measurement& a, const Measurement& b) {
     return a.timing.median_seconds > b.timing.median_seconds;
   });
-  options.json ? print_ladder_json(report) : print_ladder_text(report);
+  if (options.json)
+    print_ladder_json(report);
+  else if (options.csv)
+    print_ladder_csv(report);
+  else
+    print_ladder_text(report, options.markdown ? LadderText::markdown : LadderText::terminal);
   const bool passed = std::all_of(report.rows.begin(), report.rows.end(), [](const auto& r) { return r.error.passed; });
   return passed ? Exit::done : Exit::check_failed;
 }
 
 Exit run(const LadderOptions& options, std::ptrdiff_t sizes_given) {
+  if (options.json + options.csv + options.markdown > 1)
+    fail(Exit::bad_usage, "--json, --csv and --markdown exclude each other; expected one of them");
+  if (options.sweep && (options.csv || options.markdown))
+    fail(Exit::bad_usage, "--sweep prints text or --json; expected no --csv or --markdown beside it");
   if (options.sweep && sizes_given > 0)
     fail(Exit::bad_usage, "--sweep has sizes of its own; expected no M K N beside it");
   if (options.sweep) return run_sweep(options);
@@ -111,7 +123,7 @@ GemmOptions options_for(const ChoiceOptions& choice, const KernelInfo& kernel) {
   return measured_options(settled);
 }
 
-Action add_ladder(CLI::App& command) {
+Action add_ladder(CommandLine& command) {
   const auto options = std::make_shared<LadderOptions>();
   const std::array sizes{add_integer(command, "M", options->m, "Rows of A and C"),
                          add_integer(command, "K", options->k, "Columns of A, rows of B"),
@@ -122,15 +134,17 @@ Action add_ladder(CLI::App& command) {
   add_seed(command, options->seed);
   add_choice_options(command, options->choice);
   add_memory_option(command, options->choice);
-  CLI::Option* const sweep =
+  Option* const sweep =
       command.add_flag("--sweep", options->sweep, "The table of sizes instead of the table of kernels");
   command.add_option("--max", options->largest, "Largest m*k*n of the sweep (default 1e10)")
       ->type_name("X")
       ->needs(sweep);
   command.add_flag("--json", options->json, "As JSON (exactile.ladder/1)");
+  command.add_flag("--csv", options->csv, "As comma-separated values, numbers in full");
+  command.add_flag("--markdown", options->markdown, "As a Markdown table");
   command.footer(footer);
   return [options, sizes] {
-    return run(*options, std::ranges::count_if(sizes, [](const CLI::Option* size) { return size->count() > 0; }));
+    return run(*options, std::ranges::count_if(sizes, [](const Option* size) { return size->count() > 0; }));
   };
 }
 

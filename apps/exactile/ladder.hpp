@@ -28,6 +28,8 @@ struct LadderOptions {
   bool sweep = false;
   double largest = 1e10;  ///< of the sweep: m * k * n
   bool json = false;
+  bool csv = false;
+  bool markdown = false;
 };
 
 /// The options under which one kernel is measured: on its own device, and the processor's in host memory whatever

@@ -8,6 +8,7 @@
 
 #include "ladder.hpp"
 #include "table.hpp"
+#include "terminal.hpp"
 #include "units.hpp"
 
 namespace exactile::program {
@@ -23,8 +24,8 @@ bool any_copies(const std::vector<Measurement>& rows) {
 }
 
 std::vector<std::string> titles(bool with_copies) {
-  std::vector<std::string> all{"kernel",  "time",    "copied", "speed-up", "GFLOP/s", "of peak",
-                               "traffic", "x least", "GB/s",   "error",    "x bound"};
+  std::vector<std::string> all{"kernel",  "time",  "copied", "speed-up", "GFLOP/s", "of peak",
+                               "traffic", "x min", "GB/s",   "error/u",  "norm",    "x bound"};
   if (!with_copies) all.erase(all.begin() + 2);
   return all;
 }
@@ -41,7 +42,8 @@ std::vector<std::string> cells(const Measurement& row, const std::vector<Measure
                                bytes_text(s.model_bytes),
                                s.minimum_bytes > 0 ? number_text(s.model_bytes / s.minimum_bytes) : "-",
                                number_text(row.bytes_per_second() * 1e-9),
-                               error_text(row.error.max_relative_error),
+                               number_text(row.error.error_in_u),
+                               error_text(row.error.norm_error),
                                over_bound_text(row.error)};
   if (!with_copies) all.erase(all.begin() + 2);
   return all;
@@ -50,17 +52,40 @@ std::vector<std::string> cells(const Measurement& row, const std::vector<Measure
 /// The devices that ran, each once, with the peak that the fractions mean.
 std::string peaks_text(const std::vector<Measurement>& rows) {
   std::string text;
-  std::vector<std::string> seen;
+  std::vector<Backend> seen;
   for (const Measurement& row : rows) {
     if (std::find(seen.begin(), seen.end(), row.summary.backend) != seen.end()) continue;
     seen.push_back(row.summary.backend);
-    text += fmt::format("{}: {}", row.summary.backend, device_name(row));
+    text += fmt::format("{}: {}", to_string(row.summary.backend), device_name(row));
     if (row.fraction_of_peak && *row.fraction_of_peak > 0)
       text += fmt::format(", peak {} GFLOP/s (measured)",
                           number_text(row.operations_per_second / *row.fraction_of_peak * 1e-9));
     text += "\n";
   }
   return text;
+}
+
+/// How fast each is beside the fastest, where the terminal is wide enough; the columns of traffic give way to it.
+void add_bars(const std::vector<Measurement>& rows, Table& table) {
+  constexpr int width = 16;
+  constexpr int between = 2;
+  const int columns = terminal_columns();
+  if (table.width() + between + width > columns) {
+    Table narrow = table;
+    narrow.remove({"traffic", "x min", "GB/s"});
+    if (narrow.width() + between + width > columns) return;
+    table = narrow;
+  }
+  double fastest = 0;
+  for (const Measurement& row : rows) fastest = std::max(fastest, row.operations_per_second);
+  std::vector<std::string> bars;
+  for (const Measurement& row : rows) {
+    const Colour colour = !row.error.passed                      ? Colour::red
+                          : row.operations_per_second == fastest ? Colour::green
+                                                                 : Colour::cyan;
+    bars.push_back(coloured(bar(row.operations_per_second / fastest, width), colour));
+  }
+  table.add_last(std::move(bars));
 }
 
 /// All of a few, the first of many.
@@ -92,7 +117,7 @@ void note_skipped(const std::vector<SkippedKernel>& skipped) {
   for (const auto& [reason, names] : reasons) note("not run ({}): {}", reason, some_of(names));
 }
 
-void print_ladder_text(const LadderReport& report) {
+void print_ladder_text(const LadderReport& report, LadderText as) {
   if (report.rows.empty()) return;
   const GemmDescription& d = report.rows.front().description;
   print_result("C ({} x {}) = A ({} x {}) * B ({} x {}), {}, {} data, up to {} thread{}\n", d.m, d.n, d.m, d.k, d.k,
@@ -102,12 +127,34 @@ void print_ladder_text(const LadderReport& report) {
   const bool with_copies = any_copies(report.rows);
   Table table(titles(with_copies));
   for (const Measurement& row : report.rows) table.add(cells(row, report.rows, with_copies));
-  print_result("{}", table.text());
+  if (as == LadderText::terminal) add_bars(report.rows, table);
+  print_result("{}{}", as == LadderText::markdown ? table.markdown() : table.text(),
+               as == LadderText::markdown ? "\n" : "");
   for (const Measurement& row : report.rows) {
     if (row.partial())
       print_result("* {}: timed on {} of its {} rows, and multiplied\n", row.summary.kernel, row.timed_rows,
                    row.description.m);
     if (!row.error.passed) print_result("{} FAILED: {}\n", row.summary.kernel, row.error.failure);
+  }
+  note_skipped(report.skipped);
+}
+
+void print_ladder_csv(const LadderReport& report) {
+  print_result(
+      "kernel,backend,type,m,n,k,threads,median_seconds,seconds_with_copies,speedup,gflops,fraction_of_peak,"
+      "model_bytes,minimum_bytes,gbytes_per_second,error_in_u,norm_error,error_over_bound,passed,timed_rows\n");
+  const auto known = [](double value, bool is_known) { return is_known ? fmt::format("{}", value) : std::string(); };
+  for (const Measurement& row : report.rows) {
+    const GemmDescription& d = row.description;
+    const double ratio = speedup(row, report.rows);
+    print_result("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", row.summary.kernel,
+                 exactile::to_string(row.summary.backend), exactile::to_string(d.types), d.m, d.n, d.k,
+                 row.summary.threads, row.timing.median_seconds,
+                 known(row.seconds_with_copies.value_or(0), !!row.seconds_with_copies), known(ratio, ratio > 0),
+                 row.operations_per_second * 1e-9, known(row.fraction_of_peak.value_or(0), !!row.fraction_of_peak),
+                 row.summary.model_bytes, row.summary.minimum_bytes, row.bytes_per_second() * 1e-9,
+                 row.error.error_in_u, row.error.norm_error, row.error.error_over_bound, row.error.passed,
+                 row.timed_rows);
   }
   note_skipped(report.skipped);
 }

@@ -27,7 +27,13 @@ struct LadderReport {
 /// A line for each reason, with all kernels that it holds for.
 void note_skipped(const std::vector<SkippedKernel>& skipped);
 
-void print_ladder_text(const LadderReport& report);
+enum class LadderText : std::uint8_t {
+  terminal,  ///< with bars where stdout is a terminal that is wide enough
+  markdown,
+};
+void print_ladder_text(const LadderReport& report, LadderText as);
+/// A line of titles and a line for each kernel, numbers in full, what is not known left empty.
+void print_ladder_csv(const LadderReport& report);
 void print_ladder_json(const LadderReport& report);
 
 }  // namespace exactile::program

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file The program's door: the commands, and how each way of ending becomes an exit code.
 #include <CLI/CLI.hpp>
+#include <deque>
 #include <functional>
 #include <new>
 #include <sstream>
@@ -30,7 +31,7 @@ Examples:
 struct CommandEntry {
   const char* name;
   const char* summary;
-  Action (*add)(CLI::App&);
+  Action (*add)(CommandLine&);
 };
 
 constexpr CommandEntry entries[] = {
@@ -42,10 +43,14 @@ constexpr CommandEntry entries[] = {
     {"explain", "Say which kernel would run, and why not the others", add_explain},
     {"kernels", "List the kernels", add_kernels},
     {"devices", "List what there is to compute with", add_devices},
+    {"doctor", "Say what was found, what is missing, and what to do", add_doctor},
 };
 
 struct Command {
+  explicit Command(CLI::App& its_app) : app(&its_app), line(its_app) {}
+
   CLI::App* app;
+  CommandLine line;
   Action action;
 };
 
@@ -79,10 +84,10 @@ int run(int argc, char** argv) {
   app.footer(footer);
   app.require_subcommand(0, 1);
   app.get_formatter()->column_width(34);
-  std::vector<Command> commands;
+  std::deque<Command> commands;
   for (const CommandEntry& entry : entries) {
-    CLI::App* const command = app.add_subcommand(entry.name, entry.summary);
-    commands.push_back({command, entry.add(*command)});
+    Command& command = commands.emplace_back(*app.add_subcommand(entry.name, entry.summary));
+    command.action = entry.add(command.line);
   }
   app.allow_extras();  // to say more about an unknown command than CLI11 would; the commands themselves take none
   try {

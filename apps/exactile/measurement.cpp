@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "exactile/devices.hpp"
+#include "terminal.hpp"
 #include "units.hpp"
 
 namespace exactile::program {
@@ -24,14 +25,18 @@ GemmDescription first_rows(GemmDescription description, std::int64_t rows) {
   return description;
 }
 
-/// Seconds of one call on the first rows.
+/// Seconds of one call on the first rows. A first call may compile, and meets memory for the first time; where it took
+/// long enough to decide anything, the second one counts.
 Result<double> probe(const MeasurementRequest& request, Place& place, std::int64_t rows) {
   Result<Plan> plan = Plan::make(first_rows(request.description, rows), request.options);
   if (!plan.ok()) return plan.status();
+  const Result<double> first = place.run_once(plan.value());
+  if (!first.ok() || first.value() < probe_seconds) return first;
   return place.run_once(plan.value());
 }
 
-/// How many rows are timed: all, or so many that a call takes a third of the longest one allowed.
+/// How many rows are timed: all, or so many that a call takes a third of the longest one allowed. A kernel computes
+/// whole tiles, so a few rows may seem dear: they grow until their time is near that third, or they are all.
 Result<std::int64_t> choose_rows(const MeasurementRequest& request, Place& place) {
   const std::int64_t m = request.description.m;
   // No kernel does less than this many products of elements in a second.
@@ -48,7 +53,10 @@ Result<std::int64_t> choose_rows(const MeasurementRequest& request, Place& place
       continue;
     }
     if (row_seconds * static_cast<double>(m) <= request.longest_call_seconds) return m;
-    return std::clamp<std::int64_t>(static_cast<std::int64_t>(request.longest_call_seconds / 3 / row_seconds), 1, m);
+    const auto enough =
+        std::clamp<std::int64_t>(static_cast<std::int64_t>(request.longest_call_seconds / 3 / row_seconds), 1, m);
+    if (enough < 2 * rows) return enough;
+    rows = enough;
   }
 }
 
@@ -82,7 +90,7 @@ Status take_times(const Plan& plan, Place& place, const measure::TimingLimits& l
 
 }  // namespace
 
-std::optional<double> PeakMeter::peak(const std::string& backend, GemmTypes types, int device) {
+std::optional<double> PeakMeter::peak(Backend backend, GemmTypes types, int device) {
   const auto [place, is_new] = peaks_.try_emplace({backend, device, types.input, types.output});
   if (is_new)
     if (const Result<double> measured = measure_peak(backend, types, threads_, device);
@@ -135,13 +143,13 @@ std::string device_name(const Measurement& m) {
   int index = 0;
   for (const DeviceInfo& device : devices())
     if (device.backend == m.summary.backend && index++ == m.device) return device.name;
-  return m.summary.backend;
+  return std::string(to_string(m.summary.backend));
 }
 
 Json row_json(const Measurement& m) {
   const GemmDescription& d = m.description;
   Json row = {{"kernel", m.summary.kernel},
-              {"backend", m.summary.backend},
+              {"backend", to_string(m.summary.backend)},
               {"type", to_string(d.types)},
               {"accuracy", to_string(m.accuracy)},
               {"m", d.m},
@@ -161,24 +169,30 @@ Json row_json(const Measurement& m) {
   row["path_counts"] = Json::object();
   for (std::size_t i = 0; i < m.path_counts.size(); ++i) row["path_counts"][m.summary.paths[i].name] = m.path_counts[i];
   row["max_relative_error"] = m.error.max_relative_error;
+  row["error_in_u"] = m.error.error_in_u;
+  row["norm_error"] = m.error.norm_error;
   row["error_over_bound"] = m.error.error_over_bound;
   row["passed"] = m.error.passed;
   if (!m.error.passed) row["failure"] = m.error.failure;
   return row;
 }
 
+double chosen_cost(const PlanSummary& summary) {
+  for (const Candidate& candidate : summary.candidates)
+    if (candidate.chosen) return candidate.cost_seconds;
+  return 0;
+}
+
 double expected_seconds(const MeasurementRequest& request) {
   const Result<Plan> plan = Plan::make(request.description, request.options);
   if (!plan.ok()) return 0;
-  double call = 0;
-  for (const Candidate& candidate : plan.value().summary().candidates)
-    if (candidate.chosen) call = candidate.cost_seconds;
+  double call = chosen_cost(plan.value().summary());
   // A partial call takes a third of the longest one, and probing about as much as a probe.
   if (request.longest_call_seconds > 0 && call > request.longest_call_seconds) call = request.longest_call_seconds / 3;
   const double timing =
       std::max(request.limits.total_seconds + request.limits.warm_up_seconds, call * (request.limits.least_runs + 1));
   const double comparing = std::min(work(request.description), comparison_work) * 4e-9;
-  return timing + probe_seconds + comparing;
+  return timing + 2 * probe_seconds + comparing;
 }
 
 void announce_cost(const char* what, double seconds) {

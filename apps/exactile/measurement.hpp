@@ -22,11 +22,11 @@ class PeakMeter {
  public:
   explicit PeakMeter(int threads) : threads_(threads) {}
   /// Operations per second; nothing where the backend cannot say.
-  [[nodiscard]] std::optional<double> peak(const std::string& backend, GemmTypes types, int device = 0);
+  [[nodiscard]] std::optional<double> peak(Backend backend, GemmTypes types, int device = 0);
 
  private:
   int threads_;
-  std::map<std::tuple<std::string, int, ElementType, ElementType>, std::optional<double>> peaks_;
+  std::map<std::tuple<Backend, int, ElementType, ElementType>, std::optional<double>> peaks_;
 };
 
 struct MeasurementRequest {
@@ -70,6 +70,9 @@ struct Measurement {
 
 /// About how long measure_kernel() will take, by the planner's estimate.
 [[nodiscard]] double expected_seconds(const MeasurementRequest& request);
+
+/// Seconds of one run, by the planner's estimate; 0 where there is nothing to multiply.
+[[nodiscard]] double chosen_cost(const PlanSummary& summary);
 
 /// "what" on stderr where it takes long enough to make one wonder.
 void announce_cost(const char* what, double seconds);

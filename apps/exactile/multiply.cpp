@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -7,6 +7,7 @@
 
 #include "array_product.hpp"
 #include "commands.hpp"
+#include "measurement.hpp"
 #include "multiply_report.hpp"
 #include "npy_input.hpp"
 #include "npy_output.hpp"
@@ -19,10 +20,11 @@ namespace exactile::program {
 namespace {
 
 constexpr const char* footer =
-    R"(Reads .npy versions 1 to 3, C or Fortran order, of f2 f4 f8 i1 i4 i8 c8 c16 (i1 products are i4). Arrays of more than
-two dimensions are batches and broadcast as numpy.matmul does; nothing is copied. The output is computed under a
-temporary name beside its place and renamed when it is done (and verified, with --verify); on any failure nothing is
-left, unless only the report could not be printed. It is not forced to the disk: call sync(1) if it must survive a power
+    R"(Reads .npy versions 1 to 3, C or Fortran order, either byte order, of f2 f4 f8 i1 i4 i8 c8 c16 (i1 products are i4); bool
+is read as i1, u1 i2 u2 as i4 and u4 as i8, in which their products are exact modulo 2^32 and 2^64. Arrays of more than two
+dimensions are batches and broadcast as numpy.matmul does; nothing is copied. The output gets its
+name when it is done (and verified, with --verify); on any failure nothing is left, not even of a killed program (where
+the file system has files without names), unless only the report could not be printed. It is not forced to the disk: call sync(1) if it must survive a power
 cut.
 
 Exit status: 1 the result failed --verify, 2 bad argument or output place, 3 bad input file or shapes that do not fit,
@@ -36,7 +38,7 @@ struct Options {
   std::string row_scales;
   std::string column_scales;
   ScalarOption alpha = {"--alpha", "1"};
-  ScalarOption beta = {"--beta", "0"};
+  ScalarOption beta = {"--beta", "0"};  ///< 1 where there is a C0 and nothing else is said
   std::string out_type;
   bool transpose_a = false;
   bool transpose_b = false;
@@ -111,6 +113,8 @@ void verify_call(const GemmDescription& description, const GemmArguments& argume
   total.rows_checked += compared.rows_checked;
   for (const verification::ErrorReport* report : {&compared, &residual}) {
     total.max_relative_error = std::max(total.max_relative_error, report->max_relative_error);
+    total.error_in_u = std::max(total.error_in_u, report->error_in_u);
+    total.norm_error = std::max(total.norm_error, report->norm_error);
     total.error_over_bound = std::max(total.error_over_bound, report->error_over_bound);
     if (total.passed && !report->passed) total.failure = report->failure;
     total.passed = total.passed && report->passed;
@@ -150,6 +154,8 @@ class Multiplication {
     output.allocate(types_.output, product_.shape().result);
     if (start_ && !beta_.is_zero()) copy_start_value(*start_, output.data());
     report_.write_seconds = watch.lap();
+    announce_cost("this product", estimated_seconds());
+    watch.lap();
     multiply(output.data());
     report_.product_seconds = watch.lap();
     if (options_.verify) verify(output.data());
@@ -179,6 +185,12 @@ class Multiplication {
       if (column_scales_) arguments.column_scales = column_scales_->data();
       run(scaled(description), arguments, first);
     });
+  }
+
+  /// By the planner's estimate for one call.
+  [[nodiscard]] double estimated_seconds() const {
+    const std::int64_t products = std::max<std::int64_t>(product_.description().batch_count, 1);
+    return chosen_cost(summary_) * static_cast<double>(product_.shape().batch_count) / static_cast<double>(products);
   }
 
   void multiply(std::byte* c) {
@@ -227,13 +239,14 @@ class Multiplication {
 
 }  // namespace
 
-Action add_multiply(CLI::App& command) {
+Action add_multiply(CommandLine& command) {
   const auto options = std::make_shared<Options>();
   command.add_option("A", options->a, "Left operand, an .npy file")->required()->type_name("FILE");
   command.add_option("B", options->b, "Right operand, an .npy file")->required()->type_name("FILE");
   command.add_option("-o,--output", options->output, "Where the product goes")->required()->type_name("FILE");
   command.add_option("--alpha", options->alpha.text, "Factor of A*B (default 1; complex as 1+2j)")->type_name("X");
-  command.add_option("--beta", options->beta.text, "Factor of C0 (default 0)")->type_name("Y");
+  const Option* const beta =
+      command.add_option("--beta", options->beta.text, "Factor of C0 (default 1)")->type_name("Y");
   command.add_option("--c", options->c, "C0: the result is alpha*A*B + beta*C0")->type_name("FILE");
   command.add_option("--row-scales", options->row_scales, "A factor for each row of A: a vector of f32 (f64 for f64)")
       ->type_name("FILE");
@@ -246,7 +259,10 @@ Action add_multiply(CLI::App& command) {
   command.add_flag("--verify", options->verify, "Check the product; a wrong one is not written");
   command.add_flag("--json", options->json, "Report as JSON (exactile.multiply/1)");
   command.footer(footer);
-  return [options] { return Multiplication(*options).run(); };
+  return [options, beta] {
+    if (beta->count() == 0 && !options->c.empty()) options->beta.text = "1";
+    return Multiplication(*options).run();
+  };
 }
 
 }  // namespace exactile::program

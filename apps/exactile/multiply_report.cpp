@@ -2,6 +2,7 @@
 #include "multiply_report.hpp"
 
 #include "json.hpp"
+#include "terminal.hpp"
 #include "units.hpp"
 
 namespace exactile::program {
@@ -17,14 +18,14 @@ double gflops(const MultiplyReport& report) {
 }
 
 std::string array_text(const ArrayReport& array) {
-  return fmt::format("{} {} {}{}{}", array.path, shape_text(array.shape), to_string(array.type),
+  return fmt::format("{} {} {}{}{}", printable(array.path), shape_text(array.shape), to_string(array.type),
                      array.fortran_order ? " (Fortran order)" : "", array.transposed ? " (transposed)" : "");
 }
 
 /// "c.npy (3, 4) f32 = 2 * a.npy (3, 5) f32 * b.npy (5, 4) f32 + -1 * c0.npy": what was computed.
 std::string formula(const MultiplyReport& report) {
   const std::string alpha = report.alpha == "1" ? "" : report.alpha + " * ";
-  const std::string start = report.start.empty() ? "" : fmt::format(" + {} * {}", report.beta, report.start);
+  const std::string start = report.start.empty() ? "" : fmt::format(" + {} * {}", report.beta, printable(report.start));
   return fmt::format("{} = {}{} * {}{}", array_text(report.c), alpha, array_text(report.a), array_text(report.b),
                      start);
 }
@@ -40,7 +41,7 @@ Json array_json(const ArrayReport& array) {
 
 void print_multiply_text(const MultiplyReport& report) {
   const auto scales = [](const std::string& path, const char* of) {
-    return path.empty() ? std::string() : fmt::format(", {} scaled by {}", of, path);
+    return path.empty() ? std::string() : fmt::format(", {} scaled by {}", of, printable(path));
   };
   print_result("{}{}{}\n", formula(report), scales(report.row_scales, "rows of A"),
                scales(report.column_scales, "columns of B"));
@@ -50,9 +51,12 @@ void print_multiply_text(const MultiplyReport& report) {
                report.summary.threads == 1 ? "" : "s", seconds_text(report.product_seconds),
                number_text(gflops(report)), seconds_text(report.read_seconds), seconds_text(report.write_seconds));
   if (report.error)
-    print_result("verified on {} of {} rows and with random vectors: largest relative error {}, {} of the bound\n",
-                 report.error->rows_checked, report.description.m * report.description.batch_count,
-                 error_text(report.error->max_relative_error), number_text(report.error->error_over_bound));
+    print_result(
+        "verified on {} of {} rows and with random vectors: no error above {} u of |A||B|, {} of C in norm, {} "
+        "of the bound\n",
+        report.error->rows_checked, report.description.m * report.description.batch_count,
+        number_text(report.error->error_in_u), error_text(report.error->norm_error),
+        number_text(report.error->error_over_bound));
 }
 
 void print_multiply_json(const MultiplyReport& report) {
@@ -74,7 +78,7 @@ void print_multiply_json(const MultiplyReport& report) {
   if (!report.row_scales.empty()) json["row_scales"] = report.row_scales;
   if (!report.column_scales.empty()) json["column_scales"] = report.column_scales;
   json["kernel"] = report.summary.kernel;
-  json["backend"] = report.summary.backend;
+  json["backend"] = to_string(report.summary.backend);
   json["accuracy"] = to_string(report.accuracy);
   json["threads"] = report.summary.threads;
   json["seconds"] = {
@@ -84,6 +88,8 @@ void print_multiply_json(const MultiplyReport& report) {
   if (report.error) {
     json["rows_checked"] = report.error->rows_checked;
     json["max_relative_error"] = report.error->max_relative_error;
+    json["error_in_u"] = report.error->error_in_u;
+    json["norm_error"] = report.error->norm_error;
     json["error_over_bound"] = report.error->error_over_bound;
   }
   print_json(json);

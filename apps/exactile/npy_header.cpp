@@ -9,6 +9,7 @@
 
 #include "failure.hpp"
 #include "npy_literal.hpp"
+#include "npy_type.hpp"
 #include "units.hpp"
 
 namespace exactile::program {
@@ -16,19 +17,6 @@ namespace {
 
 constexpr std::string_view magic = "\x93NUMPY";
 constexpr std::size_t data_alignment = 64;
-
-struct StoredType {
-  std::string_view descr;  ///< without the byte order
-  ElementType type;
-};
-constexpr std::array<StoredType, 8> stored_types = {{{"f2", ElementType::f16},
-                                                     {"f4", ElementType::f32},
-                                                     {"f8", ElementType::f64},
-                                                     {"i1", ElementType::i8},
-                                                     {"i4", ElementType::i32},
-                                                     {"i8", ElementType::i64},
-                                                     {"c8", ElementType::cf32},
-                                                     {"c16", ElementType::cf64}}};
 
 std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -38,28 +26,6 @@ std::uint32_t little_endian(std::span<const std::byte> bytes) {
   std::uint32_t value = 0;
   for (std::size_t i = bytes.size(); i > 0; --i) value = (value << 8U) | std::to_integer<std::uint32_t>(bytes[i - 1]);
   return value;
-}
-
-ElementType element_type(std::string_view descr) {
-  const bool ordered = !descr.empty() && std::string_view("<>|=").find(descr[0]) != std::string_view::npos;
-  const std::string_view kind = ordered ? descr.substr(1) : descr;
-  if (kind.empty()) throw HeaderError("the header's descr is empty");
-  switch (kind[0]) {
-    case 'O': throw HeaderError("it holds Python objects; expected numbers");
-    case 'S':
-    case 'U':
-    case 'a': throw HeaderError(fmt::format("it holds strings ('{}'); expected numbers", descr));
-    case 'V': throw HeaderError(fmt::format("it holds raw or structured data ('{}'); expected numbers", descr));
-    default: break;
-  }
-  for (const StoredType& stored : stored_types) {
-    if (stored.descr != kind) continue;
-    if (descr[0] == '>' && size_in_bytes(stored.type) > 1)
-      throw HeaderError(fmt::format("its numbers are big-endian ('{}'); expected '<{}'", descr, kind));
-    return stored.type;
-  }
-  throw HeaderError(
-      fmt::format("its type '{}' is none that is multiplied; expected one of f2 f4 f8 i1 i4 i8 c8 c16", descr));
 }
 
 /// The text of the dict, and in `data_offset` where the elements begin.
@@ -86,8 +52,8 @@ std::string_view header_text(std::span<const std::byte> file, std::int64_t& data
 }
 
 /// product(shape) * size of an element; zero dimensions do not excuse the others from fitting.
-std::int64_t checked_bytes(const std::vector<std::int64_t>& shape, ElementType type) {
-  std::int64_t nonzero = size_in_bytes(type);
+std::int64_t checked_bytes(const std::vector<std::int64_t>& shape, std::int64_t bytes_each) {
+  std::int64_t nonzero = bytes_each;
   bool empty = false;
   for (const std::int64_t extent : shape) {
     empty = empty || extent == 0;
@@ -101,15 +67,17 @@ std::int64_t checked_bytes(const std::vector<std::int64_t>& shape, ElementType t
 NpyHeader parse(std::span<const std::byte> file) {
   NpyHeader header;
   NpyLiteral literal = parse_npy_literal(header_text(file, header.data_offset));
-  header.type = element_type(literal.descr);
+  header.stored = parse_npy_type(literal.descr);
   header.fortran_order = literal.fortran_order;
   header.shape = std::move(literal.shape);
-  header.data_bytes = checked_bytes(header.shape, header.type);
+  // What it becomes in memory may be larger than it is in the file, and must fit too.
+  const std::int64_t bytes_in_memory = checked_bytes(header.shape, size_in_bytes(header.stored.type));
+  header.data_bytes = bytes_in_memory / size_in_bytes(header.stored.type) * header.stored.bytes;
   const std::int64_t held = static_cast<std::int64_t>(file.size()) - header.data_offset;
   if (held != header.data_bytes)
     throw HeaderError(fmt::format("the file is {}: its header declares {} bytes of data (shape {}, {}), it holds {}",
                                   held < header.data_bytes ? "truncated" : "over-long", header.data_bytes,
-                                  shape_text(header.shape), to_string(header.type), held));
+                                  shape_text(header.shape), literal.descr, held));
   return header;
 }
 
@@ -121,12 +89,6 @@ NpyHeader parse_npy_header(std::span<const std::byte> file, const std::string& n
   } catch (const HeaderError& error) {
     fail(Exit::bad_input, "{}: {}", name, error.what());
   }
-}
-
-std::string npy_descr(ElementType type) {
-  for (const StoredType& stored : stored_types)
-    if (stored.type == type) return fmt::format("{}{}", size_in_bytes(type) == 1 ? '|' : '<', stored.descr);
-  return "";
 }
 
 std::string format_npy_header(ElementType type, const std::vector<std::int64_t>& shape) {

@@ -54,7 +54,20 @@ void NpyInput::map(int descriptor) {
   header_ = parse_npy_header({mapping_.data(), static_cast<std::size_t>(mapping_.size())}, path_);
   strides_ = strides_of(header_);
   data_ = mapping_.data() + header_.data_offset;
-  if (header_.data_offset % alignment_of(header_.type) != 0) copy_to_aligned_memory(descriptor);
+  if (header_.stored.needs_conversion())
+    convert_elements();
+  else if (header_.data_offset % alignment_of(type()) != 0)
+    copy_to_aligned_memory(descriptor);
+}
+
+void NpyInput::convert_elements() {
+  const std::int64_t count = header_.data_bytes / header_.stored.bytes;
+  const std::int64_t bytes = count * size_in_bytes(type());
+  require_memory(bytes, fmt::format("{}: its data is converted to {} and", path_, to_string(type())));
+  Mapping memory = Mapping::memory(bytes);
+  convert(header_.stored, count, data_, memory.data());
+  mapping_ = std::move(memory);
+  data_ = mapping_.data();
 }
 
 void NpyInput::copy_to_aligned_memory(int descriptor) {

@@ -19,7 +19,7 @@ class NpyInput {
   explicit NpyInput(const std::string& path);
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] ElementType type() const { return header_.type; }
+  [[nodiscard]] ElementType type() const { return header_.stored.type; }
   [[nodiscard]] bool fortran_order() const { return header_.fortran_order; }
   [[nodiscard]] const std::vector<std::int64_t>& shape() const { return header_.shape; }
   /// Elements from one index to the next of each dimension.
@@ -33,6 +33,7 @@ class NpyInput {
  private:
   void map(int descriptor);
   void copy_to_aligned_memory(int descriptor);
+  void convert_elements();
 
   std::string path_;
   NpyHeader header_;

@@ -78,6 +78,28 @@ void keep_permissions(int file, const std::filesystem::path& target) {
   fchmod(file, (old.st_mode & 0777U) | (same_owner ? 0U : usual_permissions()));
 }
 
+/// What temporary names beside the target begin with.
+std::string temporary_stem(const std::filesystem::path& target) {
+  const std::string stem = target.filename().string().substr(0, longest_stem);
+  return (folder_of(target) / ("." + stem + ".tmp-")).string();
+}
+
+/// The name by which a file that has none can be given one.
+std::string name_of_descriptor(int descriptor) { return fmt::format("/proc/self/fd/{}", descriptor); }
+
+/// A file without a name vanishes with the process, whatever ends it. Not every file system has such files, and without
+/// /proc it could not be given a name.
+FileDescriptor nameless_file(const std::filesystem::path& folder) {
+  constexpr mode_t until_it_has_those_of_its_place = 0600;
+  FileDescriptor file(open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, until_it_has_those_of_its_place));
+  if (!file.valid() || access(name_of_descriptor(file.get()).c_str(), F_OK) != 0) return {};
+  return file;
+}
+
+bool give_name(int descriptor, const std::string& name) {
+  return linkat(AT_FDCWD, name_of_descriptor(descriptor).c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+}
+
 [[noreturn]] void fail_for_space(const std::string& path, std::int64_t bytes, const std::string& reason) {
   fail(Exit::trouble, "--output {}: its {} cannot be stored: {}", path, bytes_text(static_cast<double>(bytes)), reason);
 }
@@ -90,19 +112,8 @@ NpyOutput::NpyOutput(const std::string& path, std::span<const NpyInput* const> i
   // The last step of all would be the first to notice.
   if (const std::size_t length = target_.filename().string().size(); length > longest_name)
     fail(Exit::bad_usage, "--output {}: the name has {} bytes; expected at most {}", path, length, longest_name);
-  const std::string stem = target_.filename().string().substr(0, longest_stem);
-  std::string name = (folder_of(target_) / ("." + stem + ".tmp-XXXXXX")).string();
-
-  const SignalBlock no_interruption_between_making_and_remembering;
-  file_ = FileDescriptor(mkostemp(name.data(), O_CLOEXEC));
-  if (!file_.valid()) {
-    const int error = errno;
-    const Exit exit_code = error == ENOSPC || error == EDQUOT || error == EIO ? Exit::trouble : Exit::bad_usage;
-    fail(exit_code, "--output {}: no file can be made in the folder {}: {}", path, folder_of(target_).string(),
-         std::strerror(error));
-  }
-  temporary_ = name;
-  set_temporary_file(temporary_);
+  file_ = nameless_file(folder_of(target_));
+  if (!file_.valid()) make_named_file();
   keep_permissions(file_.get(), target_);
 }
 
@@ -110,6 +121,20 @@ NpyOutput::~NpyOutput() {
   if (temporary_.empty()) return;
   std::remove(temporary_.c_str());
   set_temporary_file("");
+}
+
+void NpyOutput::make_named_file() {
+  std::string name = temporary_stem(target_) + "XXXXXX";
+  const SignalBlock no_interruption_between_making_and_remembering;
+  file_ = FileDescriptor(mkostemp(name.data(), O_CLOEXEC));
+  if (!file_.valid()) {
+    const int error = errno;
+    const Exit exit_code = error == ENOSPC || error == EDQUOT || error == EIO ? Exit::trouble : Exit::bad_usage;
+    fail(exit_code, "--output {}: no file can be made in the folder {}: {}", path_, folder_of(target_).string(),
+         std::strerror(error));
+  }
+  temporary_ = name;
+  set_temporary_file(temporary_);
 }
 
 void NpyOutput::reserve(std::int64_t bytes) {
@@ -144,10 +169,27 @@ void NpyOutput::allocate(ElementType type, const std::vector<std::int64_t>& shap
 
 void NpyOutput::commit() {
   mapping_.release();
-  if (std::rename(temporary_.c_str(), target_.c_str()) != 0)
+  const SignalBlock no_interruption_between_two_names;
+  if (temporary_.empty()) {
+    if (give_name(file_.get(), target_.string())) return;
+    if (errno == EEXIST) link_beside();
+  }
+  if (temporary_.empty() || std::rename(temporary_.c_str(), target_.c_str()) != 0)
     fail(Exit::trouble, "--output {}: cannot be put in place: {}", path_, std::strerror(errno));
   temporary_.clear();
   set_temporary_file("");
+}
+
+void NpyOutput::link_beside() {
+  constexpr int most_attempts = 100;
+  for (int i = 0; i < most_attempts; ++i) {
+    const std::string name = fmt::format("{}{}-{}", temporary_stem(target_), getpid(), i);
+    if (give_name(file_.get(), name)) {
+      temporary_ = name;
+      return;
+    }
+    if (errno != EEXIST) return;
+  }
 }
 
 }  // namespace exactile::program

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// \file An .npy file being made: computed in place under a temporary name, renamed when it is right.
+/// \file An .npy file being made: computed in place in a file that has no name yet, or where there are no such files a
+/// temporary one, and named when it is right.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +18,10 @@ namespace exactile::program {
 
 class NpyOutput {
  public:
-  /// Makes the temporary file beside the target. Refuses (bad usage) a target that is one of the inputs by whatever
+  /// Makes the file in the target's folder. Refuses (bad usage) a target that is one of the inputs by whatever
   /// name, one that is no regular file, and a folder that cannot be written.
   NpyOutput(const std::string& path, std::span<const NpyInput* const> inputs);
-  /// Removes the temporary file unless commit() was reached.
+  /// Nothing is left unless commit() was reached.
   ~NpyOutput();
   NpyOutput(const NpyOutput&) = delete;
   NpyOutput& operator=(const NpyOutput&) = delete;
@@ -35,10 +36,14 @@ class NpyOutput {
 
  private:
   void reserve(std::int64_t bytes);
+  /// Where the file system has no files without a name.
+  void make_named_file();
+  /// Gives the file a temporary name, to be renamed to one that exists already.
+  void link_beside();
 
   std::string path_;
   std::filesystem::path target_;  ///< symbolic links followed
-  std::string temporary_;
+  std::string temporary_;         ///< "" while the file has no name
   FileDescriptor file_;
   Mapping mapping_;
   std::int64_t data_offset_ = 0;

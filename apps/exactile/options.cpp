@@ -3,12 +3,12 @@
 
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <utility>
 #include <vector>
 
+#include "core/nearest.hpp"
 #include "core/thread_count.hpp"
 #include "exactile/devices.hpp"
 #include "failure.hpp"
@@ -36,7 +36,7 @@ T decimal(const std::string& name, const std::string& text) {
 /// By --kernel, --backend or both.
 bool is_named(const KernelInfo& kernel, const GemmOptions& options) {
   if (options.kernel.empty()) return kernel.backend == options.backend;
-  return kernel.name == options.kernel && (options.backend.empty() || kernel.backend == options.backend);
+  return kernel.name == options.kernel && (options.backend == Backend::automatic || kernel.backend == options.backend);
 }
 
 /// Asks the planner, not kernels() or devices(): those look for drivers of every backend, which takes time and memory
@@ -55,16 +55,16 @@ constexpr verification::Fill all_fills[] = {verification::Fill::normal,         
 
 }  // namespace
 
-CLI::Option* add_integer(CLI::App& app, const std::string& name, std::int64_t& value, const std::string& help) {
+Option* add_integer(CommandLine& app, const std::string& name, std::int64_t& value, const std::string& help) {
   return app
-      .add_option_function<std::string>(
+      .add_option_function(
           name, [name, &value](const std::string& text) { value = decimal<std::int64_t>(name, text); }, help)
       ->type_name("N");
 }
 
-CLI::Option* add_seed(CLI::App& app, std::uint64_t& value) {
+Option* add_seed(CommandLine& app, std::uint64_t& value) {
   return app
-      .add_option_function<std::string>(
+      .add_option_function(
           "--seed", [&value](const std::string& text) { value = decimal<std::uint64_t>("--seed", text); },
           "Of the random numbers (default 1)")
       ->type_name("N");
@@ -75,15 +75,18 @@ void ScaleFlags::apply(GemmDescription& description) const {
   description.column_scales = columns;
 }
 
-void add_scale_flags(CLI::App& app, ScaleFlags& flags) {
+void add_scale_flags(CommandLine& app, ScaleFlags& flags) {
   app.add_flag("--row-scales", flags.rows, "A factor for each row of A");
   app.add_flag("--column-scales", flags.columns, "A factor for each column of B");
 }
 
-void add_choice_options(CLI::App& app, ChoiceOptions& options) {
+void add_choice_options(CommandLine& app, ChoiceOptions& options) {
   app.add_option("--backend", options.backend, "Compute on this backend only; `exactile devices` lists them")
       ->type_name("NAME");
   app.add_option("--kernel", options.kernel, "Run this kernel; `exactile kernels` lists them")->type_name("NAME");
+  app.add_option("--planning", options.planning,
+                 "What a choice rests on: formula, or estimate (default), which knows measured products too")
+      ->type_name("NAME");
   app.add_option("--accuracy", options.accuracy, "reduced, standard (default), compensated or correctly_rounded")
       ->type_name("NAME");
   add_integer(app, "--threads", options.threads,
@@ -93,7 +96,7 @@ void add_choice_options(CLI::App& app, ChoiceOptions& options) {
   add_integer(app, "--device", options.device, "Which of the backend's devices (default 0)");
 }
 
-void add_memory_option(CLI::App& app, ChoiceOptions& options) {
+void add_memory_option(CommandLine& app, ChoiceOptions& options) {
   app.add_option("--memory", options.memory,
                  "Where the operands lie: host, or device for a GPU's own memory (default: host; in ladder, bench and "
                  "verify where the kernel or backend that is named computes)")
@@ -105,17 +108,20 @@ GemmOptions gemm_options(const ChoiceOptions& options) {
   if (!accuracy)
     fail(Exit::bad_usage, "--accuracy {}: is not known; there are reduced, standard, compensated, correctly_rounded",
          options.accuracy);
+  const auto planning = parse_planning(options.planning);
+  if (!planning) fail(Exit::bad_usage, "--planning {}: is not known; there are formula, estimate", options.planning);
   if (options.threads < 0 || options.threads > core::most_threads)
     fail(Exit::bad_usage, "--threads {}: expected 0 (the default number) to {}", options.threads, core::most_threads);
   if (!options.memory.empty() && options.memory != "host" && options.memory != "device")
     fail(Exit::bad_usage, "--memory {}: is not known; there are host, device", options.memory);
   if (options.device < 0 || options.device > most_devices)
     fail(Exit::bad_usage, "--device {}: expected 0 to {}", options.device, most_devices);
-  if (!options.backend.empty()) require_known_backend(options.backend);
+  const Backend backend = backend_named(options.backend);
   if (!options.kernel.empty()) require_known_kernel(options.kernel);
-  return {.backend = options.backend,
+  return {.backend = backend,
           .kernel = options.kernel,
           .accuracy = *accuracy,
+          .planning = *planning,
           .threads = static_cast<int>(options.threads),
           .memory = options.memory == "device" ? Memory::device : Memory::host,
           .device = static_cast<int>(options.device),
@@ -143,7 +149,7 @@ void fail_for_want_of_kernels(const GemmDescription& description, const ChoiceOp
   fail(Exit::bad_usage, "no kernel can run this product");
 }
 
-void add_size_options(CLI::App& app, SizeOptions& options, bool required) {
+void add_size_options(CommandLine& app, SizeOptions& options, bool required) {
   add_integer(app, "--m", options.m, "Rows of A and C")->required(required);
   add_integer(app, "--n", options.n, "Columns of B and C")->required(required);
   add_integer(app, "--k", options.k, "Columns of A, rows of B")->required(required);
@@ -207,17 +213,26 @@ verification::Fill parse_fill(const std::string& name) {
 
 void require_known_kernel(const std::string& kernel) {
   if (is_known({.kernel = kernel})) return;
-  std::vector<std::string> names;
-  for (const KernelInfo& info : kernels()) names.push_back(info.name);
-  fail(Exit::bad_usage, "--kernel {}: is not known; there are {}", kernel, fmt::join(names, ", "));
+  const std::vector<KernelInfo> all = kernels();
+  std::vector<std::string_view> names;
+  for (const KernelInfo& info : all) names.emplace_back(info.name);
+  std::string absent;
+  for (const DeviceInfo& device : devices())
+    if (std::ranges::find(all, device.backend, &KernelInfo::backend) == all.end())
+      absent += fmt::format("; those of {} are not here ({})", to_string(device.backend), device.reason);
+  fail(Exit::bad_usage, "--kernel {}: is not known; near it are {} (`exactile kernels` lists all {}){}",
+       core::shortened(kernel), core::nearest_names(kernel, names), names.size(), absent);
 }
 
-void require_known_backend(const std::string& backend) {
-  if (is_known({.backend = backend})) return;
-  std::vector<std::string> names;
-  for (const DeviceInfo& device : devices())
-    if (std::find(names.begin(), names.end(), device.backend) == names.end()) names.push_back(device.backend);
-  fail(Exit::bad_usage, "--backend {}: is not known; there are {}", backend, fmt::join(names, ", "));
+bool is_of_backend(const KernelInfo& kernel, const std::string& name) {
+  const Backend backend = backend_named(name);
+  return backend == Backend::automatic || kernel.backend == backend;
+}
+
+Backend backend_named(const std::string& name) {
+  if (name.empty()) return Backend::automatic;
+  if (const auto backend = parse_backend(name)) return *backend;
+  fail(Exit::bad_usage, "--backend {}: is not known; there are automatic, cpu, cuda, opencl", name);
 }
 
 }  // namespace exactile::program

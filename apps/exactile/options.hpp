@@ -5,36 +5,34 @@
 #include <cstdint>
 #include <string>
 
+#include "command_line.hpp"
+#include "exactile/devices.hpp"
 #include "exactile/plan.hpp"
 #include "exactile/types.hpp"
 #include "scalar_option.hpp"
 #include "verification/verification.hpp"
 
-namespace CLI {  // NOLINT(readability-identifier-naming): theirs
-class App;
-class Option;
-}  // namespace CLI
-
 namespace exactile::program {
 
 /// An option that takes a decimal integer and refuses what does not fit (CLI11 would clip it, and read 010 as 8).
-CLI::Option* add_integer(CLI::App& app, const std::string& name, std::int64_t& value, const std::string& help);
+Option* add_integer(CommandLine& app, const std::string& name, std::int64_t& value, const std::string& help);
 /// --seed, any 64-bit number.
-CLI::Option* add_seed(CLI::App& app, std::uint64_t& value);
+Option* add_seed(CommandLine& app, std::uint64_t& value);
 
 /// Backend, kernel, accuracy, threads, device; where the operands lie.
 struct ChoiceOptions {
   std::string backend;
   std::string kernel;
   std::string accuracy = "standard";
+  std::string planning = "estimate";
   std::int64_t threads = 0;
   std::string parameters;
   std::string memory;  ///< "" is host memory, or what measured_options() makes of it
   std::int64_t device = 0;
 };
-void add_choice_options(CLI::App& app, ChoiceOptions& options);
+void add_choice_options(CommandLine& app, ChoiceOptions& options);
 /// For commands that have no operands, or make them: files are in host memory.
-void add_memory_option(CLI::App& app, ChoiceOptions& options);
+void add_memory_option(CommandLine& app, ChoiceOptions& options);
 [[nodiscard]] GemmOptions gemm_options(const ChoiceOptions& options);
 /// The same where kernels are compared: those of a device with memory of its own have their operands there, unless
 /// --memory says otherwise.
@@ -49,7 +47,7 @@ struct ScaleFlags {
 
   void apply(GemmDescription& description) const;
 };
-void add_scale_flags(CLI::App& app, ScaleFlags& flags);
+void add_scale_flags(CommandLine& app, ScaleFlags& flags);
 
 /// m, n, k, batch and the transposes.
 struct SizeOptions {
@@ -60,7 +58,7 @@ struct SizeOptions {
   bool transpose_a = false;
   bool transpose_b = false;
 };
-void add_size_options(CLI::App& app, SizeOptions& options, bool required);
+void add_size_options(CommandLine& app, SizeOptions& options, bool required);
 
 /// Dense row-major operands; a transposed one is stored the other way round. Sizes are checked (bad usage).
 [[nodiscard]] GemmDescription describe(const SizeOptions& sizes, GemmTypes types);
@@ -76,7 +74,10 @@ void require_work(const SizeOptions& sizes);
 
 /// Fail (bad usage) where there is none of this name, and list those there are.
 void require_known_kernel(const std::string& kernel);
-void require_known_backend(const std::string& backend);
+/// Whether the kernel is of the backend that --backend names, or it names none.
+[[nodiscard]] bool is_of_backend(const KernelInfo& kernel, const std::string& name);
+/// What --backend says; automatic where it is "".
+Backend backend_named(const std::string& name);
 /// Fails for the planner's reason why what --kernel and --backend name cannot do this product.
 [[noreturn]] void fail_for_want_of_kernels(const GemmDescription& description, const ChoiceOptions& choice);
 

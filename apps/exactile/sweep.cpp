@@ -9,6 +9,7 @@
 #include "ladder.hpp"
 #include "ladder_report.hpp"
 #include "memory.hpp"
+#include "terminal.hpp"
 #include "units.hpp"
 
 namespace exactile::program {
@@ -39,8 +40,8 @@ MeasurementRequest request_for(const LadderOptions& options, std::int64_t edge, 
 /// The plain loop first.
 std::vector<GemmOptions> contenders(const LadderOptions& options) {
   std::vector<GemmOptions> wanted;
-  std::vector<std::string> backends;
-  const bool is_named = !options.choice.backend.empty() || !options.choice.kernel.empty();
+  std::vector<Backend> backends;
+  const bool is_named = backend_named(options.choice.backend) != Backend::automatic || !options.choice.kernel.empty();
   for (const KernelInfo& kernel : kernels()) {
     if (kernel.name == base_kernel) wanted.insert(wanted.begin(), options_for(options.choice, kernel));
     const bool is_seen = std::find(backends.begin(), backends.end(), kernel.backend) != backends.end();
@@ -48,7 +49,7 @@ std::vector<GemmOptions> contenders(const LadderOptions& options) {
     backends.push_back(kernel.backend);
     ChoiceOptions choice = options.choice;
     if (!kernel.on_device) choice.device = 0;
-    choice.backend = kernel.backend;
+    choice.backend = to_string(kernel.backend);
     wanted.push_back(measured_options(choice));
   }
   if (is_named) wanted.push_back(measured_options(options.choice));
@@ -137,7 +138,7 @@ bool run_edge(const LadderOptions& options, std::int64_t edge, const std::vector
     Result<Measurement> measured = measure_kernel(request_for(options, edge, wanted[i]), operands, peaks);
     progress.clear();
     if (!measured.ok()) {
-      const std::string who = wanted[i].kernel.empty() ? wanted[i].backend : wanted[i].kernel;
+      const std::string who = wanted[i].kernel.empty() ? std::string(to_string(wanted[i].backend)) : wanted[i].kernel;
       report.skipped.push_back(
           {fmt::format("{}, m = k = n = {}", who, edge), refusal(measured.status(), wanted[i].kernel)});
       continue;

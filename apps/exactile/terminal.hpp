@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,7 +19,20 @@ void occupy_standard_streams();
 [[nodiscard]] bool colour_allowed();
 [[nodiscard]] std::string bold(std::string_view text);
 
-/// One line on stderr.
+enum class Colour : std::uint8_t { red = 31, green = 32, cyan = 36 };
+/// The text itself where stdout may not be coloured.
+[[nodiscard]] std::string coloured(std::string_view text, Colour colour);
+
+/// Columns of the terminal that stdout is; 0 where it is none or does not say.
+[[nodiscard]] int terminal_columns();
+
+/// `fraction` of a bar of `width` columns: in eighths where the locale is UTF-8, whole columns of # where it is not.
+[[nodiscard]] std::string bar(double fraction, int width);
+
+/// Text of unknown origin, such as a file's name, that a terminal will not obey: control characters as \x1b.
+[[nodiscard]] std::string printable(std::string_view text);
+
+/// One line on stderr, or several; other control characters are made printable.
 void write_note(std::string_view text);
 
 template <class... Args>

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
 #include <memory>
+#include <optional>
 
 #include "commands.hpp"
 #include "exactile/devices.hpp"
 #include "exactile/tuning.hpp"
+#include "interrupt.hpp"
 #include "options.hpp"
 #include "table.hpp"
 #include "terminal.hpp"
@@ -24,8 +25,9 @@ constexpr const char* footer =
 when it is done: an interrupted search loses nothing, and the next one goes on from there. At the end of a search of 20
 seconds or more the best ones are timed again, turn by turn. Plans use the best row of their kernel, types, shape class,
 device and driver; `exactile explain` says which. The time is shared by all searches.
-Kernels without parameters, such as CUDA's, are measured against each other: plans for operands in the device's memory
-take the fastest. On the CPU the cache blocks MC, KC and NC are tuned, for the number of threads in use.
+For CUDA all configurations of all kernels are timed on random products, and the coefficients of the cost model fitted to
+them; processes started later use these, and rows of a GPU that exactile does not know are worth sending
+(CONTRIBUTING.md). Of the options, --time-limit, --db, --device and --seed count there. On the CPU the cache blocks MC, KC and NC are tuned, for the number of threads in use.
 
 Classes of shapes, by C: thin (a side of 128 or less), small (up to 640 x 640), medium (up to 1536 x 1536), large.)";
 
@@ -37,7 +39,7 @@ struct Options {
   std::string time_limit = "10m";
   std::string file;
   std::int64_t device = 0;
-  std::int64_t candidates = 0;
+  std::int64_t candidates = TuningRequest::as_many_as_time_allows;
   std::uint64_t seed = 1;
 };
 
@@ -56,10 +58,11 @@ double parse_seconds(const std::string& text) {
 /// large products.
 std::vector<std::string> kernels_for(const Options& options, GemmTypes types, int device) {
   if (!options.kernel.empty()) return {options.kernel};
+  const Backend backend = backend_named(options.backend);
   std::vector<std::string> names;
   bool has_parameters = false;
   for (const KernelInfo& info : kernels()) {
-    if (info.backend != options.backend) continue;
+    if (info.backend != backend) continue;
     const Result<TuningTarget> target = tuning_target(info.name, types, device);
     if (target.status().code() == StatusCode::invalid_argument) require(target.status());
     if (!target.ok() || (has_parameters && !target.value().space.empty())) continue;
@@ -68,7 +71,7 @@ std::vector<std::string> kernels_for(const Options& options, GemmTypes types, in
   }
   if (!names.empty()) return names;
   for (const DeviceInfo& info : devices())
-    if (info.backend == options.backend && !info.available)
+    if (info.backend == backend && !info.available)
       fail(Exit::trouble, "backend '{}': {}", options.backend, info.reason);
   fail(Exit::bad_usage, "backend '{}' has no kernel that can be tuned for {}", options.backend, to_string(types));
 }
@@ -101,18 +104,55 @@ std::vector<TuningRequest> requests_for(const Options& options, const std::strin
   return requests;
 }
 
+bool is_of_cuda(const std::string& kernel) {
+  const auto is_it = [&](const KernelInfo& info) { return info.name == kernel && info.backend == Backend::cuda; };
+  return !kernel.empty() && std::ranges::any_of(kernels(), is_it);
+}
+
+/// A backend whose cost model is measured as a whole.
+Exit measure(const Options& options) {
+  ChoiceOptions choice;
+  choice.device = options.device;
+  Progress progress;
+  const std::string named = options.file.empty() ? "the user's file" : options.file;
+  set_interruption_note(fmt::format("the rows of the types that were done are kept in {}", named));
+  const Result<Measurements> measured =
+      measure_device(Backend::cuda, {.device = gemm_options(choice).device,
+                                     .seconds = parse_seconds(options.time_limit),
+                                     .seed = options.seed,
+                                     .file = options.file,
+                                     .goes_on = [&](double share) {
+                                       progress.show(fmt::format("measuring: {:.0f} %", 100 * std::min(1.0, share)));
+                                       return true;
+                                     }});
+  progress.clear();
+  set_interruption_note("");
+  require(measured.status());
+  Table table({"type", "products", "choice / fastest, mean", "worst"});
+  for (const ChoiceQuality& quality : measured.value().choices)
+    table.add({to_string(quality.types), std::to_string(quality.products), fmt::format("{:.3f}", quality.mean),
+               fmt::format("{:.2f}", quality.worst)});
+  table.align_left({0});
+  print_result("{}\nkept in {}\n", table.text(), measured.value().file);
+  return Exit::done;
+}
+
 Exit tune(const Options& options) {
   check_classes(options);
-  require_known_backend(options.backend);
+  if (backend_named(options.backend) == Backend::cuda || is_of_cuda(options.kernel)) return measure(options);
+  if (options.candidates < 1) fail(Exit::bad_usage, "--candidates {}: expected 1 or more", options.candidates);
+  const double limit = parse_seconds(options.time_limit);
   const std::string file = options.file.empty() ? tuning::user_file() : options.file;
   if (file.empty()) fail(Exit::bad_usage, "neither XDG_CACHE_HOME nor HOME is set; say --db FILE");
+  require(tuning::check_file(file));
   if (const int lines = tuning::read_file(file).unreadable_lines; lines > 0)
     note("exactile: {} lines of {} are damaged or foreign and are left out", lines, file);
   Table table({"kernel", "type", "class", "GFLOP/s", "before", "tried", "failed", "known", "parameters"});
   bool found_all = true;
+  std::size_t without_time = 0;
   std::vector<std::string> refusals;
   std::vector<TuningRequest> requests = requests_for(options, file);
-  const double limit = parse_seconds(options.time_limit);
+  set_interruption_note(fmt::format("the rows found so far are kept in {}", printable(file)));
   const auto begin = std::chrono::steady_clock::now();
   auto left = static_cast<double>(requests.size());
   for (TuningRequest& request : requests) {
@@ -125,11 +165,13 @@ Exit tune(const Options& options) {
                                      to_string(request.types), request.shape_class, outcome.refusal));
       continue;
     }
-    const bool had_no_time = outcome.tried == 0 && outcome.failed == 0 && outcome.known == 0;
-    if (had_no_time)
+    if (outcome.tried == 0 && outcome.failed == 0 && outcome.known == 0) {
       note("exactile: {} {} {}: the time limit came before the first candidate", request.kernel,
            to_string(request.types), request.shape_class);
-    found_all = found_all && (outcome.rate > 0 || had_no_time);
+      ++without_time;
+      continue;
+    }
+    found_all = found_all && outcome.rate > 0;
     table.add({request.kernel, to_string(request.types), request.shape_class, number_text(outcome.rate * 1e-9),
                outcome.before > 0 ? number_text(outcome.before * 1e-9) : "-", std::to_string(outcome.tried),
                std::to_string(outcome.failed), std::to_string(outcome.known), outcome.parameters});
@@ -139,14 +181,16 @@ Exit tune(const Options& options) {
   if (refused_all || !options.kernel.empty())
     for (const std::string& refusal : refusals) note("{}", refusal);
   if (refused_all) fail(Exit::bad_usage, "no kernel does such products");
+  if (refusals.size() + without_time == requests.size())
+    fail(Exit::bad_usage, "--time-limit {}: no candidate was tried; expected more time", options.time_limit);
   table.align_left({1, 2, 8});
-  print_result("{}\nkept in {}\n", table.text(), file);
+  print_result("{}\nkept in {}\n", table.text(), printable(file));
   return found_all ? Exit::done : Exit::check_failed;
 }
 
 }  // namespace
 
-Action add_tune(CLI::App& command) {
+Action add_tune(CommandLine& command) {
   const auto options = std::make_shared<Options>();
   command.add_option("--backend", options->backend, "Tune this backend's kernel (default opencl)")->type_name("NAME");
   command

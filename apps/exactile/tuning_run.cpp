@@ -29,10 +29,10 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-std::string backend_of(const std::string& kernel) {
+Backend backend_of(const std::string& kernel) {
   for (const KernelInfo& info : kernels())
     if (info.name == kernel) return info.backend;
-  return {};
+  return Backend::automatic;
 }
 
 /// Operands of the class's typical product where the kernel takes them, filled once for the whole search.
@@ -212,8 +212,7 @@ TuningOutcome run_tuning(const TuningRequest& request) {
   Progress progress;
   const double final_seconds = seconds_of_final(request.seconds);
   const auto goes_on = [&] {
-    return seconds_since(begin) < request.seconds - final_seconds &&
-           (request.most_candidates == 0 || outcome.tried < request.most_candidates);
+    return seconds_since(begin) < request.seconds - final_seconds && outcome.tried < request.most_candidates;
   };
   // The first is asked for whatever the clock says: where there is none the kernel refuses, and lack of time is no
   // reason.

@@ -10,13 +10,14 @@
 namespace exactile::program {
 
 struct TuningRequest {
+  static constexpr std::int64_t as_many_as_time_allows = INT64_MAX;
   std::string kernel;
   GemmTypes types;
   std::string shape_class;
   std::string file;
   int device = 0;
   double seconds = 60;
-  std::int64_t most_candidates = 0;  ///< 0: as many as time allows
+  std::int64_t most_candidates = as_many_as_time_allows;
   std::uint64_t seed = 1;
 };
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <memory>
@@ -10,6 +9,7 @@
 #include "json.hpp"
 #include "measurement.hpp"
 #include "options.hpp"
+#include "terminal.hpp"
 #include "units.hpp"
 #include "verification/verification.hpp"
 
@@ -56,22 +56,27 @@ std::optional<std::int64_t> integer(std::string_view text) {
   return value;
 }
 
-/// "ROW,COLUMN[,BATCH]" with "pointers" for a pointer array.
+/// "ROW,COLUMN[,BATCH][,conjugate]" with "pointers" for a pointer array.
 void apply_layout(const char* option, const std::string& text, OperandLayout& layout) {
   if (text.empty()) return;
-  std::vector<std::string> parts = CLI::detail::split(text, ',');
+  std::vector<std::string> parts(1);
+  for (const char c : text) c == ',' ? void(parts.emplace_back()) : parts.back().push_back(c);
+  const bool conjugate = parts.back() == "conjugate";
+  if (conjugate) parts.pop_back();
   const bool pointers = parts.size() == 3 && parts[2] == "pointers";
   if (pointers) parts[2] = "0";
   std::vector<std::int64_t> strides;
   for (const std::string& part : parts)
     if (const auto stride = integer(part)) strides.push_back(*stride);
   if (strides.size() != parts.size() || strides.size() < 2 || strides.size() > 3)
-    fail(Exit::bad_usage, "{} {}: expected ROW,COLUMN or ROW,COLUMN,BATCH strides, or `pointers` for BATCH", option,
-         text);
+    fail(Exit::bad_usage,
+         "{} {}: expected ROW,COLUMN or ROW,COLUMN,BATCH strides, or `pointers` for BATCH, and `conjugate` behind them",
+         option, text);
   layout = {.row_stride = strides[0],
             .column_stride = strides[1],
             .batch_stride = strides.size() == 3 ? strides[2] : 0,
-            .pointer_array = pointers};
+            .pointer_array = pointers,
+            .conjugate = conjugate};
 }
 
 template <class Enum>
@@ -128,7 +133,7 @@ std::vector<verification::Case> cases_for(const Options& options) {
   for (const KernelInfo& kernel : kernels()) {
     const bool named = kernel.name == options.choice.kernel;
     if (!named && (!options.choice.kernel.empty() || !kernel.available)) continue;
-    if (!options.choice.backend.empty() && kernel.backend != options.choice.backend && !named) continue;
+    if (!is_of_backend(kernel, options.choice.backend) && !named) continue;
     if (named && only) {
       add_cases(options, kernel.name, *only, cases);
       continue;
@@ -158,6 +163,8 @@ Json outcome_json(const Outcome& outcome) {
           {"seed", outcome.test.seed},
           {"passed", outcome.report.passed},
           {"max_relative_error", outcome.report.max_relative_error},
+          {"error_in_u", outcome.report.error_in_u},
+          {"norm_error", outcome.report.norm_error},
           {"error_over_bound", outcome.report.error_over_bound},
           {"failure", outcome.report.failure},
           {"reproduce", verification::reproducer(outcome.test)}};
@@ -212,12 +219,12 @@ Exit verify(const Options& options) {
 
 }  // namespace
 
-Action add_verify(CLI::App& command) {
+Action add_verify(CommandLine& command) {
   const auto options = std::make_shared<Options>();
   add_size_options(command, options->sizes, false);
-  CLI::Option* const sizes[] = {command.get_option("--m"), command.get_option("--n"), command.get_option("--k")};
-  for (CLI::Option* const one : sizes)
-    for (CLI::Option* const other : sizes)
+  Option* const sizes[] = {command.get_option("--m"), command.get_option("--n"), command.get_option("--k")};
+  for (Option* const one : sizes)
+    for (Option* const other : sizes)
       if (one != other) one->needs(other);
   command.add_option("--type", options->type, "Element type (default: all): " + type_names())->type_name("T");
   command
@@ -238,7 +245,7 @@ Action add_verify(CLI::App& command) {
   add_memory_option(command, options->choice);
   command.add_flag("--json", options->json, "As JSON (exactile.verify/1)");
   command.footer(footer);
-  CLI::Option* const m = sizes[0];
+  Option* const m = sizes[0];
   return [options, m] {
     options->sizes_given = m->count() > 0;
     return verify(*options);
