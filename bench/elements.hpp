@@ -2,6 +2,8 @@
 /// \file The types of a comparison's elements.
 #pragma once
 
+#include <complex>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
@@ -22,8 +24,15 @@ decltype(auto) with_element(ElementType type, Visitor&& visitor) {
     case ElementType::i64: return visitor.template operator()<std::int64_t>();
     case ElementType::i32: return visitor.template operator()<std::int32_t>();
     case ElementType::i8: return visitor.template operator()<std::int8_t>();
-    default: throw std::runtime_error("type " + std::string(to_string(type)) + ": is not compared");
+    case ElementType::cf64: return visitor.template operator()<std::complex<double>>();
+    case ElementType::cf32: return visitor.template operator()<std::complex<float>>();
   }
+  throw std::runtime_error("type " + std::string(to_string(type)) + ": is not compared");
 }
+
+template <class T>
+inline constexpr bool is_complex_v = false;
+template <class T>
+inline constexpr bool is_complex_v<std::complex<T>> = true;
 
 }  // namespace exactile::bench

@@ -35,7 +35,11 @@ template <class T>
 void repeat(void* memory, std::int64_t bytes, const std::vector<double>& list) {
   std::vector<T> numbers;
   for (const double x : list) {
-    if constexpr (sizeof(T) <= 2 && !std::is_integral_v<T>) {
+    if constexpr (is_complex_v<T>) {
+      // The imaginary parts are the same numbers from the end.
+      using Real = typename T::value_type;
+      numbers.emplace_back(static_cast<Real>(x), static_cast<Real>(list[list.size() - 1 - numbers.size()]));
+    } else if constexpr (sizeof(T) <= 2 && !std::is_integral_v<T>) {
       numbers.push_back(static_cast<T>(static_cast<float>(x)));
     } else {
       numbers.push_back(static_cast<T>(x));
@@ -52,8 +56,10 @@ void repeat(void* memory, std::int64_t bytes, const std::vector<double>& list) {
 /// K = 2^17 f16 holds ten of them. Longer products can overflow.
 int reach_of(ElementType type) {
   switch (type) {
-    case ElementType::f64: return 400;
+    case ElementType::f64:
+    case ElementType::cf64: return 400;
     case ElementType::f32:
+    case ElementType::cf32:
     case ElementType::bf16: return 40;
     default: return 3;
   }
@@ -111,10 +117,14 @@ DeviceMemory image_of(const Context& context, const void* data, std::int64_t byt
 }  // namespace
 
 std::int64_t set_count(const Product& product, const Context* context) {
+  if (!is_vector_like(product)) return 1;
+  return set_count(product, context, context == nullptr ? more_than_the_caches : more_than_a_gpus_caches);
+}
+
+std::int64_t set_count(const Product& product, const Context* context, std::int64_t bytes) {
   // Memory of OpenCL is a handle, not an address: the next set does not lie so many bytes on.
-  if (context != nullptr && context->backend() == "opencl") return 1;
-  const std::int64_t enough = context == nullptr ? more_than_the_caches : more_than_a_gpus_caches;
-  return is_vector_like(product) ? enough / product.bytes() + 2 : 1;
+  if (context != nullptr && context->backend() == Backend::opencl) return 1;
+  return bytes / product.bytes() + 2;
 }
 
 OperandSets::Memory OperandSets::allocate(std::int64_t bytes) {

@@ -15,6 +15,8 @@ namespace exactile::bench {
 /// How many sets of operands `product` is timed on. A vector-like product is bound by memory: timed on one set that
 /// stays in a cache it would look faster than it is for anyone whose operands are fresh. On OpenCL there is one set.
 [[nodiscard]] std::int64_t set_count(const Product& product, const Context* context);
+/// How many sets together exceed so many bytes.
+[[nodiscard]] std::int64_t set_count(const Product& product, const Context* context, std::int64_t bytes);
 
 /// What floating-point operands hold. Integers are uniform up to 100.
 enum class Fill : std::uint8_t {

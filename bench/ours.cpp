@@ -69,7 +69,7 @@ class PreparedCall final : public Call {
 class Exactile final : public Contender {
  public:
   explicit Exactile(OurOptions options)
-      : ours_(options), options_{.backend = std::move(options.backend), .kernel = std::move(options.kernel)} {
+      : ours_(options), options_{.backend = options.backend, .kernel = std::move(options.kernel)} {
     if (options.context == nullptr) return;
     options_.memory = Memory::device;
     options_.device = options.context->device();
@@ -80,17 +80,9 @@ class Exactile final : public Contender {
   void set_threads(int threads) override { options_.threads = threads; }
 
   std::unique_ptr<Call> prepare(const Product& p) const override {
-    const GemmDescription description{.types = {p.type, p.output},
-                                      .m = p.m,
-                                      .n = p.n,
-                                      .k = p.k,
-                                      .a = layout_of(p.a, p.batch),
-                                      .b = layout_of(p.b, p.batch),
-                                      .c = layout_of(p.c, p.batch),
-                                      .batch_count = p.batch};
     GemmOptions options = options_;
     options.accuracy = p.accuracy;
-    Result<Plan> plan = Plan::make(description, options);
+    Result<Plan> plan = Plan::make(description_of(p), options);
     if (plan.status().code() == StatusCode::unsupported) return nullptr;
     if (!plan.ok()) fail(plan.status());
     if (ours_.prepared_a || ours_.prepared_b)
@@ -107,6 +99,17 @@ class Exactile final : public Contender {
 };
 
 }  // namespace
+
+GemmDescription description_of(const Product& p) {
+  return {.types = {p.type, p.output},
+          .m = p.m,
+          .n = p.n,
+          .k = p.k,
+          .a = layout_of(p.a, p.batch),
+          .b = layout_of(p.b, p.batch),
+          .c = layout_of(p.c, p.batch),
+          .batch_count = p.batch};
+}
 
 std::unique_ptr<Contender> make_exactile(OurOptions options) { return std::make_unique<Exactile>(std::move(options)); }
 

@@ -6,17 +6,21 @@
 #include <memory>
 #include <string>
 
+#include "exactile/plan.hpp"
 #include "rivals/contender.hpp"
 
 namespace exactile::bench {
 
 struct OurOptions {
-  std::string backend = "cpu";
+  Backend backend = Backend::cpu;
   std::string kernel;                ///< "" lets the planner choose
   const Context* context = nullptr;  ///< where the operands lie; null is host memory
   bool prepared_a = false;           ///< the operand of every set is prepared before any call
   bool prepared_b = false;
 };
+
+/// The product as exactile is told of it.
+[[nodiscard]] GemmDescription description_of(const Product& product);
 
 [[nodiscard]] std::unique_ptr<Contender> make_exactile(OurOptions options);
 

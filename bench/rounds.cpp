@@ -17,7 +17,6 @@ using Clock = std::chrono::steady_clock;
 constexpr double shortest_group_seconds = 60e-6;
 /// Calls on a device are enqueued one behind the other; its queue runs dry for some microseconds at either end.
 constexpr double shortest_device_group_seconds = 10e-3;
-constexpr double warm_up_seconds = 0.03;
 /// A call longer than this settles its own caches; shorter ones are led in by untimed calls.
 constexpr double lead_in_below_seconds = 1e-3;
 
@@ -35,7 +34,12 @@ void clear_upper_registers() {
 /// Runs one lane's calls and remembers which set of operands comes next.
 class Runner {
  public:
-  Runner(Lane& lane, double lead_in_seconds) : lane_(lane), lead_in_seconds_(lead_in_seconds) {}
+  /// Begins with set `first_set`.
+  Runner(Lane& lane, const RoundLimits& limits, std::int64_t first_set = 0)
+      : lane_(lane),
+        lead_in_seconds_(limits.lead_in_seconds),
+        warm_up_seconds_(limits.warm_up_seconds),
+        next_set_(first_set) {}
 
   /// Warms up and finds how many calls make one sample.
   void warm_up() {
@@ -47,7 +51,7 @@ class Runner {
       spent += elapsed;
       call_seconds_ = elapsed / static_cast<double>(calls_);
       if (elapsed < group_seconds) calls_ *= 2;
-    } while (spent < std::max(warm_up_seconds, 3 * group_seconds));
+    } while (spent < std::max(warm_up_seconds_, 3 * group_seconds));
   }
 
   /// Seconds of timed work: one sample, or as many as a turn takes once the clock has settled.
@@ -56,6 +60,16 @@ class Runner {
     double timed = sample(forward);
     while (lead_in_seconds_ > 0 && timed < turn_seconds) timed += sample(forward);
     return timed;
+  }
+
+  /// Of a call, in groups that grow until the clock tells them from nothing.
+  double rough_seconds() {
+    constexpr double tellable = 0.1;
+    const bool on_device = lane_.sets->context() != nullptr;
+    const double enough = tellable * (on_device ? shortest_device_group_seconds : shortest_group_seconds);
+    time(1);
+    for (;; calls_ *= 2)
+      if (const double elapsed = time(calls_); elapsed >= enough) return elapsed / static_cast<double>(calls_);
   }
 
  private:
@@ -98,7 +112,8 @@ class Runner {
 
   Lane& lane_;
   double lead_in_seconds_;
-  std::int64_t next_set_ = 0;
+  double warm_up_seconds_;
+  std::int64_t next_set_;
   std::int64_t calls_ = 1;
   double call_seconds_ = 0;
 };
@@ -126,7 +141,12 @@ double quantile(const std::vector<double>& sorted, double f) {
 void time_rounds(std::vector<Lane>& lanes, const RoundLimits& limits) {
   std::vector<Runner> runners;
   runners.reserve(lanes.size());
-  for (Lane& lane : lanes) runners.emplace_back(lane, limits.lead_in_seconds);
+  // Far apart among the sets: who reads what another has just read finds it in a cache.
+  const auto lane_count = static_cast<std::int64_t>(lanes.size());
+  for (std::int64_t i = 0; i < lane_count; ++i) {
+    Lane& lane = lanes[static_cast<std::size_t>(i)];
+    runners.emplace_back(lane, limits, lane.sets->count() * i / lane_count);
+  }
   for (Runner& runner : runners) runner.warm_up();
   const double enough = limits.seconds * static_cast<double>(lanes.size());
   double timed = 0;
@@ -135,6 +155,8 @@ void time_rounds(std::vector<Lane>& lanes, const RoundLimits& limits) {
     timed += one_round(runners, forward, limits);
   }
 }
+
+double rough_seconds(Lane& lane) { return Runner(lane, {}).rough_seconds(); }
 
 Summary summarize(std::vector<double> samples) {
   if (samples.empty()) return {};

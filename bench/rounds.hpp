@@ -20,6 +20,7 @@ enum class Order : std::uint8_t {
 
 struct RoundLimits {
   double seconds = 0.5;  ///< of timed work for each lane
+  double warm_up_seconds = 0.03;
   int least_rounds = 6;
   int most_rounds = 2000;
   Order order = Order::both;
@@ -39,6 +40,8 @@ struct Lane {
 };
 
 void time_rounds(std::vector<Lane>& lanes, const RoundLimits& limits);
+/// Seconds of one call, after one that is not timed: to tell who is out of the running.
+[[nodiscard]] double rough_seconds(Lane& lane);
 
 struct Summary {
   double median_seconds = 0;

@@ -7,7 +7,7 @@ namespace {
 
 class Blis final : public Rival {
  public:
-  explicit Blis(const std::string& path) : library_(path), cblas_(library_, "") {}
+  explicit Blis(const std::string& path) : library_(path), cblas_(library_, "", CblasRoutines::gemm) {}
 
   std::string version() const override {
     return std::string("BLIS ") + library_.require<const char*()>("bli_info_get_version_str")();

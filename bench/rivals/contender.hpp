@@ -38,7 +38,7 @@ struct Product {
   Layout c;
 
   [[nodiscard]] double operations() const {
-    return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) * static_cast<double>(batch);
+    return operation_count({type, output}, m, n, k) * static_cast<double>(batch);
   }
   [[nodiscard]] std::int64_t bytes() const {
     return batch * ((a.elements() + b.elements()) * size_in_bytes(type) + c.elements() * size_in_bytes(output));

@@ -6,13 +6,14 @@
 #include <memory>
 #include <string>
 
+#include "rivals/cblas.hpp"
 #include "rivals/contender.hpp"
 
 namespace exactile::bench {
 
-[[nodiscard]] std::unique_ptr<Contender> make_openblas(const std::string& path);
+[[nodiscard]] std::unique_ptr<Contender> make_openblas(const std::string& path, CblasRoutines routines);
 [[nodiscard]] std::unique_ptr<Contender> make_blis(const std::string& path);
-[[nodiscard]] std::unique_ptr<Contender> make_mkl(const std::string& path);
+[[nodiscard]] std::unique_ptr<Contender> make_mkl(const std::string& path, CblasRoutines routines);
 [[nodiscard]] std::unique_ptr<Contender> make_onednn(const std::string& path);
 [[nodiscard]] std::unique_ptr<Contender> make_onednn_matmul(const std::string& path);
 [[nodiscard]] std::unique_ptr<Contender> make_libxsmm(const std::string& path);

@@ -52,14 +52,16 @@ std::unique_ptr<Contender> load_kind(const std::string& name, const std::string&
     throw std::runtime_error("--rival name '" + name +
                              "': expected cublas, cublaslt or cublaslt_fast in device memory");
   }
-  if (kind == "openblas") return make_openblas(path);
+  if (kind == "openblas") return make_openblas(path, CblasRoutines::gemm);
+  if (kind == "openblas_vector") return make_openblas(path, CblasRoutines::vector);
   if (kind == "blis") return make_blis(path);
-  if (kind == "mkl") return make_mkl(path);
+  if (kind == "mkl") return make_mkl(path, CblasRoutines::gemm);
+  if (kind == "mkl_vector") return make_mkl(path, CblasRoutines::vector);
   if (kind == "onednn") return make_onednn(path);
   if (kind == "onednn_matmul") return make_onednn_matmul(path);
   if (kind == "libxsmm") return make_libxsmm(path);
   throw std::runtime_error("--rival name '" + name +
-                           "': expected openblas, blis, mkl, onednn, onednn_matmul or "
+                           "': expected openblas, openblas_vector, blis, mkl, mkl_vector, onednn, onednn_matmul or "
                            "libxsmm, or one of them with '-' and more after it (cublas and cublaslt: --device-memory)");
 }
 

@@ -2,6 +2,7 @@
 /// \file
 /// oneDNN's matmul primitive (version 3): unlike its sgemm, it is told the shape ahead.
 #include <array>
+#include <optional>
 #include <stdexcept>
 
 #include "rivals/kinds.hpp"
@@ -50,32 +51,49 @@ class OnednnMatmul final : public Rival {
   void set_threads(int threads) override { set_onednn_threads(library_, threads); }
 
   std::unique_ptr<Call> prepare_one(const Product& p) const override {
-    if (p.type != ElementType::f32) return nullptr;
-    const auto a = describe(p.m, p.k, p.a);
-    const auto b = describe(p.k, p.n, p.b);
-    const auto c = describe(p.m, p.n, p.c);
-    return call_of(primitive_of(a, b, c), memory_of(a), memory_of(b), memory_of(c));
+    const auto input = type_of(p.type);
+    const auto output = type_of(p.output);
+    if (!input || !output) return nullptr;
+    const auto a = describe(p.m, p.k, p.a, *input);
+    const auto b = describe(p.k, p.n, p.b, *input);
+    const auto c = describe(p.m, p.n, p.c, *output);
+    const Handle primitive = primitive_of(a, b, c);
+    return primitive == nullptr ? nullptr : call_of(primitive, memory_of(a), memory_of(b), memory_of(c));
   }
 
  private:
+  /// oneDNN's number of the type.
+  static std::optional<int> type_of(ElementType type) {
+    switch (type) {
+      case ElementType::f16: return 1;
+      case ElementType::bf16: return 2;
+      case ElementType::f32: return 3;
+      case ElementType::i32: return 4;
+      case ElementType::i8: return 5;
+      default: return std::nullopt;
+    }
+  }
+
   // Handles are kept until the program ends; there are a few dozen of them.
-  Handle describe(std::int64_t rows, std::int64_t columns, const Layout& layout) const {
-    constexpr int f32 = 3;
+  Handle describe(std::int64_t rows, std::int64_t columns, const Layout& layout, int type) const {
     const std::array<std::int64_t, 2> sizes{rows, columns};
     const std::array<std::int64_t, 2> strides{layout.transposed ? 1 : layout.leading,
                                               layout.transposed ? layout.leading : 1};
     Handle description = nullptr;
     check(library_.require<DescriptionCreate>("dnnl_memory_desc_create_with_strides")(&description, 2, sizes.data(),
-                                                                                      f32, strides.data()),
+                                                                                      type, strides.data()),
           "dnnl_memory_desc_create_with_strides");
     return description;
   }
 
+  /// Null where the processor has no implementation of it.
   Handle primitive_of(Handle a, Handle b, Handle c) const {
+    constexpr int unimplemented = 3;
     Handle description = nullptr;
-    check(library_.require<MatmulCreate>("dnnl_matmul_primitive_desc_create")(&description, engine_, a, b, nullptr, c,
-                                                                              nullptr),
-          "dnnl_matmul_primitive_desc_create");
+    const int status = library_.require<MatmulCreate>("dnnl_matmul_primitive_desc_create")(&description, engine_, a, b,
+                                                                                           nullptr, c, nullptr);
+    if (status == unimplemented) return nullptr;
+    check(status, "dnnl_matmul_primitive_desc_create");
     Handle primitive = nullptr;
     check(library_.require<PrimitiveCreate>("dnnl_primitive_create")(&primitive, description), "dnnl_primitive_create");
     return primitive;

@@ -13,8 +13,8 @@ std::string symbol_prefix(const SharedObject& library) {
 
 class Openblas final : public Rival {
  public:
-  explicit Openblas(const std::string& path)
-      : library_(path), prefix_(symbol_prefix(library_)), cblas_(library_, prefix_) {}
+  explicit Openblas(const std::string& path, CblasRoutines routines)
+      : library_(path), prefix_(symbol_prefix(library_)), cblas_(library_, prefix_, routines) {}
 
   std::string version() const override {
     std::string text = library_.require<const char*()>(prefix_ + "openblas_get_config")();
@@ -33,6 +33,8 @@ class Openblas final : public Rival {
 
 }  // namespace
 
-std::unique_ptr<Contender> make_openblas(const std::string& path) { return std::make_unique<Openblas>(path); }
+std::unique_ptr<Contender> make_openblas(const std::string& path, CblasRoutines routines) {
+  return std::make_unique<Openblas>(path, routines);
+}
 
 }  // namespace exactile::bench

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CUDA backend's cost model: coefficients from a file of measured products (fit), and how good its choices are on
+// products drawn by lot that nothing was fitted to (regret). See src/cuda/model/rows.hpp.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <limits>
+#include <sstream>
+#include <string_view>
+
+#include "cuda/kernel_list.hpp"
+#include "cuda/model/bench.hpp"
+#include "cuda/model/fit.hpp"
+#include "cuda/model/measure.hpp"
+#include "cuda/runtime/device.hpp"
+
+namespace exactile::cuda {
+namespace {
+
+int fit_file(const char* from, const char* to) {
+  std::ostringstream text;
+  text << std::ifstream(from).rdbuf();
+  std::vector<model::DeviceRows> all = model::parse_rows(text.str());
+  std::ofstream out(to);
+  out << "# Measured by `exactile tune --backend cuda`; what the lines are is said in src/cuda/model/rows.hpp.\n";
+  for (model::DeviceRows& rows : all) {
+    std::cerr << rows.name << ": " << rows.products.size() << " products\n";
+    model::fit(rows, kernels());
+    out << model::to_text(rows);
+    for (const bool corrected : {false, true})
+      for (const ChoiceQuality& regret : model::cross_validated(rows, kernels(), corrected))
+        std::cout << fmt::format("{:<10} {:<14} {:5} products: choice / fastest {:.3f} in the mean, {:.2f} at worst\n",
+                                 corrected ? "corrected" : "formula", to_string(regret.types), regret.products,
+                                 regret.mean, regret.worst);
+  }
+  return out.flush() ? 0 : 1;
+}
+
+/// One product: all configurations timed, the model's choice and the fastest once more, turn by turn.
+Status judge(model::Bench& bench, const GemmDescription& d, const Device& device, std::FILE* out, double& logarithms,
+             double& worst, int& count) {
+  const model::DeviceModel& known = model::model_of(device);
+  std::vector<model::Way> ways;
+  auto measured = bench.measure(d, Accuracy::standard, kernels(), known, ways, 4);
+  if (!measured.ok()) return measured.status();
+  if (measured.value().times.empty()) return {};
+  const plan::Problem problem{.description = d, .accuracy = Accuracy::standard, .memory = Memory::device};
+  const Kernel* chosen = nullptr;
+  Configuration configuration;
+  double least = std::numeric_limits<double>::infinity();
+  const Kernel* fastest = nullptr;
+  for (const Kernel* kernel : kernels()) {
+    const model::Way& best = ways[static_cast<std::size_t>(measured.value().times.front().way)];
+    if (kernel->name == best.kernel) fastest = kernel;
+    if (!model::can_do(*kernel, problem, device)) continue;
+    const auto ranked = known.rank(*kernel, problem, kernel->candidates(problem, device), true);
+    if (ranked.front().seconds >= least) continue;
+    least = ranked.front().seconds;
+    chosen = kernel;
+    configuration = ranked.front().configuration;
+  }
+  const model::Way& best = ways[static_cast<std::size_t>(measured.value().times.front().way)];
+  double of_choice = 0, of_best = 0;
+  for (int round = 0; round < 3; ++round) {
+    const auto choice = bench.time(*chosen, problem, configuration, least);
+    const auto again = bench.time(*fastest, problem, best.configuration, measured.value().times.front().seconds);
+    if (!choice.ok()) return choice.status();
+    if (!again.ok()) return again.status();
+    of_choice += choice.value();
+    of_best += again.value();
+  }
+  const double ratio = std::max(1.0, of_choice / of_best);
+  logarithms += std::log(ratio);
+  worst = std::max(worst, ratio);
+  ++count;
+  fmt::print(
+      out,
+      "{{\"type\": \"{}\", \"m\": {}, \"n\": {}, \"k\": {}, \"a\": \"{}\", \"b\": \"{}\", \"choice\": \"{} {}\", "
+      "\"choice_us\": {:.3f}, \"fastest\": \"{} {}\", \"fastest_us\": {:.3f}}}\n",
+      to_string(d.types), d.m, d.n, d.k, d.a.column_stride == 1 ? "n" : "t", d.b.column_stride == 1 ? "n" : "t",
+      chosen->name, to_string(configuration), of_choice / 3 * 1e6, best.kernel, to_string(best.configuration),
+      of_best / 3 * 1e6);
+  return {};
+}
+
+int regret(std::uint64_t seed, double seconds_each, const char* file) {
+  if (devices().empty()) {
+    std::cerr << "no device: " << why_no_device() << '\n';
+    return 4;
+  }
+  std::FILE* const out = std::fopen(file, "w");
+  if (out == nullptr) return 1;
+  for (const std::string_view name : {"bf16", "f16", "f32", "f64", "i8"}) {
+    const GemmTypes types = *parse_gemm_types(name);
+    const auto bench = model::Bench::open(devices()[0], types);
+    if (!bench.ok()) {
+      std::cerr << bench.status().message() << '\n';
+      return 4;
+    }
+    std::mt19937_64 dice(seed);
+    double logarithms = 0, worst = 1;
+    int count = 0;
+    const auto begin = std::chrono::steady_clock::now();
+    while (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < seconds_each)
+      if (const Status s =
+              judge(*bench.value(), model::draw_product(types, dice), devices()[0], out, logarithms, worst, count);
+          !s.ok()) {
+        std::cerr << s.message() << '\n';
+        return 4;
+      }
+    std::cout << fmt::format("regret     {:<14} {:5} products: choice / fastest {:.3f} in the mean, {:.2f} at worst\n",
+                             name, count, std::exp(logarithms / count), worst);
+  }
+  return std::fclose(out) == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace exactile::cuda
+
+int main(int argc, char** argv) {
+  using namespace exactile::cuda;
+  const std::string_view what = argc > 1 ? argv[1] : "";
+  if (what == "fit" && argc == 4) return fit_file(argv[2], argv[3]);
+  if (what == "regret" && argc == 5)
+    return regret(std::strtoull(argv[2], nullptr, 10), std::strtod(argv[3], nullptr), argv[4]);
+  std::cerr << "usage: exactile_cuda_rows fit MEASURED.tsv ROWS.tsv\n"
+               "       exactile_cuda_rows regret SEED SECONDS-A-TYPE REGRET.jsonl\n";
+  return 2;
+}

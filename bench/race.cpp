@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "race.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+#include "exactile/plan.hpp"
+#include "ours.hpp"
+
+namespace exactile::bench {
+namespace {
+
+[[noreturn]] void fail(const Status& status) { throw std::runtime_error("exactile: " + std::string(status.message())); }
+
+GemmOptions plan_options(const Product& product, const RaceOptions& options) {
+  GemmOptions asked{.backend = options.backend, .accuracy = product.accuracy, .threads = options.threads};
+  if (options.context == nullptr) return asked;
+  asked.memory = Memory::device;
+  asked.device = options.context->device();
+  return asked;
+}
+
+struct Runner {
+  KernelTime time;
+  std::unique_ptr<Call> call;
+  double rough = 0;
+};
+
+std::unique_ptr<Call> call_of(const Product& product, const RaceOptions& options, const std::string& kernel) {
+  GemmOptions asked = plan_options(product, options);
+  asked.kernel = kernel;
+  Result<Plan> plan = Plan::make(description_of(product), asked);
+  if (plan.status().code() == StatusCode::unsupported) return nullptr;
+  if (!plan.ok()) fail(plan.status());
+  const Execution on = options.context != nullptr ? options.context->execution() : Execution{};
+  return make_call([plan = std::move(plan).value(), on](const void* a, const void* b, void* c) {
+    if (const Status status = plan.run({.a = a, .b = b, .c = c}, on); !status.ok()) fail(status);
+  });
+}
+
+std::vector<Runner> runners_of(const Product& product, const RaceOptions& options) {
+  const Result<Plan> plan = Plan::make(description_of(product), plan_options(product, options));
+  if (plan.status().code() == StatusCode::unsupported) return {};
+  if (!plan.ok()) fail(plan.status());
+  std::vector<Runner> runners;
+  for (const Candidate& candidate : plan.value().summary().candidates) {
+    if (!candidate.supported) continue;
+    if (!candidate.chosen && std::ranges::find(options.skip, candidate.kernel) != options.skip.end()) continue;
+    if (std::unique_ptr<Call> call = call_of(product, options, candidate.kernel))
+      runners.push_back(
+          {.time = {.kernel = candidate.kernel, .chosen = candidate.chosen, .estimate = candidate.cost_seconds},
+           .call = std::move(call)});
+  }
+  return runners;
+}
+
+/// Interleaved rounds of some runners; visit(runner, summary) takes what came of each.
+template <class Visit>
+void time_together(const std::vector<Runner*>& runners, const OperandSets& sets, const RoundLimits& limits,
+                   const Visit& visit) {
+  std::vector<Lane> lanes;
+  for (const Runner* runner : runners)
+    lanes.push_back({.call = runner->call.get(), .sets = &sets, .forward = {}, .backward = {}});
+  time_rounds(lanes, limits);
+  for (std::size_t i = 0; i < lanes.size(); ++i) visit(*runners[i], summarize(lanes[i]));
+}
+
+}  // namespace
+
+std::vector<KernelTime> race(const Product& product, const RaceOptions& options) {
+  std::vector<Runner> runners = runners_of(product, options);
+  const OperandSets sets(product, set_count(product, options.context, options.rotate_bytes), options.context,
+                         Fill::normal);
+  double fastest = std::numeric_limits<double>::infinity();
+  for (Runner& runner : runners) {
+    Lane lane{.call = runner.call.get(), .sets = &sets, .forward = {}, .backward = {}};
+    runner.time.seconds = runner.rough = rough_seconds(lane);
+    fastest = std::min(fastest, runner.rough);
+  }
+  std::vector<Runner*> field;
+  for (Runner& runner : runners)
+    if (runner.time.chosen || runner.rough <= options.keep * fastest) field.push_back(&runner);
+  if (field.empty()) return {};
+  time_together(field, sets, options.limits, [](Runner& runner, const Summary& summary) {
+    runner.time.seconds = summary.median_seconds;
+    runner.time.spread = summary.spread;
+  });
+  const auto quicker = [](const Runner* a, const Runner* b) { return a->time.seconds < b->time.seconds; };
+  Runner* const best = *std::ranges::min_element(field, quicker);
+  std::erase_if(field, [&](const Runner* runner) { return runner != best && !runner->time.chosen; });
+  time_together(field, sets, options.limits,
+                [](Runner& runner, const Summary& summary) { runner.time.again = summary.median_seconds; });
+  std::vector<KernelTime> times;
+  for (Runner& runner : runners) times.push_back(std::move(runner.time));
+  return times;
+}
+
+double regret(const std::vector<KernelTime>& times) {
+  double chosen = 0;
+  double best = std::numeric_limits<double>::infinity();
+  for (const KernelTime& time : times) {
+    if (time.again == 0) continue;
+    if (time.chosen)
+      chosen = time.again;
+    else
+      best = time.again;
+  }
+  return best == std::numeric_limits<double>::infinity() ? 1 : chosen / best;
+}
+
+}  // namespace exactile::bench
