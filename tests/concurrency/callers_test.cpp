@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many callers at once, callers within callers, and how many threads a call takes.
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <iterator>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "support/check_case.hpp"
@@ -222,6 +225,41 @@ TEST_F(Environment, FreshProcesses) {
     EXPECT_EQ(output_of("EXACTILE_NUM_THREADS=2 taskset -c 0 " PRINT_THREADS), "2\n");
   }
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/// Runs `work` on a thread with so much stack.
+void run_with_stack(std::size_t bytes, const std::function<void()>& work) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, bytes), 0);
+  pthread_t thread{};
+  const auto body = [](void* given) -> void* {
+    (*static_cast<const std::function<void()>*>(given))();
+    return nullptr;
+  };
+  const int failure = pthread_create(&thread, &attributes, body, const_cast<std::function<void()>*>(&work));
+  pthread_attr_destroy(&attributes);
+  ASSERT_EQ(failure, 0);
+  pthread_join(thread, nullptr);
+}
+
+/// What plan.hpp promises, the planner's own part included. A caller that needs more meets the guard page and dies.
+TEST(Callers, NeedLittleStack) {
+  constexpr std::size_t promised = 64 << 10;
+  std::vector<KernelOfType> all = planner_for_all_types();
+  for (const KernelOfType& kernel : available_kernels()) all.push_back(kernel);
+  for (const KernelOfType& kernel : all)
+    for (const auto& [m, n, k] : {std::tuple{70, 80, 90}, {300, 200, 300}, {3, 4, 5}, {1, 500, 500}}) {
+      const GemmDescription d = contiguous(kernel.types, m, n, k);
+      Matrices matrices(d, 3);
+      Status status;
+      run_with_stack(promised, [&] {
+        status = gemm(d, matrices.arguments(), {.kernel = kernel.kernel, .accuracy = kernel.accuracy, .threads = 2});
+      });
+      EXPECT_TRUE(status.ok() || status.code() == StatusCode::unsupported) << kernel.kernel << status.message();
+    }
+}
+#endif
 
 }  // namespace
 }  // namespace exactile::test

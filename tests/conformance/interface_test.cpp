@@ -119,6 +119,8 @@ TEST(Interface, PlansCountTheOldCThatScalesKeep) {
   for (const KernelOfType& kernel : available_kernels()) {
     // The engine's kernels know no scales: these are a second pass over C, which must still know what C was.
     if (!kernel.kernel.starts_with("avx")) continue;
+    // A narrower C is rounded with all that follows the sums, and keeps nothing; integers have no scales.
+    if (kernel.types.output != accumulator_type(kernel.types.input) || !is_floating(kernel.types.input)) continue;
     GemmDescription d = contiguous(kernel.types, 40, 50, 60);
     const Result<Plan> sums = Plan::make(d, {.kernel = kernel.kernel});
     d.row_scales = true;
@@ -164,7 +166,12 @@ TEST(Interface, PlansExplainThemselves) {
     EXPECT_GT(summary.minimum_bytes, 0);
     EXPECT_GE(summary.model_bytes, summary.minimum_bytes * 0.5);
     EXPECT_LE(summary.workspace_bytes, (std::int64_t{32} << 20) * summary.threads);
-    ASSERT_EQ(summary.candidates.size(), kernels().size());
+    // A backend that is not here is one candidate, which says why.
+    const auto of_missing = [](const Candidate& c) {
+      return c.kernel == "all of " + std::string(to_string(c.backend));
+    };
+    EXPECT_EQ(summary.candidates.size(),
+              kernels().size() + static_cast<std::size_t>(std::ranges::count_if(summary.candidates, of_missing)));
     int chosen = 0;
     for (const Candidate& candidate : summary.candidates) {
       chosen += candidate.chosen ? 1 : 0;

@@ -113,7 +113,7 @@ TEST(Prepared, WhatDoesNotFitIsRefusedInWords) {
   other.b = {.row_stride = 1, .column_stride = 8};
   expect_refused(Plan::make(other, {.kernel = "cpu_naive"}).value(), {.a = plain.a, .c = plain.c, .prepared_b = &b},
                  "prepared_b is 8 x 8 f32 with strides (8, 1): expected 8 x 8 f32 with strides (1, 8)");
-  const Plan elsewhere = Plan::make(d, {.backend = "cpu"}).value();
+  const Plan elsewhere = Plan::make(d, {.backend = Backend::cpu}).value();
   ASSERT_NE(elsewhere.summary().kernel, "cpu_naive");
   expect_refused(elsewhere, {.a = plain.a, .c = plain.c, .prepared_b = &b},
                  "prepared_b was prepared for kernel 'cpu_naive' on device 0, operands in host memory: expected one "

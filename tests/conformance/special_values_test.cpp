@@ -2,6 +2,7 @@
 // NaN and Inf come out as the plain loop's, wherever in the operands they stand.
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <string>
 #include <tuple>
@@ -179,6 +180,53 @@ TYPED_TEST(SpecialValues, ReluKeepsNaN) {
       EXPECT_EQ(c[2], this->infinity) << kernel;
     }
   }
+}
+
+template <class T>
+class ComplexSpecialValues : public SpecialValues<T> {};
+using ComplexTypes = testing::Types<std::complex<float>, std::complex<double>>;
+TYPED_TEST_SUITE(ComplexSpecialValues, ComplexTypes);
+
+/// A real alpha or beta multiplies both parts: no infinite part of the sum or of C makes a NaN of the other.
+TYPED_TEST(ComplexSpecialValues, RealScalarsMultiplyBothParts) {
+  using Real = typename TypeParam::value_type;
+  const Real inf = std::numeric_limits<Real>::infinity();
+  const auto times = [](Real factor, TypeParam z) { return TypeParam(factor * z.real(), factor * z.imag()); };
+  for (const std::string& kernel : this->kernel_names())
+    for (const auto& [m, n, k] : {std::tuple{1, 1, 1}, {5, 7, 1}, {33, 34, 1}, {33, 34, 300}, {2, 3, 3000}})
+      for (const Real alpha : {Real(1), Real(-2)})
+        for (const Real beta : {Real(0), Real(1), Real(-3)}) {
+          Product<TypeParam> product(m, n, k);
+          for (std::int64_t i = 0; i < m; ++i) product.a(i, 0) = {1, 0};
+          for (std::int64_t j = 0; j < n; ++j) product.b(0, j) = {2, 1};
+          // The other terms are 0 * 0: Inf meets nothing that is zero.
+          product.a(m - 1, 0) = {inf, 1};
+          product.c(0, n - 1) = {inf, 2};
+          if (!product.run(kernel, static_cast<double>(alpha), static_cast<double>(beta))) continue;
+          for (std::int64_t i = 0; i < m; ++i)
+            for (std::int64_t j = 0; j < n; ++j) {
+              const TypeParam sum = i == m - 1 ? TypeParam(inf, inf) : TypeParam(2, 1);
+              const TypeParam before = i == 0 && j == n - 1 ? TypeParam(inf, 2) : TypeParam(1, 0);
+              TypeParam due = times(alpha, sum);
+              if (beta != 0) due += times(beta, before);
+              const auto same = [](Real x, Real y) { return x == y || (std::isnan(x) && std::isnan(y)); };
+              const TypeParam found = product.c(i, j);
+              ASSERT_TRUE(same(found.real(), due.real()) && same(found.imag(), due.imag()))
+                  << kernel << " " << m << " x " << n << " x " << k << ", alpha " << alpha << ", beta " << beta << ": "
+                  << found << " where " << due << " was due";
+            }
+        }
+}
+
+/// What remains where alpha or k is zero.
+TYPED_TEST(ComplexSpecialValues, RealBetaAloneMultipliesBothParts) {
+  using Real = typename TypeParam::value_type;
+  const Real inf = std::numeric_limits<Real>::infinity();
+  Product<TypeParam> product(2, 3, 1);
+  product.c(1, 1) = {inf, 2};
+  ASSERT_TRUE(product.run("", 0, 2));
+  EXPECT_EQ(product.c(1, 1), TypeParam(inf, 4));
+  EXPECT_EQ(product.c(0, 0), TypeParam(2, 0));
 }
 
 }  // namespace

@@ -25,13 +25,14 @@ VECTOR = "src/cpu/micro/highway_vector.hpp"
 PRODUCT = "src/cpu/loops/product.hpp"
 NAIVE = "src/reference/naive.cpp"
 STATE = "src/api/plan_state.cpp"
+STATE_HEADER = "src/api/plan_state.hpp"
 
 # Before the epilogue of Packed::run(): `{}` sees data (the operands of product p) and o_ (its sizes and strides).
 AFTER_PACKED = r"""  for (std::int64_t p = 0; p < this->description_.batch_count; ++p) {
-    const Operands<T> data = this->operands(arguments, p);
+    const Operands<K> data = this->operands(arguments, p);
     %s
   }
-  this->finish(arguments);"""
+  if (rounded_ == nullptr) this->finish(arguments);"""
 
 HALVED = r"""
 template <class T>
@@ -42,24 +43,24 @@ HWY_INLINE Vector<T> halved(Vector<T> x) {
   return hn::IfThenElse(hn::Eq(hn::Sub(x, x), hn::Zero(d)), hn::Sub(big, hn::Sub(big, x)), x);
 }
 
-template <class T, AOrder Order, int Rows, int Vectors, bool Masked, class Aside>
+template <class K, AOrder Order, int Rows, int Vectors, bool Masked, class Aside, class T = Lane<K>>
 HWY_INLINE void multiply_tile("""
 
 FAULTS = [
     ("last-row", "last row wrong when M mod MR = 1", "packed loops",
-     [(PACKED, r"  this->finish\(arguments\);",
-       AFTER_PACKED % "if (o_.m % blocking_sizes_.mr == 1) data.c[(o_.m - 1) * o_.c.row_stride] += T(1);")]),
+     [(PACKED, r"  if \(rounded_ == nullptr\) this->finish\(arguments\);",
+       AFTER_PACKED % "if (o_.m % blocking_sizes_.mr == 1) data.c[(o_.m - 1) * o_.c.row_stride] += Sum(1);")]),
     ("tiny-error", "relative error of 1e-9 in one row", "packed loops, f64",
-     [(PACKED, r"  this->finish\(arguments\);",
+     [(PACKED, r"  if \(rounded_ == nullptr\) this->finish\(arguments\);",
        AFTER_PACKED % ("for (std::int64_t j = 0; j < o_.n; ++j)\n"
-                       "      data.c[o_.m / 2 * o_.c.row_stride + j * o_.c.column_stride] *= T(1 + 1e-9);"))]),
+                       "      data.c[o_.m / 2 * o_.c.row_stride + j * o_.c.column_stride] *= Sum(1 + 1e-9);"))]),
     ("beta-zero", "beta = 0 reads C", "micro-kernel", [(VECTOR, r"beta == T\(0\)", "beta != beta")]),
     ("alpha-zero", "alpha = 0 still reads A", "public calls",
-     [(STATE, r"executable_ == nullptr \|\| arguments\.alpha\.is_zero\(\)", "executable_ == nullptr")]),
+     [(STATE_HEADER, r"executable_ == nullptr \|\| arguments\.alpha\.is_zero\(\)", "executable_ == nullptr")]),
     ("zeros-skipped", "zero elements skipped, NaN*0 lost", "micro-kernel",
-     [(TILE, r"multiply_add_into\(row_sums\[v\], element, b_row\[v\]\);",
+     [(TILE, r"MultiplyAdd<K>::into\(row_sums\[v\], element, b_row\[v\]\);",
        "row_sums[v] = hn::IfThenElse(hn::Eq(element, hn::Zero(d)), row_sums[v], "
-       "hn::MulAdd(element, b_row[v], row_sums[v]));")]),
+       "multiply_add(element, b_row[v], row_sums[v]));")]),
     ("zeros-skipped-naive", "zero elements skipped, NaN*0 lost", "plain loop",
      [(NAIVE, r"(for \(std::int64_t p = 0; p < d\.k; \+\+p\))(\s+sum = )",
        r"\1 if (widen(a[i * d.a.row_stride + p * d.a.column_stride]) != Sum{})\2")]),
@@ -70,7 +71,7 @@ FAULTS = [
      [(PRODUCT, r"(o_\(orientation\), kernels_\(kernels\)) \{\}",
        r"\1 { if (o_.a.column_stride == 1 && o_.a.row_stride > o_.k) o_.a.row_stride = o_.k; }")]),
     ("half-precision", "inputs rounded to half the precision", "micro-kernel",
-     [(TILE, r"\ntemplate <class T, AOrder Order, int Rows, int Vectors, bool Masked, class Aside>\n"
+     [(TILE, r"\ntemplate <class K, AOrder Order, int Rows, int Vectors, bool Masked, class Aside, class T = Lane<K>>\n"
        r"HWY_INLINE void multiply_tile\(", HALVED),
       (TILE, r"multiply_row\(sums\[Row\], (a\.template element<Row, Term, Whole>\(\))\)",
        r"multiply_row(sums[Row], halved<T>(\1))")]),
@@ -106,7 +107,7 @@ CUDA_FAULTS = [
     ("beta-zero", "beta = 0 reads C", "cuda_tiled",
      [(TILED, KERNEL_BEGINS, r"  epilogue.reads_c = true;\n  epilogue.is_plain = false;\n\1")]),
     ("alpha-zero", "alpha = 0 still reads A", "public calls",
-     [(STATE, r"executable_ == nullptr \|\| arguments\.alpha\.is_zero\(\)", "executable_ == nullptr")]),
+     [(STATE_HEADER, r"executable_ == nullptr \|\| arguments\.alpha\.is_zero\(\)", "executable_ == nullptr")]),
     ("zeros-skipped", "zero elements skipped, NaN*0 lost", "cuda_tiled",
      [(TILED, r"(sum = multiply_add\(widen\(tile_a)", r"if (widen(tile_a[y][q]) != DeviceSum<In>{}) \1")]),
     ("last-term", "last k dropped for K > 256", "cuda_tiled",

@@ -81,7 +81,7 @@ std::optional<Matrix> multiplied(const Context& context, const std::string& kern
                                  const Matrix* before = nullptr) {
   const std::int64_t batch = batch_of(a, b);
   const GemmDescription d = contiguous(f32_types, a.rows / batch, b.columns, a.columns, batch);
-  const Result<Plan> plan = Plan::make(d, {.backend = "cuda", .kernel = kernel, .memory = Memory::device});
+  const Result<Plan> plan = Plan::make(d, {.backend = Backend::cuda, .kernel = kernel, .memory = Memory::device});
   if (!plan.ok()) {
     EXPECT_EQ(plan.status().code(), StatusCode::unsupported) << plan.status().message();
     return std::nullopt;
@@ -152,7 +152,7 @@ bool expect_only_bad_lines_change(const Context& context, const std::string& ker
 
 TEST(BadLinesOnDevice, AreNobodyElsesAffair) {
   SKIP_WITHOUT_GPU();
-  const Result<Context> context = Context::make("cuda");
+  const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
   int kernels = 0;
   for (const KernelOfType& kernel : cuda_kernels()) {
@@ -171,7 +171,7 @@ TEST(BadLinesOnDevice, AreNobodyElsesAffair) {
 /// Inf.
 void expect_all_infinite(std::initializer_list<std::int64_t> depths,
                          const std::function<void(Matrix& infinite, Matrix& other)>& prepare) {
-  const Result<Context> context = Context::make("cuda");
+  const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
   for (const KernelOfType& kernel : cuda_kernels()) {
     if (kernel.types != f32_types || kernel.accuracy != Accuracy::standard) continue;
@@ -227,7 +227,7 @@ void make_doubtful(Matrix& a, Matrix& b, std::int64_t i, std::int64_t j) {
 /// However many elements are doubtful, each has the bits that it would have alone: few and many are summed in two ways.
 TEST(BadLinesOnDevice, DoubtfulElementsAreSummedAloneOrInTilesToTheSameBits) {
   SKIP_WITHOUT_GPU();
-  const Result<Context> context = Context::make("cuda");
+  const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
   for (const KernelOfType& kernel : cuda_kernels()) {
     if (kernel.types != f32_types || kernel.accuracy != Accuracy::standard) continue;
@@ -260,7 +260,7 @@ TEST(BadLinesOnDevice, DoubtfulElementsAreSummedAloneOrInTilesToTheSameBits) {
 /// The sums of doubtful elements meet C as all others do.
 TEST(BadLinesOnDevice, DoubtfulElementsAreAddedToC) {
   SKIP_WITHOUT_GPU();
-  const Result<Context> context = Context::make("cuda");
+  const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
   for (const KernelOfType& kernel : cuda_kernels()) {
     if (kernel.types != f32_types || kernel.accuracy != Accuracy::standard) continue;
@@ -335,7 +335,7 @@ Differences differences(const DoubtfulCase& s, std::int64_t lines, const Matrix&
 /// One doubtful element is summed alone, 36 in tiles: the one has the same bits, and so have all others.
 TEST(BadLinesOnDevice, DoubtfulElementsOfLargeProductsAreSummedToTheSameBits) {
   SKIP_WITHOUT_GPU();
-  const Result<Context> context = Context::make("cuda");
+  const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
   for (const DoubtfulCase& s : doubtful_cases) {
     Matrix few_a = normal_matrix(s.batch * s.m, s.k, 1);

@@ -1,250 +1,206 @@
 // SPDX-License-Identifier: Apache-2.0
-// The estimates of f32, f64 and bf16 kernels on an H200: the least is that of the kernel or tile which
-// docs/measurements/2026-11-22-h200-f32.md, 2026-11-22-h200-narrow.md, 2026-11-22-h200-survey.md,
-// 2026-11-23-h200-f64.md, 2026-11-23-h200-f32-middle.md and 2026-11-23-h200-narrow.md found fastest.
+// How configurations are ranked, on the host: for GPUs that nobody here has, and by made-up rows whose answers are
+// known.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
-#include <span>
-#include <string>
+#include <set>
 
-#include "cuda/kernels/dmma/dmma_kernels.hpp"
-#include "cuda/kernels/outer/outer_kernels.hpp"
-#include "cuda/kernels/simt/simt_kernels.hpp"
-#include "cuda/kernels/sm80/sm80_kernels.hpp"
-#include "cuda/kernels/sm90/narrow/plan.hpp"
-#include "cuda/kernels/sm90/sm90_kernels.hpp"
+#include "cuda/kernel_list.hpp"
+#include "cuda/model/fit.hpp"
 #include "gpu/h200.hpp"
 #include "gpu/row_major.hpp"
+#include "tuning/table/shipped.hpp"
 
-namespace exactile::cuda {
+namespace exactile::cuda::model {
 namespace {
 
 constexpr GemmTypes f32{ElementType::f32, ElementType::f32};
 constexpr GemmTypes f64{ElementType::f64, ElementType::f64};
-constexpr GemmTypes bf16{ElementType::bf16, ElementType::bf16};
 
-const Kernel* const f32_kernels[] = {&sm90_f32_fp16x3_wgmma,
-                                     &sm90_f32_fp16x3_rs_a_wgmma,
-                                     &sm90_f32_fp16x3_rs_b_wgmma,
-                                     &sm90_f32_fp16x3_rr_wgmma,
-                                     &sm90_f32_bf16x6_wgmma,
-                                     &sm80_f32_fp16x3_mma,
-                                     &outer_product,
-                                     &short_sums,
-                                     &simt_f32_128x128,
-                                     &simt_f32_64x128,
-                                     &simt_f32_64x64,
-                                     &simt_f32_32x32,
-                                     &simt_f32_8x128,
-                                     &simt_f32_pieces,
-                                     &simt_f32_few_rows};
+Device made_up(int capability) {
+  return {.name = "a GPU that nobody has",
+          .compute_capability = capability,
+          .multiprocessors = 78,
+          .shared_bytes_per_block = (capability == 80                       ? 163
+                                     : capability >= 90 && capability < 120 ? 227
+                                                                            : 99)
+                                    << 10,
+          .l2_bytes = 32 << 20,
+          .memory_bytes = std::int64_t{24} << 30,
+          .clock_hertz = 1.7e9,
+          .memory_bytes_per_second = 1.2e12};
+}
 
-const Kernel* const bf16_kernels[] = {
-    &sm90_bf16_wgmma_128x256,    &sm90_bf16_wgmma_192x192,    &sm90_bf16_wgmma_128x192,    &sm90_bf16_wgmma_128x160,
-    &sm90_bf16_wgmma_128x128,    &sm90_bf16_wgmma_128x64,     &sm90_bf16_wgmma_64x40,      &sm90_bf16_wgmma_128x16,
-    &sm90_bf16_wgmma_64x16,      &sm90_bf16_wgmma_128x256_k2, &sm90_bf16_wgmma_128x128_k2, &sm90_bf16_wgmma_128x128_k4,
-    &sm90_bf16_wgmma_64x128,     &sm90_bf16_wgmma_64x64,      &sm90_bf16_wgmma_64x96_k2,   &sm90_bf16_wgmma_128x256_c64,
-    &sm90_bf16_wgmma_64x128_c32, &sm90_bf16_wgmma_64x64_c32,  &sm90_bf16_few_rows,         &sm90_bf16_few_columns,
-    &sm90_bf16_wgmma_192x144,    &sm90_bf16_wgmma_128x96_k2,  &sm90_bf16_wgmma_64x48_k2,   &sm90_bf16_wgmma_64x32_k4,
-    &sm90_bf16_wgmma_128x160_c32};
+const DeviceRows& shipped() {
+  static const std::vector<DeviceRows> all = parse_rows(tuning::cuda_tsv);
+  return all.at(0);
+}
 
-std::string_view least_estimate(const GemmDescription& d, std::span<const Kernel* const> kernels) {
+TEST(CudaChoice, EveryTypeIsPlannedForEveryGeneration) {
+  for (const int capability : {80, 86, 89, 90, 100, 120}) {
+    const Device device = made_up(capability);
+    const DeviceModel model(device, shipped(), kernels());
+    for (const GemmTypes types : all_gemm_types())
+      for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{4096, 4096, 4096}, {1, 4096, 4096}, {37, 300, 5}}) {
+        SCOPED_TRACE(to_string(types) + " on " + std::to_string(capability) + ", m = " + std::to_string(m));
+        const plan::Problem problem{.description = test::row_major(types, m, n, k), .memory = Memory::device};
+        int offered = 0;
+        for (const Kernel* kernel : kernels()) {
+          if (!can_do(*kernel, problem, device)) continue;
+          const auto ranked = model.rank(*kernel, problem, kernel->candidates(problem, device), true);
+          ASSERT_FALSE(ranked.empty()) << kernel->name << " refuses nothing and offers nothing";
+          for (const Ranked& way : ranked) EXPECT_TRUE(way.seconds > 0 && std::isfinite(way.seconds)) << kernel->name;
+          EXPECT_TRUE(std::ranges::is_sorted(ranked, {}, &Ranked::seconds)) << kernel->name;
+          ++offered;
+        }
+        EXPECT_GT(offered, 0) << "no kernel keeps standard";
+      }
+  }
+}
+
+std::string_view choice(const Device& device, const GemmDescription& d) {
+  const DeviceModel model(device, shipped(), kernels());
   const plan::Problem problem{.description = d, .memory = Memory::device};
   std::string_view best;
   double least = std::numeric_limits<double>::infinity();
-  for (const Kernel* kernel : kernels) {
-    if (!kernel->refuses(problem, h200).empty()) continue;
-    if (const double seconds = kernel->cost(problem, h200); seconds < least) {
-      least = seconds;
-      best = kernel->name;
-    }
+  for (const Kernel* kernel : kernels()) {
+    if (!can_do(*kernel, problem, device)) continue;
+    const double seconds = model.rank(*kernel, problem, kernel->candidates(problem, device), true).front().seconds;
+    if (seconds >= least) continue;
+    least = seconds;
+    best = kernel->name;
   }
   return best;
 }
 
-/// Products of row-major matrices.
-struct Choice {
-  std::int64_t m;
-  std::int64_t n;
-  std::int64_t k;
-  std::string_view kernel;  ///< or how the blocking that it prints begins
-  std::int64_t batch = 1;
-};
-
-void expect_choice(const Choice& c, GemmTypes types, std::span<const Kernel* const> kernels) {
-  EXPECT_EQ(least_estimate(test::row_major(types, c.m, c.n, c.k, c.batch), kernels), c.kernel)
-      << c.batch << " products of " << c.m << " x " << c.n << " x " << c.k;
+TEST(CudaChoice, KernelsForSpecialProductsAreTaken) {
+  EXPECT_EQ(choice(h200, test::row_major(f32, 16, 16, 16, 10000)), "batched_small");
+  EXPECT_EQ(choice(h200, test::row_major(f64, 9, 9, 9, 10000)), "batched_small");
+  EXPECT_EQ(choice(h200, test::row_major(f32, 8192, 8192, 1)), "outer_product");
+  const GemmTypes bf16{ElementType::bf16, ElementType::bf16};
+  EXPECT_EQ(choice(made_up(80), test::row_major(bf16, 4096, 4096, 4096)), "sm80_bf16_mma");
+  EXPECT_EQ(choice(h200, test::row_major(bf16, 4096, 4096, 4096)), "sm90_bf16_wgmma");
+  EXPECT_EQ(choice(h200, test::row_major(f64, 4096, 4096, 4096)), "sm90_f64_mma");
 }
 
-TEST(Choice, IsWhatWasFastestOnAnH200) {
-  constexpr std::string_view sliced = "sm90_f32_fp16x3_wgmma";
-  constexpr std::string_view rs_a = "sm90_f32_fp16x3_rs_a_wgmma";
-  constexpr std::string_view rs_b = "sm90_f32_fp16x3_rs_b_wgmma";
-  constexpr std::string_view rr = "sm90_f32_fp16x3_rr_wgmma";
-  for (const Choice& c : {Choice{2048, 2048, 2048, sliced},
-                          Choice{4096, 4096, 4096, sliced},
-                          Choice{8192, 8192, 8192, sliced},
-                          Choice{16384, 16384, 16384, sliced},
-                          Choice{8192, 28672, 4096, sliced},
-                          Choice{4097, 4095, 4099, sliced},
-                          Choice{1023, 1025, 1021, sliced},
-                          Choice{512, 4096, 14336, rs_b},
-                          Choice{257, 1024, 4096, rs_b},
-                          Choice{900, 900, 900, sliced},
-                          Choice{1000, 1000, 1000, sliced},
-                          Choice{1024, 1024, 1024, sliced},
-                          Choice{1280, 1280, 1280, sliced},
-                          Choice{1400, 1400, 1400, sliced},
-                          Choice{1536, 1536, 1536, sliced},
-                          Choice{1537, 1535, 1500, sliced},
-                          Choice{1024, 1024, 2048, sliced},
-                          Choice{768, 768, 768, rr},
-                          Choice{1024, 512, 1024, rr},
-                          Choice{512, 1024, 1024, rs_b},
-                          Choice{500, 1000, 1000, rs_b},
-                          Choice{512, 1024, 2048, rs_b},
-                          Choice{512, 1536, 1024, sliced},
-                          Choice{512, 3072, 1024, sliced},
-                          Choice{640, 1024, 1024, sliced},
-                          Choice{64, 4096, 4096, rs_b},
-                          Choice{4096, 128, 4096, rs_a},
-                          Choice{128, 128, 65536, rr},
-                          Choice{256, 256, 16384, rr},
-                          Choice{4096, 4096, 64, rr},
-                          Choice{128, 128, 128, rr, 1024},
-                          Choice{256, 256, 256, rr, 100},
-                          Choice{512, 512, 512, "simt_f32_32x32"},
-                          Choice{150, 150, 150, "simt_f32_32x32"},
-                          Choice{300, 300, 300, "simt_f32_32x32"},
-                          Choice{640, 640, 640, rr},
-                          Choice{450, 450, 450, "simt_f32_32x32"},
-                          Choice{513, 513, 513, "simt_f32_32x32"},
-                          Choice{601, 601, 601, "simt_f32_32x32"},
-                          Choice{769, 769, 769, sliced},
-                          Choice{1001, 130, 2000, sliced},
-                          Choice{33, 301, 7000, "simt_f32_32x32"},
-                          Choice{4095, 127, 4097, rs_a},
-                          Choice{64, 64, 4096, "simt_f32_pieces"},
-                          Choice{32, 1024, 1024, "simt_f32_pieces"},
-                          Choice{128, 1024, 1024, "simt_f32_pieces"},
-                          Choice{7680, 16, 2560, rs_a},
-                          Choice{4096, 32, 4096, rs_a},
-                          Choice{512, 512, 512, sliced, 100},
-                          Choice{2048, 1024, 1, "outer_product"},
-                          Choice{4096, 4096, 4, "short_sums"},
-                          Choice{2, 1000000, 2, "short_sums"},
-                          Choice{1000000, 10, 10, "short_sums"},
-                          Choice{1, 4096, 4096, "simt_f32_few_rows"},
-                          Choice{1, 4096, 14336, "simt_f32_few_rows"},
-                          Choice{4, 4096, 4096, "simt_f32_few_rows"},
-                          Choice{1, 512, 65536, "simt_f32_few_rows"}}) {
-    expect_choice(c, f32, f32_kernels);
+TEST(CudaChoice, ConfigurationsHaveNamesOfTheirOwn) {
+  for (const Kernel* kernel : kernels())
+    for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{4096, 4096, 4096}, {3, 4100, 70000}}) {
+      const plan::Problem problem{.description = test::row_major(kernel->types.front(), m, n, k),
+                                  .accuracy = Accuracy::reduced,
+                                  .memory = Memory::device};
+      if (!kernel->refuses(problem, h200).empty()) continue;
+      std::set<std::string> names;
+      for (const Candidate& candidate : kernel->candidates(problem, h200)) {
+        const std::string name = to_string(candidate.configuration);
+        EXPECT_TRUE(names.insert(name).second) << kernel->name << ' ' << name << " twice";
+        const auto pin = Pin::parse(name);
+        ASSERT_TRUE(pin) << name;
+        EXPECT_TRUE(pin->matches(candidate.configuration)) << name;
+        EXPECT_TRUE(candidate.demand.tiles > 0 && candidate.demand.slots > 0 && candidate.demand.steps >= 0) << name;
+      }
+    }
+}
+
+TEST(CudaChoice, APinNamesSomeSizesAndLeavesOthers) {
+  const auto pin = Pin::parse("BM=128 SWAP=0");
+  ASSERT_TRUE(pin);
+  EXPECT_TRUE(pin->matches({.bm = 128, .bn = 64}));
+  EXPECT_FALSE(pin->matches({.bm = 128, .bn = 64, .swap = 1}));
+  EXPECT_FALSE(pin->matches({.bm = 64}));
+  for (const char* wrong : {"BM", "BM=", "MW=3", "BM=-1", "BM=1.5"}) EXPECT_FALSE(Pin::parse(wrong)) << wrong;
+}
+
+TEST(CudaChoice, RowsAreReadAsTheyWereWritten) {
+  DeviceRows rows{.name = "a GPU", .facts = made_up(90)};
+  rows.overheads = {
+      .launch = 2e-6, .side_launch = 1e-6, .overlap = 0.25, .share = 0.9, .copy_share = 0.7, .turn_share = 0.2};
+  rows.ways = {{"simt_f32", {.bm = 64, .bn = 64, .split_k = 2}}, {"short_sums", {}}};
+  rows.rates[to_string(rates_key("simt_f32", ElementType::f32, rows.ways[0].configuration, 1))] = {.step = 3e-7,
+                                                                                                   .tile = 0};
+  rows.products = {{.description = test::row_major(f32, 5, 7, 9), .times = {{1, 2e-6}, {0, 2.5e-6}}}};
+  const std::vector<DeviceRows> read =
+      parse_rows("# a comment\n" + to_text(rows) + "product\ta GPU\tf32\tno shape\t0:1\nrubbish\n");
+  ASSERT_EQ(read.size(), 1U);
+  EXPECT_EQ(to_text(read[0]), to_text(rows));
+  EXPECT_EQ(read[0].products.size(), 1U) << "a damaged line was read";
+  EXPECT_EQ(read[0].products[0].description.k, 9);
+}
+
+TEST(CudaChoice, WhatShipsIsReadWhole) {
+  const std::string_view text = tuning::cuda_tsv;
+  std::ptrdiff_t products = 0;
+  for (std::size_t at = text.find("\nproduct\t"); at != std::string_view::npos; at = text.find("\nproduct\t", at + 1))
+    ++products;
+  EXPECT_EQ(std::ssize(shipped().products), products);
+  EXPECT_GT(products, 1000);
+  EXPECT_GT(shipped().overheads.launch, 0);
+}
+
+/// Products measured on a device that obeys the formula exactly.
+DeviceRows obedient_rows() {
+  DeviceRows rows{.name = "obedient", .facts = h200};
+  rows.overheads = {
+      .launch = 2e-6, .side_launch = 2e-6, .overlap = 0.2, .share = 0.8, .copy_share = 0.7, .turn_share = 0.3};
+  for (const std::int64_t size : {200, 500, 900, 1700, 2600, 4000, 6000}) {
+    MeasuredProduct product{.description = test::row_major(f64, size, size + 100, size / 2), .times = {}};
+    const plan::Problem problem{.description = product.description, .memory = Memory::device};
+    for (const Kernel* kernel : kernels()) {
+      if (kernel->name != "sm90_f64_mma") continue;
+      for (const Candidate& c : kernel->candidates(problem, h200)) {
+        if (c.configuration.bm != 128 || c.configuration.bn != 128) continue;
+        product.times.push_back(
+            {static_cast<int>(rows.ways.size()), seconds(c.demand, {7e-7, 3e-6}, rows.overheads, h200)});
+        rows.ways.push_back({"sm90_f64_mma", c.configuration});
+      }
+    }
+    rows.products.push_back(product);
   }
+  return rows;
 }
 
-TEST(Choice, OfBf16IsWhatWasFastestOnAnH200) {
-  constexpr std::string_view streaming = "sm90_bf16_wgmma_64x16";
-  constexpr std::string_view few_rows = "sm90_bf16_few_rows";
-  constexpr std::string_view wide = "sm90_bf16_wgmma_128x256";
-  for (const Choice& c : {Choice{512, 512, 512, "sm90_bf16_wgmma_64x64"},
-                          Choice{1024, 1024, 1024, "sm90_bf16_wgmma_64x128"},
-                          Choice{1000, 1000, 1000, "sm90_bf16_wgmma_128x64"},
-                          Choice{1200, 1200, 1200, "sm90_bf16_wgmma_128x128"},
-                          Choice{1520, 1520, 1520, "sm90_bf16_wgmma_128x160"},
-                          Choice{1600, 1600, 1600, "sm90_bf16_wgmma_128x160"},
-                          Choice{2240, 2240, 2240, "sm90_bf16_wgmma_128x160"},
-                          Choice{2400, 2400, 2400, "sm90_bf16_wgmma_128x192"},
-                          Choice{2000, 2000, 2000, wide},
-                          Choice{3000, 3000, 3000, "sm90_bf16_wgmma_192x192"},
-                          Choice{3072, 3072, 3072, "sm90_bf16_wgmma_192x192"},
-                          Choice{257, 1024, 4096, "sm90_bf16_wgmma_64x96_k2"},
-                          Choice{512, 4096, 14336, "sm90_bf16_wgmma_128x128"},
-                          Choice{2048, 2048, 2048, wide},
-                          Choice{4096, 4096, 4096, wide},
-                          Choice{8192, 8192, 8192, wide},
-                          Choice{1024, 1024, 65536, wide},
-                          Choice{16, 6144, 4096, streaming},
-                          Choice{8, 28672, 4096, streaming},
-                          Choice{16, 28672, 4096, streaming},
-                          Choice{16, 7680, 512, streaming},
-                          Choice{16, 4096, 4096, few_rows},
-                          Choice{1, 4096, 14336, few_rows},
-                          Choice{8, 2048, 16384, few_rows},
-                          Choice{24, 5120, 5120, "sm90_bf16_wgmma_64x32_k4"},
-                          Choice{24, 1024, 4096, "sm90_bf16_wgmma_64x32_k4"},
-                          Choice{32, 512, 32768, "sm90_bf16_wgmma_64x32_k4"},
-                          Choice{40, 3000, 3000, "sm90_bf16_wgmma_64x48_k2"},
-                          Choice{48, 11008, 4096, "sm90_bf16_wgmma_64x48_k2"},
-                          Choice{160, 3000, 3000, "sm90_bf16_wgmma_128x96_k2"},
-                          Choice{192, 4096, 4096, "sm90_bf16_wgmma_128x96_k2"},
-                          Choice{1848, 1848, 1848, "sm90_bf16_wgmma_192x144"},
-                          Choice{2504, 1200, 800, "sm90_bf16_wgmma_192x144"},
-                          Choice{64, 64, 65536, "sm90_bf16_wgmma_64x64_c32"},
-                          Choice{512, 8, 500000, "sm90_bf16_wgmma_128x64"},
-                          Choice{304, 304, 30000, "sm90_bf16_wgmma_128x160_c32"},
-                          Choice{512, 512, 65536, "sm90_bf16_wgmma_128x256_c64"}})
-    expect_choice(c, bf16, bf16_kernels);
+TEST(CudaChoice, FittingFindsTheCoefficientsOfADeviceThatObeys) {
+  DeviceRows rows = obedient_rows();
+  fit(rows, kernels());
+  double worst = 0;
+  for (const MeasuredProduct& product : rows.products)
+    for (const Kernel* kernel : kernels()) {
+      if (kernel->name != "sm90_f64_mma") continue;
+      for (const Candidate& c :
+           kernel->candidates({.description = product.description, .memory = Memory::device}, h200)) {
+        const auto rates =
+            rows.rates.find(to_string(rates_key(kernel->name, ElementType::f64, c.configuration, c.demand.path)));
+        if (rates == rows.rates.end()) continue;
+        const Rates truth{7e-7, 3e-6};
+        const Overheads of_truth = obedient_rows().overheads;
+        worst = std::max(worst, std::abs(std::log(seconds(c.demand, rates->second, rows.overheads, h200) /
+                                                  seconds(c.demand, truth, of_truth, h200))));
+      }
+    }
+  EXPECT_LT(worst, 0.15) << "of the logarithm of a time";
 }
 
-/// How the kernel of a tile is laid over the device.
-struct Clusters {
-  std::int64_t m;
-  std::int64_t n;
-  std::int64_t k;
-  sm90::narrow::TileShape tile;
-  int rows;
-  int columns;
-  bool is_transposed = false;
-};
-
-TEST(Choice, OfClustersOfBf16IsWhatWasFastestOnAnH200) {
-  for (const Clusters& c :
-       {Clusters{1440, 1440, 1440, {128, 160}, 2, 2, true}, Clusters{1520, 1520, 1520, {128, 160}, 2, 2, true},
-        Clusters{2176, 2176, 2176, {128, 160}, 1, 2, true}, Clusters{2240, 2240, 2240, {128, 160}, 1, 2, true},
-        Clusters{1800, 1800, 1800, {192, 192}, 2, 2}, Clusters{2200, 2200, 2200, {128, 192}, 2, 2},
-        Clusters{2400, 2400, 2400, {128, 192}, 2, 1}, Clusters{3800, 3800, 3800, {128, 192}, 2, 2},
-        Clusters{3000, 3000, 3000, {192, 192}, 1, 2}, Clusters{4400, 4400, 4400, {128, 256}, 2, 1},
-        Clusters{128, 4096, 4096, {64, 64}, 2, 1}}) {
-    const GemmDescription d = test::row_major(bf16, c.m, c.n, c.k);
-    const sm90::narrow::Layout layout = sm90::narrow::choose_layout(d, ElementType::bf16, c.tile, {}, h200);
-    EXPECT_TRUE(layout.cluster.rows == c.rows && layout.cluster.columns == c.columns &&
-                layout.is_transposed == c.is_transposed)
-        << c.m << " x " << c.n << " x " << c.k << ": " << layout.cluster.rows << " x " << layout.cluster.columns
-        << (layout.is_transposed ? " as C^T" : "");
-  }
-}
-
-// At 4096^3 128x112 was up to 1.7 % ahead, less than rounds differ by.
-TEST(Choice, OfTilesOfF64IsWhatWasFastestOnAnH200) {
-  for (const Choice& c : {Choice{8192, 8192, 8192, "BM=128 BN=128"},
-                          Choice{4096, 4096, 4096, "BM=128 BN=128"},
-                          Choice{2048, 2048, 2048, "BM=128 BN=128"},
-                          Choice{1000, 1000, 1000, "BM=128 BN=64"},
-                          Choice{4097, 4095, 4099, "BM=128 BN=128"},
-                          Choice{64, 4096, 4096, "BM=128 BN=64 BK=16 stages=8 split-K=4"},
-                          Choice{4096, 128, 4096, "BM=128 BN=128 BK=16 stages=6 split-K=4"},
-                          Choice{128, 128, 65536, "BM=128 BN=64 BK=16 stages=8 split-K=64"},
-                          Choice{4096, 4096, 64, "BM=128 BN=112"},
-                          Choice{512, 512, 512, "BM=32 BN=64"},
-                          Choice{768, 768, 768, "BM=64 BN=80"},
-                          Choice{1280, 1280, 1280, "BM=128 BN=112"},
-                          Choice{1536, 1536, 1536, "BM=96 BN=96"},
-                          Choice{1800, 1800, 1800, "BM=96 BN=96"},
-                          Choice{2500, 2500, 2500, "BM=128 BN=80"},
-                          Choice{257, 1024, 4096, "BM=96 BN=96"},
-                          Choice{16, 4096, 4096, "BM=64 BN=16 BK=16 stages=5 split-K=4"},
-                          Choice{16, 6144, 4096, "BM=32 BN=16"},
-                          Choice{64, 64, 1024, "BM=16 BN=32"},
-                          Choice{64, 64, 4096, "BM=16 BN=32 BK=16 stages=5 split-K=4"},
-                          Choice{8, 48, 5120, "BM=16 BN=32 BK=16 stages=5 split-K=5"},
-                          Choice{7680, 16, 2560, "BM=32 BN=64"}}) {
-    const plan::Problem problem{.description = test::row_major(f64, c.m, c.n, c.k, c.batch), .memory = Memory::device};
-    const std::string blocking = sm90_f64_mma.prepare(problem, h200)->blocking();
-    EXPECT_TRUE(blocking.starts_with(c.kernel)) << c.m << " x " << c.n << " x " << c.k << ": " << blocking;
-  }
+TEST(CudaChoice, WhatWasMeasuredIsChosen) {
+  DeviceRows rows = shipped();
+  rows.products.clear();
+  const plan::Problem problem{.description = test::row_major(f64, 1000, 1000, 1000), .memory = Memory::device};
+  const auto is_f64 = [](const Kernel* kernel) { return kernel->name == "sm90_f64_mma"; };
+  const Kernel& kernel = **std::ranges::find_if(kernels(), is_f64);
+  const std::vector<Candidate> candidates = kernel.candidates(problem, h200);
+  const auto by_formula = DeviceModel(h200, rows, kernels()).rank(kernel, problem, candidates, true);
+  // The last of all that the formula knows was the fastest by far when it was measured, and nothing else came near.
+  const Ranked& last = by_formula[by_formula.size() / 2];
+  rows.ways = {{"sm90_f64_mma", last.configuration}};
+  rows.products = {{.description = problem.description, .times = {{0, by_formula.front().seconds / 10}}}};
+  const auto corrected = DeviceModel(h200, rows, kernels()).rank(kernel, problem, candidates, true);
+  EXPECT_EQ(to_string(corrected.front().configuration), to_string(last.configuration));
+  const auto formula = DeviceModel(h200, rows, kernels()).rank(kernel, problem, candidates, false);
+  EXPECT_EQ(to_string(formula.front().configuration), to_string(by_formula.front().configuration))
+      << "planning = formula looks at no product";
 }
 
 }  // namespace
-}  // namespace exactile::cuda
+}  // namespace exactile::cuda::model

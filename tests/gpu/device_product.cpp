@@ -24,7 +24,7 @@ DeviceMemory filled(const Context& context, ElementType type, std::int64_t rows,
 std::string why_no_gpu() {
   std::string reason = "not built with CUDA";
   for (const DeviceInfo& device : devices()) {
-    if (device.backend != "cuda") continue;
+    if (device.backend != Backend::cuda) continue;
     if (device.available) return {};
     reason = device.reason;
   }
@@ -34,19 +34,25 @@ std::string why_no_gpu() {
 std::vector<KernelOfType> cuda_kernels() {
   std::vector<KernelOfType> all;
   for (const KernelInfo& kernel : kernels())
-    if (kernel.backend == "cuda" && kernel.available)
-      for (const GemmTypes types : kernel.types) all.push_back({kernel.name, types, accuracy_kept(kernel, types)});
+    if (kernel.backend == Backend::cuda && kernel.available)
+      for (const GemmTypes types : kernel.types) {
+        const KernelOfType whole{kernel.name, types, accuracy_kept(kernel, types)};
+        const std::vector<KernelOfType> pinned = configurations_of(whole);
+        if (pinned.empty()) all.push_back(whole);
+        all.insert(all.end(), pinned.begin(), pinned.end());
+      }
   return all;
 }
 
 DeviceProduct::DeviceProduct(const Context& context, const KernelOfType& kernel, std::int64_t m, std::int64_t n,
                              std::int64_t k) {
   const Result<Plan> plan =
-      Plan::make(contiguous_case(kernel.types, m, n, k).description, {.backend = "cuda",
+      Plan::make(contiguous_case(kernel.types, m, n, k).description, {.backend = Backend::cuda,
                                                                       .kernel = kernel.kernel,
                                                                       .accuracy = kernel.accuracy,
                                                                       .memory = Memory::device,
-                                                                      .device = context.device()});
+                                                                      .device = context.device(),
+                                                                      .parameters = kernel.parameters});
   if (!plan.ok()) {
     EXPECT_EQ(plan.status().code(), StatusCode::unsupported) << plan.status().message();
     return;

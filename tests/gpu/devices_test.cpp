@@ -22,7 +22,7 @@ struct CudaDevices {
 CudaDevices cuda_devices() {
   CudaDevices found;
   for (const DeviceInfo& device : devices()) {
-    if (device.backend != "cuda") continue;
+    if (device.backend != Backend::cuda) continue;
     if (device.available) found.available.push_back(found.count);
     ++found.count;
   }
@@ -39,13 +39,14 @@ void on_all_devices_at_once(const Work& work) {
 }
 
 /// Kernels whose bits depend on no device, with a workspace and without.
-const KernelOfType some_kernels[] = {{"simt_f32_64x64", {ElementType::f32, ElementType::f32}},
-                                     {"simt_f64_64x64", {ElementType::f64, ElementType::f64}},
-                                     {"cuda_register_blocked", {ElementType::f32, ElementType::f32}},
-                                     {"sm80_f32_fp16x3_mma", {ElementType::f32, ElementType::f32}}};
+const KernelOfType some_kernels[] = {
+    {"simt_f32", {ElementType::f32, ElementType::f32}, Accuracy::standard, "BM=64 BN=64 SPLIT_K=1"},
+    {"simt_f64", {ElementType::f64, ElementType::f64}},
+    {"cuda_register_blocked", {ElementType::f32, ElementType::f32}},
+    {"sm80_f32_fp16x3_mma", {ElementType::f32, ElementType::f32}}};
 
 std::vector<std::byte> computed_on(int device, const KernelOfType& kernel) {
-  const Result<Context> context = Context::make("cuda", device);
+  const Result<Context> context = Context::make(Backend::cuda, device);
   EXPECT_TRUE(context.ok()) << context.status().message();
   if (!context.ok()) return {};
   DeviceProduct product(context.value(), kernel, 130, 140, 1100);
@@ -79,7 +80,7 @@ void expect_product_of_ones(int device) {
   std::vector<float> c(ones.size());
   const GemmDescription d = contiguous_case({ElementType::f32, ElementType::f32}, n, n, n).description;
   const Status status = gemm(d, {.a = ones.data(), .b = ones.data(), .c = c.data()},
-                             {.backend = "cuda", .kernel = "simt_f32_64x64", .device = device});
+                             {.backend = Backend::cuda, .kernel = "simt_f32", .device = device});
   EXPECT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(std::ranges::count(c, static_cast<float>(n)), n * n) << "device " << device;
 }
@@ -122,11 +123,11 @@ TEST(DevicesDeathTest, ThatNobodyAskedForHaveNoContext) {
 TEST(Devices, ThatDoNotExistAreRefusedByNumber) {
   SKIP_WITHOUT_GPU();
   const int count = cuda_devices().count;
-  const Status of_context = Context::make("cuda", count).status();
+  const Status of_context = Context::make(Backend::cuda, count).status();
   EXPECT_EQ(of_context.code(), StatusCode::invalid_argument);
   EXPECT_EQ(of_context.message(), "device = " + std::to_string(count) + ": expected 0 to " + std::to_string(count - 1));
   const GemmDescription d = contiguous_case({ElementType::f32, ElementType::f32}, 8, 8, 8).description;
-  EXPECT_FALSE(Plan::make(d, {.backend = "cuda", .device = count}).ok());
+  EXPECT_FALSE(Plan::make(d, {.backend = Backend::cuda, .device = count}).ok());
 }
 
 }  // namespace

@@ -3,23 +3,38 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "gpu/h200.hpp"
 #include "gpu/row_major.hpp"
 
 namespace exactile::cuda::simt {
 namespace {
 
-constexpr TileCost tile{128, 128, 2, 200, 159};
-constexpr TileCost few_rows_tile{8, 128, 3, 30, 25};
+constexpr TileSize tile{128, 128, 2};
+constexpr TileSize small_tile{32, 32, 8};
+constexpr TileSize few_rows_tile{8, 128, 3};
 constexpr int slots = 264;
 
-Division division(std::int64_t m, std::int64_t n, std::int64_t k, ElementType type = ElementType::f32,
-                  const TileCost& cost = tile) {
-  return divide(test::row_major({type, type}, m, n, k), h200, cost).division;
+GemmDescription product(std::int64_t m, std::int64_t n, std::int64_t k, ElementType type = ElementType::f32,
+                        std::int64_t batch = 1) {
+  return test::row_major({type, type}, m, n, k, batch);
+}
+
+Division division(std::int64_t m, std::int64_t n, std::int64_t k, const Configuration& configuration) {
+  return division_of(product(m, n, k), h200, tile, configuration);
+}
+
+std::vector<Candidate> candidates_of(const GemmDescription& d, const TileSize& size = tile) {
+  return candidates({.description = d, .memory = Memory::device}, h200, size);
+}
+
+bool has_shared(const GemmDescription& d) {
+  return std::ranges::any_of(candidates_of(d), [](const Candidate& c) { return c.configuration.stream_k == 1; });
 }
 
 TEST(SimtDivision, SharesTilesOfALastWaveThatIsHalfEmpty) {
-  const Division d = division(3000, 3000, 3000);
+  const Division d = division(3000, 3000, 3000, {.split_k = 1, .stream_k = 1});
   EXPECT_EQ(d.splits, 1u);
   EXPECT_EQ(d.sharing, slots);
   EXPECT_EQ(d.whole % slots, 0u);
@@ -30,78 +45,66 @@ TEST(SimtDivision, SharesTilesOfALastWaveThatIsHalfEmpty) {
   EXPECT_EQ(terms, (d.units(1) - d.whole) * 3008) << "all that the whole tiles leave, in steps of share_terms";
 }
 
-TEST(SimtDivision, LeavesTilesWholeWhereWavesAreFull) {
-  EXPECT_EQ(division(128 * 12, 128 * 22, 4096).sharing, 0u) << "264 tiles";
-  EXPECT_EQ(division(2048, 2048, 2048).sharing, 0u) << "256 tiles";
+TEST(SimtDivision, SharesWhereSomeWouldBeIdleAndOperandsAreReadByVectors) {
+  EXPECT_TRUE(has_shared(product(3000, 3000, 3000)));
+  EXPECT_FALSE(has_shared(product(128 * 12, 128 * 22, 4096))) << "264 tiles";
+  EXPECT_FALSE(has_shared(product(2048, 2048, 2048))) << "256 tiles";
+  EXPECT_FALSE(has_shared(product(3000, 3000, 3000, ElementType::i64)));
+  EXPECT_FALSE(has_shared(product(3000, 3000, 3000, ElementType::f32, 2)));
 }
 
-TEST(SimtDivision, IsPricedWithCopiesOfSingleElements) {
-  EXPECT_EQ(division(8, 16000, 2048, ElementType::f32, few_rows_tile).splits, 1u);
-  EXPECT_EQ(division(8, 16001, 2048, ElementType::f32, few_rows_tile).splits, 2u) << "174 us, and 114 so";
+TEST(SimtDivision, LeavesNoSplitWithoutChunks) {
+  Division d;
+  d.chunks = d.chunks_per_split = 9;
+  for (const std::int64_t splits : {1, 2, 3, 4, 5, 8, 9, 16}) {
+    const Division split = in_splits(d, splits);
+    EXPECT_LE(split.splits, splits);
+    EXPECT_GE(split.splits * split.chunks_per_split, 9);
+    EXPECT_LT((split.splits - 1) * split.chunks_per_split, 9) << splits;
+  }
 }
 
-TEST(SimtDivision, SharesOnlyWhatItPacks) {
-  EXPECT_EQ(division(3000, 3000, 1500).sharing, 0u);
-  EXPECT_EQ(division(3000, 3000, 3000, ElementType::i64).sharing, 0u);
+TEST(SimtDivision, AConfigurationIsTheDivisionThatItWasMadeFor) {
+  for (const GemmDescription& d : {product(700, 257, 5200), product(4097, 4095, 4099), product(1, 300, 100000)})
+    for (const Candidate& candidate : candidates_of(d)) {
+      const Division made = division_of(d, h200, tile, candidate.configuration);
+      EXPECT_EQ(made.splits, candidate.configuration.split_k);
+      EXPECT_EQ(made.sharing > 0, candidate.configuration.stream_k == 1);
+      EXPECT_EQ(static_cast<double>(made.units(d.batch_count)), candidate.demand.tiles);
+    }
 }
 
-TEST(SimtDivision, PacksForSmallTilesWhatIsAskedForOften) {
-  constexpr TileCost small_tile{32, 32, 8, 22, 17.5};
-  const auto packs_b = [&](std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch = 1) {
-    return divide(test::row_major({ElementType::f32, ElementType::f32}, m, n, k, batch), h200, small_tile).packs_b;
-  };
-  EXPECT_TRUE(packs_b(513, 513, 513)) << "25 us, and 31 as it lies";
-  EXPECT_TRUE(packs_b(1001, 130, 2000)) << "34 us and 49";
-  EXPECT_TRUE(packs_b(700, 257, 520)) << "which rows_test.cpp compares with these:";
-  EXPECT_FALSE(packs_b(40, 257, 520));
-  EXPECT_FALSE(packs_b(33, 3001, 700)) << "24 us and 19: few rows use B";
-  EXPECT_FALSE(packs_b(64, 2047, 2048)) << "42 us and 29";
-  EXPECT_FALSE(packs_b(512, 512, 512)) << "copied by vectors";
-  EXPECT_FALSE(packs_b(513, 513, 513, 2)) << "a kernel packs one matrix";
-  EXPECT_FALSE(packs_b(5000, 63, 5000));
-  EXPECT_TRUE(packs_b(5000, 65, 5000));
-  GemmDescription repeated = test::row_major({ElementType::f32, ElementType::f32}, 500, 3000001, 1 << 20);
-  repeated.b.row_stride = 0;
-  EXPECT_FALSE(divide(repeated, h200, small_tile).packs_b) << "12 MB, and 12 TB packed";
-  GemmDescription other = test::row_major({ElementType::f32, ElementType::f32}, 513, 513, 513);
+TEST(SimtDivision, PacksWhatVectorsDoNotReach) {
+  const auto packs = [](const GemmDescription& d, const TileSize& size) { return packing(d, h200, size); };
+  EXPECT_TRUE(packs(product(513, 513, 513), small_tile).b);
+  EXPECT_FALSE(packs(product(513, 513, 513), small_tile).a) << "small tiles pack B alone";
+  EXPECT_TRUE(packs(product(513, 513, 513), tile).a);
+  EXPECT_FALSE(packs(product(512, 512, 512), small_tile).any()) << "copied by vectors";
+  EXPECT_FALSE(packs(product(513, 513, 513, ElementType::f32, 2), small_tile).any()) << "a kernel packs one matrix";
+  EXPECT_FALSE(packs(product(5000, 63, 5000), small_tile).any());
+  EXPECT_TRUE(packs(product(5000, 65, 5000), small_tile).b);
+  EXPECT_TRUE(packs(product(513, 513, 513, ElementType::i32), small_tile).b);
+  EXPECT_FALSE(packs(product(513, 513, 513, ElementType::f64), tile).any());
+  EXPECT_FALSE(packs(product(513, 513, 513), few_rows_tile).any()) << "such tiles are for few rows, which read B once";
+  GemmDescription other = product(513, 513, 513);
   other.b.pointer_array = true;
-  EXPECT_FALSE(divide(other, h200, small_tile).packs_b) << "where B lies is known on the device alone";
+  EXPECT_FALSE(packs(other, small_tile).any()) << "where B lies is known on the device alone";
   other.b.pointer_array = false;
   other.a = {.row_stride = 1, .column_stride = 513};
-  EXPECT_FALSE(divide(other, h200, small_tile).packs_b) << "such an A leaves no loads of B by vectors";
-  constexpr TileCost larger_tile{64, 64, 4, 82, 43};
-  const GemmDescription odd = test::row_major({ElementType::f32, ElementType::f32}, 513, 513, 513);
-  EXPECT_FALSE(divide(odd, h200, larger_tile).packs_b) << "larger tiles pack larger products only";
-  EXPECT_FALSE(divide(odd, h200, few_rows_tile).packs_b) << "such tiles are for few rows, which read B once";
-}
-
-TEST(SimtDivision, PacksForSmallTilesOfIntegers) {
-  constexpr TileCost small_tile{32, 32, 8, 33, 19.5};
-  const auto packs_b = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
-    return divide(test::row_major({ElementType::i32, ElementType::i32}, m, n, k), h200, small_tile).packs_b;
-  };
-  EXPECT_TRUE(packs_b(700, 257, 520)) << "as packed_b_test.cpp expects";
-  EXPECT_TRUE(packs_b(1001, 130, 2000));
-  EXPECT_TRUE(packs_b(513, 513, 513));
-  EXPECT_FALSE(packs_b(512, 512, 512));
-}
-
-TEST(SimtDivision, IsNotPricedWithCopiesThatPackingSpares) {
-  const auto seconds = [](std::int64_t m, std::int64_t n, std::int64_t k) {
-    return divide(test::row_major({ElementType::i32, ElementType::i32}, m, n, k), h200, tile).seconds;
-  };
-  EXPECT_LT(seconds(3999, 3999, 3999), 1.1 * seconds(4000, 4000, 4000));
-  EXPECT_GT(seconds(1501, 1501, 1501), 1.15 * seconds(1504, 1504, 1504)) << "too small to be packed";
+  EXPECT_FALSE(packs(other, small_tile).any()) << "such an A leaves no loads of B by vectors";
 }
 
 TEST(SimtDivision, LeavesViewsThatPackingWouldBlowUp) {
-  GemmDescription repeated = test::row_major({ElementType::f32, ElementType::f32}, 1536, 60001, 1 << 20);
-  EXPECT_TRUE(pays_packing(test::row_major({ElementType::f32, ElementType::f32}, 1536, 16001, 1 << 18), h200, tile));
+  EXPECT_TRUE(packing(product(1536, 16001, 1 << 18), h200, tile).b);
+  GemmDescription repeated = product(1536, 60001, 1 << 20);
   repeated.b.row_stride = 0;
-  EXPECT_FALSE(pays_packing(repeated, h200, tile)) << "240 KB, and 252 GB packed";
-  repeated = test::row_major({ElementType::f32, ElementType::f32}, 60001, 1536, 1 << 20);
+  EXPECT_FALSE(packing(repeated, h200, tile).any()) << "240 KB, and 252 GB packed";
+  repeated = product(60001, 1536, 1 << 20);
   repeated.a.column_stride = 0;
-  EXPECT_FALSE(pays_packing(repeated, h200, tile));
+  EXPECT_FALSE(packing(repeated, h200, tile).any());
+  repeated = product(500, 3000001, 1 << 20);
+  repeated.b.row_stride = 0;
+  EXPECT_FALSE(packing(repeated, h200, small_tile).any()) << "12 MB, and 12 TB packed";
 }
 
 }  // namespace

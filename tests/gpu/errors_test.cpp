@@ -9,7 +9,7 @@ namespace {
 
 TEST(Errors, OfTheCallersOwnCallsAreNotTheRuns) {
   SKIP_WITHOUT_GPU();
-  const Result<Context> context = Context::make("cuda");
+  const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
   for (const KernelOfType& kernel : cuda_kernels()) {
     int runs = 0;
@@ -30,7 +30,7 @@ TEST(Errors, OfTheCallersOwnCallsAreNotTheRuns) {
 
 TEST(Errors, NameTheCallAndAreForgottenOnceSaid) {
   SKIP_WITHOUT_GPU();
-  const Result<Context> context = Context::make("cuda");
+  const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
   constexpr std::int64_t more_than_there_is = std::int64_t{1} << 50;
   const Status status = context.value().allocate(more_than_there_is).status();
@@ -41,7 +41,7 @@ TEST(Errors, NameTheCallAndAreForgottenOnceSaid) {
 
 TEST(Errors, OfArgumentsAreFoundBeforeTheDeviceIs) {
   SKIP_WITHOUT_GPU();
-  const Result<Context> context = Context::make("cuda");
+  const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
   Result<DeviceMemory> memory = context.value().allocate(64);
   ASSERT_TRUE(memory.ok()) << memory.status().message();

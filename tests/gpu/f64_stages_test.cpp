@@ -25,7 +25,7 @@ std::vector<double> uniform(std::int64_t count, unsigned seed) {
 /// C after each of several runs.
 std::vector<std::vector<double>> products(const Context& context, const GemmDescription& d, const std::string& kernel,
                                           const std::vector<double>& a, const std::vector<double>& b, int runs) {
-  const Result<Plan> plan = Plan::make(d, {.backend = "cuda", .kernel = kernel, .memory = Memory::device});
+  const Result<Plan> plan = Plan::make(d, {.backend = Backend::cuda, .kernel = kernel, .memory = Memory::device});
   if (!plan.ok()) {
     EXPECT_EQ(plan.status().code(), StatusCode::unsupported) << plan.status().message();
     return {};
@@ -50,7 +50,7 @@ std::vector<std::vector<double>> products(const Context& context, const GemmDesc
 
 TEST(F64StagesOnDevice, HaveTheSameBitsInEveryLayout) {
   SKIP_WITHOUT_GPU();
-  const Result<Context> context = Context::make("cuda");
+  const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
   const std::vector<double> a = uniform(shape.m * shape.k, 1);
   const std::vector<double> b = uniform(shape.k * shape.n, 2);

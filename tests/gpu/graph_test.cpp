@@ -35,7 +35,7 @@ cudaGraphExec_t captured(const DeviceProduct& product, cudaStream_t stream, cons
 
 TEST(Graph, EveryKernelIsCapturedAndReplayed) {
   SKIP_WITHOUT_GPU();
-  const Result<Context> context = Context::make("cuda");
+  const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
   const Stream stream;
   for (const KernelOfType& kernel : cuda_kernels()) {

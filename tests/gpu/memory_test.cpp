@@ -39,7 +39,7 @@ std::optional<KernelOfType> kernel_with_workspace(std::int64_t size) {
   for (const KernelOfType& kernel : cuda_kernels()) {
     const GemmDescription d = contiguous_case(kernel.types, size, size, size).description;
     const Result<Plan> plan = Plan::make(
-        d, {.backend = "cuda", .kernel = kernel.kernel, .accuracy = kernel.accuracy, .memory = Memory::device});
+        d, {.backend = Backend::cuda, .kernel = kernel.kernel, .accuracy = kernel.accuracy, .memory = Memory::device});
     if (plan.ok() && plan.value().summary().workspace_bytes > 64 * mebibyte) return kernel;
   }
   return std::nullopt;
@@ -50,7 +50,7 @@ TEST(DeviceMemory, ExhaustedMemoryIsAStatusAndLeavesTheContextInOrder) {
   constexpr std::int64_t size = 4999;
   const std::optional<KernelOfType> kernel = kernel_with_workspace(size);
   ASSERT_TRUE(kernel) << "no kernel has a large workspace";
-  const Result<Context> context = Context::make("cuda");
+  const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
   DeviceProduct product(context.value(), *kernel, size, size, size);
   ASSERT_TRUE(product.plan());
@@ -69,7 +69,7 @@ TEST(DeviceMemory, ExhaustedMemoryIsAStatusAndLeavesTheContextInOrder) {
 
 TEST(DeviceMemory, OperandsOfTheHostThatDoNotFitPassInTiles) {
   SKIP_WITHOUT_GPU();
-  const Result<Context> context = Context::make("cuda");
+  const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
   constexpr std::int64_t m = 8192, n = 7000, k = 6000;
   std::vector<float> a(m * k), b(k * n), c(m * n, std::numeric_limits<float>::quiet_NaN());
@@ -78,7 +78,7 @@ TEST(DeviceMemory, OperandsOfTheHostThatDoNotFitPassInTiles) {
   const GemmDescription d = contiguous_case({ElementType::f32, ElementType::f32}, m, n, k).description;
   const Hog hog(context.value(), 160 * mebibyte);
   ASSERT_EQ(context.value().allocate(m * k * 4).status().code(), StatusCode::out_of_memory) << "A alone fits";
-  const Status status = gemm(d, {.a = a.data(), .b = b.data(), .c = c.data()}, {.backend = "cuda"});
+  const Status status = gemm(d, {.a = a.data(), .b = b.data(), .c = c.data()}, {.backend = Backend::cuda});
   ASSERT_TRUE(status.ok()) << status.message();
   std::int64_t wrong = 0;
   for (std::int64_t i = 0; i < m; ++i)
@@ -111,7 +111,7 @@ TEST(DeviceMemory, PinnedOperandsOfTheHostGiveTheSameBits) {
     std::vector<float> pinned = pageable;
     const GemmDescription d = contiguous_case({ElementType::f32, ElementType::f32}, m, n, k).description;
     const auto run = [&](std::vector<float>& c) {
-      return gemm(d, {.a = a.data(), .b = b.data(), .c = c.data()}, {.backend = "cuda"});
+      return gemm(d, {.a = a.data(), .b = b.data(), .c = c.data()}, {.backend = Backend::cuda});
     };
     Status status = run(pageable);
     ASSERT_TRUE(status.ok()) << status.message();
@@ -161,7 +161,7 @@ void check_refusals(const Context& context, DeviceProduct& product, const std::s
 
 TEST(DeviceMemory, AWorkspaceOfTheCallersIsUsedAndChecked) {
   SKIP_WITHOUT_GPU();
-  const Result<Context> context = Context::make("cuda");
+  const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
   int used = 0;
   // The second and third are deep: K is taken in parts, whose sums lie in the workspace. Some kernels need less there

@@ -106,40 +106,15 @@ class AllLayouts {
   /// Layouts run. alpha: 1, or 2 and C is added to.
   int run(const cuda::Device& device, bool adds_to_c) {
     int count = 0;
-    for (const narrow::TileShape tile : {narrow::TileShape{128, 256},
-                                         {192, 192},
-                                         {128, 192},
-                                         {192, 144},
-                                         {128, 160},
-                                         {128, 128},
-                                         {128, 64},
-                                         {128, 16},
-                                         {64, 128},
-                                         {128, 96},
-                                         {64, 96},
-                                         {64, 64},
-                                         {64, 48},
-                                         {64, 40},
-                                         {64, 32},
-                                         {64, 16}})
-      for (const narrow::Division division :
-           {narrow::Division{.depth = 1}, {.depth = 1, .chunk_blocks = 2}, {.depth = 2}, {.depth = 4}}) {
-        const int depth = division.depth;
-        const bool is_long = shape_.k * std::int64_t{sizeof(In)} > (2 * depth - 1) * 128;
-        const bool exists = ((tile.m == 128 && tile.n != 160) || sizeof(In) == 2) &&
-                            (tile.n != 192 || sizeof(In) <= 2) && narrow::has_parts(tile, depth) &&
-                            (depth == 1 || (sizeof(In) == 2 && is_long));
-        const bool has_chunks =
-            sizeof(In) == 2 && (tile == narrow::TileShape{128, 256} || tile == narrow::TileShape{128, 160} ||
-                                tile == narrow::TileShape{64, 128} || tile == narrow::TileShape{64, 64});
-        if (!exists || (division.chunk_blocks > 0 && !has_chunks)) continue;
-        for (const narrow::Layout& layout :
-             narrow::layouts(description_, description_.types.input, tile, division, device)) {
-          check(layout, device, adds_to_c);
-          ++count;
-          if (testing::Test::HasFailure()) return count;
-        }
+    for (narrow::TileKind kind : narrow::tile_kinds<sizeof(In)>()) {
+      if (kind.division.chunk_blocks > 0) kind.division.chunk_blocks = 2;  // so that these K have slices
+      for (const cuda::Candidate& candidate :
+           narrow::candidates(description_, description_.types.input, std::span(&kind, 1), device)) {
+        check(narrow::layout_of(description_, description_.types.input, candidate.configuration), device, adds_to_c);
+        ++count;
+        if (testing::Test::HasFailure()) return count;
       }
+    }
     return count;
   }
 
@@ -155,7 +130,7 @@ class AllLayouts {
   static bool is_other(Out x, int want) { return static_cast<float>(x) != static_cast<float>(element<Out>(want)); }
 
   void check(const narrow::Layout& layout, const cuda::Device& device, bool adds_to_c) {
-    const auto product = narrow::make_product<In>(layout, device, "narrow_layouts_test");
+    const auto product = narrow::make_product<In>(layout, device);
     const std::string name =
         fmt::format("{} of {}x{}x{} {}", shape_.batches, shape_.m, shape_.n, shape_.k, product->blocking());
     GemmArguments arguments{.a = static_cast<In*>(a_.data()) + shape_.shift,

@@ -24,10 +24,10 @@ struct PartsCase {
   std::string_view parts;
 };
 /// In the last one a part takes longer to sum than a cluster waits for others.
-constexpr PartsCase cases[] = {{1023, 1025, 1021, 1, "split-K=3"}, {1280, 1280, 700, 1, "split-K=2"},
-                               {513, 700, 2000, 1, "split-K=7"},   {200, 136, 4200, 1, "split-K=16"},
-                               {130, 257, 900, 3, "split-K=3"},    {60, 1, 600, 1, "split-K=2"},
-                               {60, 1, 131072, 1, "split-K=16"}};
+constexpr PartsCase cases[] = {{1023, 1025, 1021, 1, "SPLIT_K=3"}, {1280, 1280, 700, 1, "SPLIT_K=2"},
+                               {513, 700, 2000, 1, "SPLIT_K=7"},   {200, 136, 4200, 1, "SPLIT_K=16"},
+                               {130, 257, 900, 3, "SPLIT_K=3"},    {60, 1, 600, 1, "SPLIT_K=2"},
+                               {60, 1, 131072, 1, "SPLIT_K=16"}};
 
 /// Normal numbers; a line of tiny ones that makes sums doubtful, an infinite element, and a line of zeros.
 std::vector<float> elements(std::int64_t lines, std::int64_t length, std::int64_t next_line, std::int64_t next,
@@ -68,7 +68,7 @@ class PartsProduct {
   [[nodiscard]] std::vector<float> run(const Context& context, cuda::Device device, int multiprocessors) {
     device.multiprocessors = multiprocessors;
     const auto product =
-        cuda::sm90_f32_fp16x3_wgmma.prepare({.description = description_, .memory = Memory::device}, device);
+        cuda::sm90_f32_fp16x3_wgmma.make({.description = description_, .memory = Memory::device}, device, {});
     EXPECT_NE((product->blocking() + " ").find(std::string(case_.parts) + " "), std::string::npos)
         << product->blocking();
     Result<DeviceMemory> workspace = context.allocate(product->workspace_bytes());
@@ -103,7 +103,7 @@ TEST(PartSums, HaveTheSameBitsOnAnyNumberOfMultiprocessors) {
   SKIP_WITHOUT_GPU();
   const cuda::Device& device = cuda::devices().front();
   if (device.compute_capability != 90) GTEST_SKIP() << "needs compute capability 9.0";
-  const Result<Context> context = Context::make("cuda");
+  const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
   ASSERT_EQ(cudaSetDevice(device.index), cudaSuccess);
   for (const PartsCase& s : cases)

@@ -18,15 +18,19 @@ constexpr std::int64_t columns = 40;
 constexpr std::int64_t all_terms[] = {1100, 5000, 12000, 40000};
 constexpr float u = 0x1p-24f;
 
-struct PiecesCase {
+struct PinnedKernel {
   const char* kernel;
+  const char* parameters = "";
+};
+struct PiecesCase {
+  PinnedKernel by;
   int roundings;  ///< within a chunk, see docs/accuracy.md
 };
 constexpr PiecesCase cases[] = {
-    {"simt_f32_32x32", cuda::tile_piece_terms + cuda::chunk_terms / cuda::tile_piece_terms},
-    {"simt_f32_8x128", cuda::tile_piece_terms + cuda::chunk_terms / cuda::tile_piece_terms},
-    {"simt_f32_pieces", cuda::tile_piece_terms + cuda::chunk_terms / cuda::tile_piece_terms},
-    {"simt_f32_few_rows", cuda::few_rows_piece_terms / 4 + 2 + cuda::chunk_terms / cuda::few_rows_piece_terms}};
+    {{"simt_f32", "BM=32 BN=32"}, cuda::tile_piece_terms + cuda::chunk_terms / cuda::tile_piece_terms},
+    {{"simt_f32", "BM=8 BN=128"}, cuda::tile_piece_terms + cuda::chunk_terms / cuda::tile_piece_terms},
+    {{"simt_f32_pieces"}, cuda::tile_piece_terms + cuda::chunk_terms / cuda::tile_piece_terms},
+    {{"simt_few_rows"}, cuda::few_rows_piece_terms / 4 + 2 + cuda::chunk_terms / cuda::few_rows_piece_terms}};
 
 /// A 1 in each row, and beside it what 1 loses when one of them is added, but not when there are some.
 std::vector<float> rows_with_a_one(const std::vector<std::int64_t>& places, std::int64_t terms) {
@@ -37,14 +41,15 @@ std::vector<float> rows_with_a_one(const std::vector<std::int64_t>& places, std:
 }
 
 void expect_short_sums(const PiecesCase& s, std::int64_t terms, bool by_columns) {
-  const std::string kernel = s.kernel;
-  SCOPED_TRACE(kernel + ", K of " + std::to_string(terms) + (by_columns ? ", B by columns" : ""));
+  SCOPED_TRACE(std::string(s.by.kernel) + " " + s.by.parameters + ", K of " + std::to_string(terms) +
+               (by_columns ? ", B by columns" : ""));
   const std::vector<float> a = rows_with_a_one({0, 37, 520, terms - 1}, terms);
   const std::vector<float> b(static_cast<std::size_t>(columns * terms), 1);
   std::vector<float> c(4 * columns);
   GemmDescription d = contiguous_case({ElementType::f32, ElementType::f32}, 4, columns, terms).description;
   if (by_columns) d.b = {1, terms};
-  const Result<Plan> plan = Plan::make(d, {.backend = "cuda", .kernel = kernel});
+  const Result<Plan> plan =
+      Plan::make(d, {.backend = Backend::cuda, .kernel = s.by.kernel, .parameters = s.by.parameters});
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   const Status status = plan.value().run({.a = a.data(), .b = b.data(), .c = c.data()});
   ASSERT_TRUE(status.ok()) << status.message();
@@ -70,7 +75,7 @@ double error_of_positive(const char* kernel, std::int64_t k) {
   for (float& element : a) element = uniform(random);
   for (float& element : b) element = uniform(random);
   const Result<Plan> plan = Plan::make(contiguous_case({ElementType::f32, ElementType::f32}, m, n, k).description,
-                                       {.backend = "cuda", .kernel = kernel});
+                                       {.backend = Backend::cuda, .kernel = kernel});
   EXPECT_TRUE(plan.ok()) << plan.status().message();
   if (!plan.ok()) return INFINITY;
   const Status status = plan.value().run({.a = a.data(), .b = b.data(), .c = c.data()});
@@ -110,7 +115,7 @@ std::vector<float> product_by(const GemmOptions& options, std::int64_t terms, co
 }
 
 /// What `kernels` leave is bit for bit what `other` leaves.
-void expect_bits_of(const GemmOptions& other, std::int64_t terms, std::initializer_list<const char*> kernels) {
+void expect_bits_of(const GemmOptions& other, std::int64_t terms, std::initializer_list<PinnedKernel> kernels) {
   SCOPED_TRACE("K of " + std::to_string(terms));
   constexpr std::int64_t m = 70, n = 130;
   std::mt19937 random(1);
@@ -122,20 +127,24 @@ void expect_bits_of(const GemmOptions& other, std::int64_t terms, std::initializ
   };
   const std::vector<float> a = numbers(m * terms), b = numbers(terms * n), c = numbers(m * n);
   const std::vector<float> expected = product_by(other, terms, a, b, c);
-  for (const char* kernel : kernels)
-    EXPECT_EQ(product_by({.backend = "cuda", .kernel = kernel}, terms, a, b, c), expected) << kernel;
+  for (const PinnedKernel& by : kernels)
+    EXPECT_EQ(product_by({.backend = Backend::cuda, .kernel = by.kernel, .parameters = by.parameters}, terms, a, b, c),
+              expected)
+        << by.kernel << ' ' << by.parameters;
 }
 
 TEST(PiecesOnDevice, AreTheSameInAllSmallTiles) {
   SKIP_WITHOUT_GPU();
   for (const std::int64_t terms : all_terms)
-    expect_bits_of({.backend = "cuda", .kernel = "simt_f32_32x32"}, terms, {"simt_f32_8x128", "simt_f32_pieces"});
+    expect_bits_of({.backend = Backend::cuda, .kernel = "simt_f32", .parameters = "BM=32 BN=32"}, terms,
+                   {{"simt_f32", "BM=8 BN=128"}, {"simt_f32_pieces"}});
 }
 
 TEST(PiecesOnDevice, LargeTilesHaveTheProcessorsBits) {
   SKIP_WITHOUT_GPU();
   for (const std::int64_t terms : all_terms)
-    expect_bits_of({.backend = "cpu"}, terms, {"simt_f32_128x128", "simt_f32_64x128", "simt_f32_64x64"});
+    expect_bits_of({.backend = Backend::cpu}, terms,
+                   {{"simt_f32", "BM=128 BN=128"}, {"simt_f32", "BM=64 BN=128"}, {"simt_f32", "BM=64 BN=64"}});
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ class SlicedCase {
   SlicedCase(const Context& context, const std::string& kernel, const GemmDescription& d, const std::vector<float>& a,
              const std::vector<float>& b)
       : context_(context), a_(uploaded(a)), b_(uploaded(b)), c_(context.allocate(d.m * d.n * d.batch_count * 4)) {
-    const Result<Plan> plan = Plan::make(d, {.backend = "cuda", .kernel = kernel, .memory = Memory::device});
+    const Result<Plan> plan = Plan::make(d, {.backend = Backend::cuda, .kernel = kernel, .memory = Memory::device});
     if (plan.ok()) plan_ = plan.value();
     EXPECT_TRUE(plan.ok() || plan.status().code() == StatusCode::unsupported) << plan.status().message();
   }
@@ -113,7 +113,7 @@ std::vector<std::string> f32_kernels() {
 
 TEST(PreparedOnDevice, EveryLayoutAndCombinationGivesTheSameBits) {
   SKIP_WITHOUT_GPU();
-  const Result<Context> context = Context::make("cuda");
+  const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
   int held = 0;
   for (const std::string& kernel : f32_kernels())
@@ -136,7 +136,7 @@ TEST(PreparedOnDevice, EveryLayoutAndCombinationGivesTheSameBits) {
 
 TEST(PreparedOnDevice, WhatWasPreparedIsNotReadAgain) {
   SKIP_WITHOUT_GPU();
-  const Result<Context> context = Context::make("cuda");
+  const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
   for (const std::string& kernel : f32_kernels())
     for (const Operand operand : {Operand::a, Operand::b}) {
@@ -159,7 +159,7 @@ TEST(PreparedOnDevice, WhatWasPreparedIsNotReadAgain) {
 /// Kernels that split one operand in registers hold the other one, and nothing else; those that split both hold none.
 TEST(PreparedOnDevice, HoldsWhatIsSplitAhead) {
   SKIP_WITHOUT_GPU();
-  const Result<Context> context = Context::make("cuda");
+  const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
   for (const std::string& kernel : f32_kernels()) {
     if (!kernel.starts_with("sm90_f32_fp16x3")) continue;
@@ -177,7 +177,7 @@ TEST(PreparedOnDevice, HoldsWhatIsSplitAhead) {
 
 TEST(PreparedOnDevice, WeightsServeEveryNumberOfRows) {
   SKIP_WITHOUT_GPU();
-  const Result<Context> context = Context::make("cuda");
+  const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
   for (const std::string& kernel : f32_kernels()) {
     SlicedCase first(context.value(), kernel, contiguous_case(f32_types, 64, 700, 300).description);
@@ -195,7 +195,7 @@ TEST(PreparedOnDevice, WeightsServeEveryNumberOfRows) {
 
 TEST(PreparedOnDevice, IsSharedByStreamsAndGraphs) {
   SKIP_WITHOUT_GPU();
-  const Result<Context> context = Context::make("cuda");
+  const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
   const GemmDescription d = contiguous_case(f32_types, 600, 520, 400).description;
   for (const std::string& kernel : f32_kernels()) {
@@ -208,7 +208,7 @@ TEST(PreparedOnDevice, IsSharedByStreamsAndGraphs) {
       std::vector<std::jthread> callers;
       for (int t = 0; t < 2; ++t)
         callers.emplace_back([&] {
-          const Result<Context> own = Context::make("cuda");
+          const Result<Context> own = Context::make(Backend::cuda);
           ASSERT_TRUE(own.ok());
           SlicedCase mine(own.value(), kernel, d, Range::wide);
           for (int repeat = 0; repeat < 5; ++repeat)
@@ -247,7 +247,7 @@ std::vector<std::uint64_t> counts_in(const DeviceMemory& memory, std::size_t pat
 
 TEST(Paths, TheCounterSaysWhichWasTaken) {
   SKIP_WITHOUT_GPU();
-  const Result<Context> context = Context::make("cuda");
+  const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
   const std::string kernel = "sm90_f32_fp16x3_wgmma";
   if (std::ranges::count(f32_kernels(), kernel) == 0) GTEST_SKIP() << "needs compute capability 9.0";
@@ -285,7 +285,7 @@ TEST(Paths, TheCounterSaysWhichWasTaken) {
 
 TEST(Paths, PartsOfKCountTheElementsSummedPlainly) {
   SKIP_WITHOUT_GPU();
-  const Result<Context> context = Context::make("cuda");
+  const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
   const std::string with_bf16 = "sm90_f32_fp16x3_wgmma";
   if (std::ranges::count(f32_kernels(), with_bf16) == 0) GTEST_SKIP() << "needs compute capability 9.0";
@@ -293,7 +293,7 @@ TEST(Paths, PartsOfKCountTheElementsSummedPlainly) {
     SlicedCase product(context.value(), kernel, contiguous_case(f32_types, 130, 140, 2048).description, Range::wide);
     ASSERT_TRUE(product.plan());
     // As a whole word: 10 to 19 parts are parts too.
-    EXPECT_EQ((product.plan()->summary().blocking + " ").find(" split-K=1 "), std::string::npos);
+    EXPECT_EQ((product.plan()->summary().blocking + " ").find(" SPLIT_K=1 "), std::string::npos);
     const std::size_t paths = product.plan()->summary().paths.size();
     Result<DeviceMemory> counters = context.value().allocate(24);
     ASSERT_TRUE(counters.ok() && counters.value().fill_bytes(0).ok());
@@ -324,7 +324,7 @@ void scale_along_k(std::vector<float>& elements, std::int64_t k, bool is_a) {
 
 TEST(Paths, TilesWithoutHopeAreNotTriedAndNoBitDependsOnIt) {
   SKIP_WITHOUT_GPU();
-  const Result<Context> context = Context::make("cuda");
+  const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
   const std::string kernel = "sm90_f32_fp16x3_wgmma";
   if (std::ranges::count(f32_kernels(), kernel) == 0) GTEST_SKIP() << "needs compute capability 9.0";

@@ -13,8 +13,11 @@ namespace {
 std::vector<std::byte> first_rows(const DeviceProduct& product, const KernelOfType& kernel, const Shape& shape,
                                   const Context& context) {
   const GemmDescription d = contiguous_case(kernel.types, shape.m, shape.n, shape.k).description;
-  const Result<Plan> plan = Plan::make(
-      d, {.backend = "cuda", .kernel = kernel.kernel, .accuracy = kernel.accuracy, .memory = Memory::device});
+  const Result<Plan> plan = Plan::make(d, {.backend = Backend::cuda,
+                                           .kernel = kernel.kernel,
+                                           .accuracy = kernel.accuracy,
+                                           .memory = Memory::device,
+                                           .parameters = kernel.parameters});
   if (!plan.ok()) {
     EXPECT_EQ(plan.status().code(), StatusCode::unsupported) << plan.status().message();
     return {};
@@ -44,8 +47,8 @@ int compare_rows(const KernelOfType& kernel, const Shape& shape, std::span<const
     const std::vector<std::byte> few = first_rows(product, kernel, {rows, shape.n, shape.k}, context);
     if (few.empty()) continue;
     EXPECT_TRUE(std::equal(few.begin(), few.end(), all.begin()))
-        << kernel.kernel << ", " << to_string(kernel.types) << ": " << rows << " rows differ from the same of "
-        << shape.m << ", n = " << shape.n << ", k = " << shape.k;
+        << test_name(kernel) << ": " << rows << " rows differ from the same of " << shape.m << ", n = " << shape.n
+        << ", k = " << shape.k;
     ++compared;
   }
   return compared;
@@ -56,7 +59,7 @@ int compare_rows(const KernelOfType& kernel, const Shape& shape, std::span<const
 // rows of 257 columns, and not for 40 (see division_test.cpp).
 TEST(RowsOnDevice, BitsDoNotDependOnTheOtherRows) {
   SKIP_WITHOUT_GPU();
-  const Result<Context> context = Context::make("cuda");
+  const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
   int compared = 0;
   for (const KernelOfType& kernel : cuda_kernels()) {
@@ -70,7 +73,7 @@ TEST(RowsOnDevice, BitsDoNotDependOnTheOtherRows) {
 // Kernels for few rows, few columns, few of both or one term take none of the products above.
 TEST(RowsOnDevice, BitsOfFewDoNotDependOnTheOthersEither) {
   SKIP_WITHOUT_GPU();
-  const Result<Context> context = Context::make("cuda");
+  const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
   struct Rows {
     Shape all;
@@ -83,7 +86,7 @@ TEST(RowsOnDevice, BitsOfFewDoNotDependOnTheOthersEither) {
   for (const KernelOfType& kernel : cuda_kernels()) {
     int compared = 0;
     for (const auto& [all, fewer] : some) compared += compare_rows(kernel, all, fewer, context.value());
-    EXPECT_GT(compared, 0) << kernel.kernel << ", " << to_string(kernel.types) << " took none of the products";
+    EXPECT_GT(compared, 0) << test_name(kernel) << " took none of the products";
   }
 }
 

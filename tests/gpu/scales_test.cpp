@@ -51,7 +51,7 @@ bool expect_rows_first(const Context& context, const KernelOfType& kernel, std::
   if (by_columns) d.c = {1, m};
   d.row_scales = d.column_scales = true;
   const Result<Plan> plan = Plan::make(
-      d, {.backend = "cuda", .kernel = kernel.kernel, .accuracy = kernel.accuracy, .memory = Memory::device});
+      d, {.backend = Backend::cuda, .kernel = kernel.kernel, .accuracy = kernel.accuracy, .memory = Memory::device});
   if (!plan.ok()) {
     EXPECT_EQ(plan.status().code(), StatusCode::unsupported) << plan.status().message();
     return false;
@@ -85,7 +85,7 @@ bool expect_rows_first(const Context& context, const KernelOfType& kernel, std::
 
 TEST(ScalesOnDevice, TheRowsComeFirst) {
   SKIP_WITHOUT_GPU();
-  const Result<Context> context = Context::make("cuda");
+  const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
   int products = 0;
   for (const KernelOfType& kernel : cuda_kernels()) {

@@ -16,7 +16,7 @@ template <class T>
 void expect_exact(ElementType type, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch) {
   SCOPED_TRACE(std::to_string(batch) + " x " + std::to_string(m) + " x " + std::to_string(n) + " x " +
                std::to_string(k));
-  const Result<Context> context = Context::make("cuda");
+  const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
   std::minstd_rand random(1);
   const auto on_device = [&](std::vector<T>& x, std::int64_t count) {
@@ -30,7 +30,7 @@ void expect_exact(ElementType type, std::int64_t m, std::int64_t n, std::int64_t
   DeviceMemory device_a = on_device(a, batch * m * k), device_b = on_device(b, batch * k * n);
   DeviceMemory device_c = on_device(c, batch * m * n);
   const GemmDescription d = row_major({type, type}, m, n, k, batch);
-  const Result<Plan> plan = Plan::make(d, {.backend = "cuda", .kernel = "short_sums", .memory = Memory::device});
+  const Result<Plan> plan = Plan::make(d, {.backend = Backend::cuda, .kernel = "short_sums", .memory = Memory::device});
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   const Status status =
       plan.value().run({.a = device_a.at(), .b = device_b.at(), .c = device_c.at()}, context.value().execution());

@@ -20,7 +20,7 @@ std::optional<Shape> shape_for(const Context& context, const KernelOfType& kerne
 /// Runs the product often on its own context and counts the results that differ from the first.
 int count_differences(const KernelOfType& kernel, std::int64_t larger) {
   constexpr int runs = 20;
-  const Result<Context> context = Context::make("cuda");
+  const Result<Context> context = Context::make(Backend::cuda);
   if (!context.ok()) return runs;
   const std::optional<Shape> shape = shape_for(context.value(), kernel, larger);
   EXPECT_TRUE(shape) << test_name(kernel) << " took none of the products";
@@ -63,7 +63,7 @@ TEST(Streams, OnePlanIsRunFromSeveralThreadsAtOnce) {
   SKIP_WITHOUT_GPU();
   for (const KernelOfType& kernel : cuda_kernels()) {
     if (kernel.types.input != ElementType::f32) continue;
-    const Result<Context> context = Context::make("cuda");
+    const Result<Context> context = Context::make(Backend::cuda);
     ASSERT_TRUE(context.ok()) << context.status().message();
     const DeviceProduct model(context.value(), kernel, 200, 100, 300);
     if (!model.plan()) continue;
@@ -72,7 +72,7 @@ TEST(Streams, OnePlanIsRunFromSeveralThreadsAtOnce) {
     std::vector<std::jthread> callers;
     for (int t = 0; t < 3; ++t)
       callers.emplace_back([&] {
-        const Result<Context> own = Context::make("cuda");
+        const Result<Context> own = Context::make(Backend::cuda);
         ASSERT_TRUE(own.ok());
         DeviceProduct product(own.value(), kernel, 200, 100, 300);
         for (int run = 0; run < 10; ++run) {

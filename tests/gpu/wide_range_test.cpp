@@ -34,7 +34,7 @@ struct Counted {
 
 std::optional<Counted> multiplied(const Context& context, const GemmDescription& d, const std::string& kernel,
                                   const std::vector<float>& a, const std::vector<float>& b) {
-  const Result<Plan> plan = Plan::make(d, {.backend = "cuda", .kernel = kernel, .memory = Memory::device});
+  const Result<Plan> plan = Plan::make(d, {.backend = Backend::cuda, .kernel = kernel, .memory = Memory::device});
   if (!plan.ok()) {
     EXPECT_EQ(plan.status().code(), StatusCode::unsupported) << plan.status().message();
     return std::nullopt;
@@ -77,7 +77,7 @@ int wrong_ones(const Shape& shape, std::int64_t every, const std::vector<float>&
 
 TEST(WideRangeOnDevice, DoubtfulElementsHaveTheSameBitsInEveryLayout) {
   SKIP_WITHOUT_GPU();
-  const Result<Context> context = Context::make("cuda");
+  const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
   const std::string kernel = "sm90_f32_fp16x3_wgmma";
   for (const int reach : {9, 16}) {  // a few of a tile's elements; many in some warps
@@ -110,7 +110,7 @@ TEST(WideRangeOnDevice, DoubtfulElementsHaveTheSameBitsInEveryLayout) {
 /// Where K is in parts, or a chunk is all there is of it, doubtful elements are summed where they are found.
 TEST(WideRangeOnDevice, DoubtfulElementsHaveTheSameBitsWhateverTheRows) {
   SKIP_WITHOUT_GPU();
-  const Result<Context> context = Context::make("cuda");
+  const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
   constexpr Shape shapes[] = {{150, 260, 1500}, {70, 132, 40000}, {130, 1500, 64}, {130, 1500, 200}, {100, 1400, 520}};
   constexpr std::int64_t few_rows = 37;

@@ -30,7 +30,8 @@ TEST(Workspace, OfSlicesIsAtMostHalfOfTheDevicesMemory) {
             const std::string_view why = kernel->refuses(problem, h200);
             const bool is_large = why.find("too much memory") != std::string_view::npos;
             if (!why.empty() && !is_large) continue;
-            const std::int64_t bytes = kernel->prepare(problem, h200)->workspace_bytes();
+            const std::int64_t bytes =
+                kernel->make(problem, h200, kernel->candidates(problem, h200).front().configuration)->workspace_bytes();
             EXPECT_EQ(bytes > h200.memory_bytes / 2, is_large)
                 << kernel->name << ": " << batch << " x " << size << " x " << size << " x " << k << ", " << bytes;
             (is_large ? refused : taken) += 1;

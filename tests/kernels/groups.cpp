@@ -36,6 +36,7 @@ class Runner {
     Case test = contiguous_case(kernel_.types, shape.m, shape.n, shape.k);
     test.options.kernel = kernel_.kernel;
     test.options.accuracy = kernel_.accuracy;
+    test.options.parameters = kernel_.parameters;
     test.options.threads = static_cast<int>(turn_ % 3);  // 0: the default
     test.seed = ++turn_;
     test.fill = fills_[turn_ % fills_.size()];

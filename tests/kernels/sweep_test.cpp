@@ -37,6 +37,10 @@ class RandomCase {
     scales(test.description);
     test.alpha = scalar(types.input);
     test.beta = scalar(types.input);
+    if (is_complex(types.input) && tested_options().backend == Backend::automatic) {  // no device's kernel conjugates
+      test.description.a.conjugate = pick(4) == 0;
+      test.description.b.conjugate = pick(4) == 0;
+    }
     return test;
   }
 
@@ -122,7 +126,7 @@ TEST(Sweep, RandomCases) {
   const std::uint64_t cases = number_from_environment("EXACTILE_SWEEP_CASES", 3000);
   fmt::print("sweep: {} cases from seed {}\n", cases, first);
   const std::vector<KernelOfType> kernels = available_kernels();
-  if (kernels.empty()) GTEST_SKIP() << "no device: no kernel of backend " << tested_options().backend;
+  if (kernels.empty()) GTEST_SKIP() << "no device: no kernel of backend " << to_string(tested_options().backend);
   Tally tally;
   for (std::uint64_t seed = first; seed < first + cases; ++seed) {
     tally += check_case(RandomCase(seed).make(kernels));

@@ -14,12 +14,14 @@ SANITIZED = "EXACTILE_SANITIZED" in os.environ
 class Program:
     """The program, run in `folder`."""
 
+    path = PROGRAM
+
     def __init__(self, folder):
         self.folder = folder
 
     def __call__(self, *arguments, code=0, limits=None):
         """Runs to the end, checks the exit code and answers the finished process."""
-        done = subprocess.run([PROGRAM, *map(str, arguments)], cwd=self.folder, capture_output=True, text=True,
+        done = subprocess.run([self.path, *map(str, arguments)], cwd=self.folder, capture_output=True, text=True,
                               preexec_fn=limits, timeout=500)
         assert done.returncode == code, f"exit {done.returncode}, not {code}: {done.stderr}\n{done.stdout}"
         return done
@@ -30,7 +32,7 @@ class Program:
 
     def start(self, *arguments, **options):
         """Starts it and answers the running process."""
-        return subprocess.Popen([PROGRAM, *map(str, arguments)], cwd=self.folder, stdout=subprocess.PIPE,
+        return subprocess.Popen([self.path, *map(str, arguments)], cwd=self.folder, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True, **options)
 
     def multiply(self, a, b, *arguments):

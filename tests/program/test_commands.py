@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What each command prints, as text and as JSON."""
+import csv
+import io
 import os
 import pathlib
 import subprocess
@@ -7,7 +9,8 @@ import subprocess
 import pytest
 
 ROW = {"kernel", "backend", "type", "accuracy", "m", "n", "k", "batch", "median_seconds", "min_seconds",
-       "first_call_seconds", "seconds_with_copies", "gflops", "fraction_of_peak", "max_relative_error", "error_over_bound"}
+       "first_call_seconds", "seconds_with_copies", "gflops", "fraction_of_peak", "max_relative_error",
+       "error_in_u", "norm_error", "error_over_bound"}
 TYPES = ["f64", "f32", "f16", "f16->f32", "bf16", "bf16->f32", "f8e4m3->f32", "f8e4m3->bf16", "f8e5m2->f32",
          "f8e5m2->bf16", "i64", "i32", "i8->i32", "cf64", "cf32"]
 SIZES = ["--m", "33", "--n", "34", "--k", "35"]
@@ -262,3 +265,83 @@ def test_verify_text(program):
     done = program("verify", "--m", 5, "--n", 6, "--k", 7, "--type", "cf32", "--fill", "normal", "--alpha", "1,2",
                    "--layout-b", "1,7,pointers", "--batch", "3", "--bias", "per_row")
     assert "0 wrong" in done.stdout
+
+
+def test_the_ladder_measures_errors_by_what_was_added_up(program):
+    """Among a million elements some cancel, and their relative error says nothing: theory bounds error/u by K + 3."""
+    for row in program.json("ladder", 300, 100, 300, "--backend", "cpu")["results"]:
+        assert 0 < row["error_in_u"] <= 103 and 0 < row["norm_error"] < 103 * 2.0**-24, row["kernel"]
+    heading = program("ladder", 30, 40, 50, "--kernel", "cpu_naive").stdout
+    assert "error/u" in heading and "norm" in heading and "x bound" in heading
+
+
+def test_estimates_are_ranks(program):
+    """What an estimate says is how kernels stand to each other, not how long they take."""
+    lines = [line for line in program("explain", "--m", 500, "--n", 500, "--k", 500).stdout.splitlines()
+             if "estimate" in line]
+    assert any("first by estimate" in line for line in lines)
+    assert any("times as long" in line for line in lines)
+    assert not any(unit in line for line in lines for unit in (" s", " ms", " us", " ns") if line.endswith(unit))
+
+
+def test_bench_of_several_of_which_one_refuses(program):
+    """The others are timed; that one was not is in the notes and in the exit status."""
+    run = ("bench", *SIZES, "--type", "i32", "--kernel", "cpu_naive,avx2_f32_fma_direct", "--seconds", 0, "--runs", 1)
+    if "avx2_f32_fma_direct" not in available_kernels(program, "f32"):
+        pytest.skip("no AVX2")
+    done = program(*run, code=2)
+    assert "cpu_naive" in done.stdout and "avx2_f32_fma_direct" not in done.stdout
+    assert "not run: kernel 'avx2_f32_fma_direct' cannot do this product" in done.stderr
+    assert [row["kernel"] for row in program.json(*run, code=2)["results"]] == ["cpu_naive"]
+
+
+def test_ladder_as_values_and_as_markdown(program):
+    run = ("ladder", 30, 40, 50, "--backend", "cpu")
+    rows = list(csv.DictReader(io.StringIO(program(*run, "--csv").stdout)))
+    assert rows[0]["kernel"] == "cpu_naive" and float(rows[0]["speedup"]) == 1 and len(rows) > 1
+    assert all(float(row["median_seconds"]) > 0 and row["passed"] == "true" and None not in row for row in rows)
+    lines = program(*run, "--markdown").stdout.splitlines()
+    table = [line for line in lines if line.startswith("|")]
+    assert table[0].startswith("| kernel | time |") and table[1].startswith("|---|--:|") and "| cpu_naive |" in table[2]
+    assert {line.count("|") for line in table} == {table[0].count("|")}
+    program.refuses(*run, "--csv", "--json", code=2, says="expected one of them")
+    program.refuses("ladder", "--sweep", "--csv", code=2, says="--sweep")
+
+
+def doctors_findings(program, topic):
+    return [finding for finding in program.json("doctor")["findings"] if finding["topic"] == topic]
+
+
+def test_doctor(program, monkeypatch):
+    document = program.json("doctor")
+    assert document["schema"] == "exactile.doctor/1"
+    topics = {finding["topic"] for finding in document["findings"]}
+    assert {"exactile", "processors", "threads", "memory", "huge pages", "cpu", "cpu kernels", "cuda", "opencl",
+            "tuning rows"} <= topics
+    for finding in document["findings"]:
+        assert finding["state"] in ("found", "limited", "missing") and finding["what"]
+        assert (finding["state"] == "found") == (finding["why"] == ""), finding
+    text = program("doctor").stdout
+    assert all(topic in text for topic in topics) and "\x1b" not in text
+
+
+@pytest.mark.parametrize("name,value,topic,why,advice", [
+    ("EXACTILE_MAX_ISA", "portable", "cpu kernels", "EXACTILE_MAX_ISA", "unset EXACTILE_MAX_ISA"),
+    ("EXACTILE_NUM_THREADS", "3", "threads", "EXACTILE_NUM_THREADS says so", "unset EXACTILE_NUM_THREADS"),
+    ("EXACTILE_NUM_THREADS", "four", "environment", "is ignored; expected a number", "unset it"),
+    ("EXACTILE_OPENCL_LIBRARY", "/nowhere/libOpenCL.so.1", "opencl", "no OpenCL loader", "EXACTILE_OPENCL_LIBRARY"),
+    ("OCL_ICD_VENDORS", "/nowhere", "opencl", "no driver (ICD)", "pocl-opencl-icd"),
+    ("EXACTILE_TUNING_DB", "/dev/null/rows.tsv", "tuning rows", "cannot be written", "EXACTILE_TUNING_DB"),
+    ("EXACTILE_TUNING_DB", "none.tsv", "tuning rows", "nothing was measured here", "exactile tune")])
+def test_doctor_says_why_and_what_to_do(program, monkeypatch, name, value, topic, why, advice):
+    if value == "portable" and not any(kernel.startswith("avx") for kernel in available_kernels(program, "f32")):
+        pytest.skip("no vectors to be without")
+    monkeypatch.setenv(name, value)
+    findings = doctors_findings(program, topic)
+    assert any(f["state"] != "found" and why in f["why"] and advice in f["advice"] for f in findings), findings
+
+
+def test_every_backend_that_is_missing_has_a_remedy(program):
+    for finding in program.json("doctor")["findings"]:
+        if finding["topic"] in ("cuda", "opencl") and finding["state"] == "missing":
+            assert finding["advice"], finding

@@ -87,16 +87,10 @@ def test_subarray_type(refuses):
     refuses(npy(dict_of(descr="('<f4', (2,))")), "sub-array")
 
 
-@pytest.mark.parametrize("dtype", ["u1", "u4", "u8", "i2", "?", "g", "M8[s]", "m8[s]", "G"])
+@pytest.mark.parametrize("dtype", ["u8", "g", "M8[s]", "m8[s]", "G"])
 def test_unsupported_types(refuses, program, dtype):
     np.save(program.folder / "array.npy", np.zeros((3, 3), dtype))
-    refuses((program.folder / "array.npy").read_bytes(), "expected one of f2 f4 f8 i1 i4 i8 c8 c16")
-
-
-@pytest.mark.parametrize("dtype", [">f4", ">f8", ">i4", ">c16", ">f2"])
-def test_big_endian(refuses, program, dtype):
-    np.save(program.folder / "array.npy", np.zeros((3, 3), dtype))
-    refuses((program.folder / "array.npy").read_bytes(), "big-endian", dtype)
+    refuses((program.folder / "array.npy").read_bytes(), "expected one of f2 f4 f8 i1 i4 i8 c8 c16 b1 u1 i2 u2 u4")
 
 
 @pytest.mark.parametrize("header,says", [

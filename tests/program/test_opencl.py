@@ -55,3 +55,14 @@ def test_the_simulator_finds_nothing(program, monkeypatch, tmp_path, kernel, lay
     done = program("verify", "--m", 7, "--n", 5, "--k", 9, "--type", "f32", "--kernel", kernel, "--fill", "normal", *layout)
     for trouble in ("Invalid", "race", "divergence", "Error"):
         assert trouble not in done.stderr + done.stdout, done.stderr
+
+
+def test_the_ladder_does_not_time_compilers(program, monkeypatch, tmp_path):
+    """With nothing compiled yet the first call of a kernel takes longer than the product: all of its rows are timed."""
+    if not any(d["available"] for d in opencl_devices(program)):
+        pytest.skip("no OpenCL device")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("POCL_CACHE_DIR", str(tmp_path / "pocl"))
+    size = 400
+    rows = program.json("ladder", size, size, size, "--kernel", "opencl_padded")["results"]
+    assert {row["kernel"]: row["timed_rows"] for row in rows} == {"cpu_naive": size, "opencl_padded": size}

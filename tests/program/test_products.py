@@ -128,6 +128,49 @@ def test_beta_zero_does_not_read_c(program, random):
     assert_within_bound(program.multiply(a, b, "--c", "c0.npy", "--beta", "0"), a, b, "f4")
 
 
+def test_c0_counts_once_where_nothing_else_is_said(program, random):
+    a, b, c0 = (np.round(sample(random, (4, 4), "f4") * 8) for _ in range(3))
+    np.save(program.folder / "c0.npy", c0)
+    assert np.array_equal(program.multiply(a, b, "--c", "c0.npy"), a @ b + c0)
+    assert "+ 1 * c0.npy" in program("multiply", "a.npy", "b.npy", "--c", "c0.npy", "-o", "d.npy").stdout
+
+
+@pytest.mark.parametrize("dtype", [">f2", ">f4", ">f8", ">i4", ">i8", ">c8", ">c16"])
+def test_either_byte_order(program, random, dtype):
+    a, b = (np.round(sample(random, (5, 5), dtype[1:]) * 4).astype(dtype[1:]) for _ in range(2))
+    due = program.multiply(a, b)
+    assert np.array_equal(program.multiply(a.astype(dtype), b), due)
+    assert np.array_equal(program.multiply(np.asfortranarray(a), b.astype(dtype)), due)
+
+
+@pytest.mark.parametrize("dtype,kind", [("u1", "i4"), ("u2", "i4"), ("i2", "i4"), (">i2", "i4"), (">u4", "i8"),
+                                        ("u4", "i8"), ("?", "i4")])
+def test_integers_of_other_widths(program, dtype, kind):
+    """Read as integers that hold them, the largest and the smallest among them."""
+    if dtype == "?":
+        a = np.array([[True, False], [True, True]])
+    else:
+        limits = np.iinfo(dtype)
+        a = np.array([[limits.max, limits.min], [limits.max // 3, 7]], dtype)
+    c = program.multiply(a, a)
+    wide = a.astype("i8").astype(object)
+    width = 8 * np.dtype(kind).itemsize
+    due = np.array([[(int(x) + 2 ** (width - 1)) % 2**width - 2 ** (width - 1) for x in row] for row in wide @ wide])
+    assert c.dtype == np.dtype(kind) and np.array_equal(c.astype("i8"), due)
+
+
+def test_other_spellings_of_types(program):
+    """As numpy.dtype takes them."""
+    a = np.array([[1, 2], [3, 4]])
+    for spelling in ("f", "<f", ">f", "=d", "e", "F", "D", "i", "l", "q", "b", "h", "I", "B", "?", "<u1", "|b1"):
+        header = f"{{'descr': '{spelling}', 'fortran_order': False, 'shape': (2, 2)}}\n".encode()
+        raw = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+        (program.folder / "a.npy").write_bytes(raw + a.astype(np.dtype(spelling)).tobytes())
+        same = np.load(program.folder / "a.npy")
+        program("multiply", "a.npy", "a.npy", "-o", "c.npy")
+        assert np.array_equal(np.load(program.folder / "c.npy"), same.astype("c16") @ same.astype("c16")), spelling
+
+
 def test_nan_and_infinity_come_through(program):
     a = np.array([[np.nan, 0], [np.inf, 1]], "f8")
     b = np.array([[0, 1], [1, 0]], "f8")

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Colour and progress belong to terminals; stdout carries results only."""
+import fcntl
 import os
 import pty
+import struct
 import subprocess
+import termios
 
 import numpy as np
 import pytest
@@ -11,9 +14,10 @@ from conftest import PROGRAM
 LADDER = ["ladder", "64", "64", "64"]
 
 
-def on_a_terminal(arguments, stream, environment=None):
+def on_a_terminal(arguments, stream, environment=None, columns=0):
     """What the program writes to a terminal that is its stdout or stderr; the other one goes nowhere."""
     ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, stream: theirs}
     base = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
     process = subprocess.Popen([PROGRAM, *arguments], **streams, env={**base, "TERM": "xterm", **(environment or {})})
@@ -37,6 +41,23 @@ def test_colour_on_a_terminal_only(program):
 def test_no_color(program):
     assert "\x1b" not in on_a_terminal(LADDER, "stdout", {"NO_COLOR": "1"})
     assert "\x1b" not in on_a_terminal(LADDER, "stdout", {"TERM": "dumb"})
+
+
+def test_bars_where_the_terminal_is_wide_enough(program):
+    """They stand for speed, so the last row's, the fastest one's, is full; the columns of traffic give way first."""
+    ladder = [*LADDER, "--backend", "cpu"]
+    utf8, ascii = {"LC_ALL": "C.UTF-8"}, {"LC_ALL": "C"}
+    wide = on_a_terminal(ladder, "stdout", utf8, columns=250)
+    fastest = [line for line in wide.splitlines() if "\u2588" in line][-1]
+    assert "\x1b[32m" + "\u2588" * 16 + "\x1b[0m" in fastest and "x min" in wide
+    middle = on_a_terminal(ladder, "stdout", utf8, columns=115)
+    assert "\u2588" in middle and "x min" not in middle
+    assert max(len(line) for line in middle.replace("\x1b[", "").splitlines() if "\u2588" in line) <= 115 + len("32m0m")
+    assert "\u2588" not in on_a_terminal(ladder, "stdout", utf8, columns=60)
+    assert "#" * 16 in on_a_terminal(ladder, "stdout", ascii, columns=250)
+    plain = on_a_terminal(ladder, "stdout", {**utf8, "NO_COLOR": "1"}, columns=250)
+    assert "\u2588" * 16 in plain and "\x1b" not in plain
+    assert "\u2588" not in program(*ladder).stdout
 
 
 def test_progress_on_a_terminal_only(program):

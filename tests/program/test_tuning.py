@@ -90,8 +90,9 @@ def test_an_interrupted_search_leaves_whole_rows(searcher):
         assert time.monotonic() < deadline
         time.sleep(0.05)
     running.send_signal(signal.SIGINT)
-    running.communicate(timeout=60)
+    _, err = running.communicate(timeout=60)
     assert running.returncode == -signal.SIGINT
+    assert f"interrupted; the rows found so far are kept in {default_file(searcher)}" in err
     assert "damaged" not in searcher(*SEARCH, "--candidates", 1, "--time-limit", "60s").stderr
     assert [p.name for p in default_file(searcher).parent.glob("*.tmp")] == []
 
@@ -108,6 +109,22 @@ def test_the_time_limit_holds(searcher):
     begin = time.monotonic()
     searcher(*SEARCH, "--time-limit", "3s")
     assert time.monotonic() - begin < 30, "much longer than the limit and a candidate"
+
+
+def test_a_search_without_time_is_no_success(searcher):
+    done = searcher(*SEARCH, "--time-limit", "1e-9s", code=2)
+    assert done.stdout == "" and "--time-limit 1e-9s: no candidate was tried" in done.stderr
+
+
+def test_a_bad_place_is_met_before_the_search(searcher):
+    """Whatever the time limit."""
+    (searcher.folder / "foreign.tsv").write_text("something else")
+    (searcher.folder / "file").touch()
+    for place, says in (("foreign.tsv", "is a file of something else"), ("file/rows.tsv", "cannot be written"), (".", "is no file")):
+        done = searcher(*SEARCH, "--db", place, "--time-limit", "1e-9s", code=2)
+        assert says in done.stderr and "time limit" not in done.stderr, done.stderr
+    for count in ("0", "-1"):
+        assert f"--candidates {count}: expected 1 or more" in searcher(*SEARCH, "--candidates", count, code=2).stderr
 
 
 def test_damaged_files_are_reported_and_do_no_harm(searcher):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Help, versions, and arguments that are wrong."""
+import numpy as np
 import pytest
 
 COMMANDS = ["multiply", "ladder", "bench", "verify", "explain", "kernels", "devices"]
@@ -31,8 +32,8 @@ def test_version(program):
     (["explain", *SIZES, "--batch", "-1"], "batch = -1"),
     (["explain", "--m", "4294967296", "--n", "4294967296", "--k", "1"], "m * n = 4294967296 * 4294967296"),
     (["explain", *SIZES, "--type", "f31"], "--type f31: is not known; there are f64, f32"),
-    (["explain", *SIZES, "--kernel", "none"], "--kernel none: is not known; there are"),
-    (["explain", *SIZES, "--backend", "none"], "--backend none: is not known; there are cpu"),
+    (["explain", *SIZES, "--kernel", "none"], "--kernel none: is not known; near it are"),
+    (["explain", *SIZES, "--backend", "none"], "--backend none: is not known; there are automatic, cpu"),
     (["explain", *SIZES, "--threads", "-1"], "--threads -1"), (["explain", *SIZES, "--threads", "1e3"], "--threads 1e3"),
     (["ladder"], "M K N are missing"), (["ladder", "3"], "K N are missing"),
     (["ladder", "3", "4"], "N is missing"),
@@ -67,14 +68,14 @@ def test_version(program):
     (["tune", "--device", "1", "--backend", "cpu"], "computes on the processor, which is device 0"),
     (["tune", "--device", "4294967296", "--backend", "cpu"], "--device 4294967296: expected 0 to"),
     (["explain", *SIZES, "--parameters", "="], "parameters = =: expected the form"),
-    (["explain", *SIZES, "--parameters", "XX=1"], "f32 with parameters 'XX=1': has no parameters that could be set"),
+    (["explain", *SIZES, "--parameters", "XX=1"], "with parameters 'XX=1': unknown parameters: XX"),
     (["verify", *SIZES, "--type", "f32", "--alpha", "1e400"], "--alpha 1e400: is not a number that f32 holds"),
     (["verify", *SIZES, "--type", "f64", "--alpha", "1e400"], "--alpha 1e400: is not a number that f64 holds"),
     (["verify", *SIZES, "--type", "bf16", "--alpha", "1e39"], "--alpha 1e39: is not a number that f32 holds"),
     (["verify", *SIZES, "--type", "f32", "--alpha", "3.41e38"], "--alpha 3.41e38: is not a number that f32 holds"),
     (["verify", *SIZES, "--type", "f32", "--beta", "7e-46"], "--beta 7e-46: is not a number that f32 holds"),
     (["verify", *SIZES, "--type", "cf32", "--alpha", "1-1e39j"], "--alpha 1-1e39j: is not a number that f32 holds"),
-    (["tune", "--backend", "none"], "--backend none: is not known; there are cpu"),
+    (["tune", "--backend", "none"], "--backend none: is not known; there are automatic, cpu"),
     (["kernels", "--backend", "none"], "--backend none"), (["kernels", "extra"], "extra"),
 ], ids=" ".join)
 def test_bad_usage(program, arguments, says):
@@ -82,7 +83,7 @@ def test_bad_usage(program, arguments, says):
 
 
 @pytest.mark.parametrize("setting,value,expected", [
-    ("EXACTILE_MAX_ISA", "AVX2", "portable, avx2 or avx512"), ("EXACTILE_NUM_THREADS", "0", "from 1 to"),
+    ("EXACTILE_MAX_ISA", "AVX2", "portable, avx2, avx512"), ("EXACTILE_NUM_THREADS", "0", "from 1 to"),
     ("EXACTILE_NUM_THREADS", "four", "from 1 to"), ("EXACTILE_NUM_THREADS", "65537", "to 65536")])
 def test_settings_that_are_ignored_are_said(program, monkeypatch, setting, value, expected):
     monkeypatch.setenv(setting, value)
@@ -150,3 +151,23 @@ def test_numbers_that_round_to_a_float(program, factor):
 def test_more_memory_than_there_is(program):
     program.refuses("ladder", "1000000", "1000000", "1000000", code=4, says=["12.0 TB", "available"])
     program.refuses("bench", "--m", "1000000", "--n", "1000000", "--k", "8", code=4, says="available")
+
+
+def test_the_nearest_names_are_said_and_no_more(program):
+    done = program.refuses("explain", *SIZES, "--kernel", "cpu_niave", code=2, says="near it are cpu_naive, ")
+    assert len(done.stderr) < 400
+    done = program.refuses("explain", *SIZES, "--kernel", "x" * 100000, code=2, says="x...: is not known")
+    assert len(done.stderr) < 400
+
+
+def test_bad_parameters_are_not_blamed_on_kernels_without_any(program):
+    done = program.refuses("explain", *SIZES, "--parameters", "XX=1", code=2, says="expected MC, KC and NC")
+    assert "has no parameters" not in done.stderr
+
+
+@pytest.mark.parametrize("name,shown", [("\x1b[31mred.npy", "\\x1b[31mred.npy"), ("\u009b31m.npy", "\\xc2\\x9b31m.npy"),
+                                        ("a\rb.npy", "a\\x0db.npy")])
+def test_control_characters_in_names_do_not_reach_the_terminal(program, name, shown):
+    assert shown in program.refuses("multiply", name, name, "-o", "c.npy", code=3, says=shown).stderr
+    np.save(program.folder / name, np.ones((2, 2), "f4"))
+    assert shown in program("multiply", name, name, "-o", "c.npy").stdout

@@ -16,7 +16,7 @@ namespace {
 
 struct DeviceKernel {
   std::string name;
-  std::string backend;
+  Backend backend;
   GemmTypes types;
 };
 
@@ -24,7 +24,7 @@ struct DeviceKernel {
 std::vector<DeviceKernel> device_kernels() {
   std::vector<DeviceKernel> found;
   for (const KernelInfo& kernel : kernels()) {
-    if (!kernel.available || kernel.backend != "cuda") continue;  // OpenCL's have their own way with host memory
+    if (!kernel.available || kernel.backend != Backend::cuda) continue;  // OpenCL's have their own way with host memory
     for (const GemmTypes& types : kernel.types) found.push_back({kernel.name, kernel.backend, types});
   }
   return found;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/check_case.hpp"
 
+#include "exactile/tuning.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -64,8 +66,9 @@ const GemmOptions& tested_options() {
   static const GemmOptions options = [] {
     const char* const backend = std::getenv("EXACTILE_TEST_BACKEND");
     const char* const memory = std::getenv("EXACTILE_TEST_MEMORY");
-    GemmOptions made{.backend = backend == nullptr ? "" : backend};
-    const bool in_host_memory = made.backend.empty() || (memory != nullptr && std::string_view(memory) == "host");
+    GemmOptions made{.backend = parse_backend(backend == nullptr ? "automatic" : backend).value()};
+    const bool in_host_memory =
+        made.backend == Backend::automatic || (memory != nullptr && std::string_view(memory) == "host");
     made.memory = in_host_memory ? Memory::host : Memory::device;
     return made;
   }();
@@ -73,14 +76,14 @@ const GemmOptions& tested_options() {
 }
 
 bool register_absence() {
-  const std::string& wanted = tested_options().backend;
+  const Backend wanted = tested_options().backend;
   std::string reasons;
   for (const DeviceInfo& device : devices()) {
     if (device.backend != wanted) continue;
     if (device.available) return false;
     reasons += fmt::format(" {}: {}.", device.name, device.reason);
   }
-  if (wanted.empty()) return false;
+  if (wanted == Backend::automatic) return false;
   register_test("Device", "absent", [reasons] { GTEST_SKIP() << "no device:" << reasons; });
   return true;
 }
@@ -94,11 +97,20 @@ Accuracy accuracy_kept(const KernelInfo& kernel, GemmTypes types) {
 }
 
 std::vector<KernelOfType> available_kernels() {
-  const std::string& wanted = tested_options().backend;
+  const Backend wanted = tested_options().backend;
   std::vector<KernelOfType> all;
   for (const KernelInfo& kernel : kernels())
-    if (kernel.available && kernel.backend == (wanted.empty() ? "cpu" : wanted))
+    if (kernel.available && kernel.backend == (wanted == Backend::automatic ? Backend::cpu : wanted))
       for (const GemmTypes types : kernel.types) all.push_back({kernel.name, types, accuracy_kept(kernel, types)});
+  return all;
+}
+
+std::vector<KernelOfType> configurations_of(const KernelOfType& kernel) {
+  std::vector<KernelOfType> all;
+  const Result<TuningTarget> target = tuning_target(kernel.kernel, kernel.types);
+  if (!target.ok() || target.value().configurations.size() < 2) return all;
+  for (const std::string& parameters : target.value().configurations)
+    all.push_back({kernel.kernel, kernel.types, kernel.accuracy, parameters});
   return all;
 }
 
@@ -117,6 +129,7 @@ Result<Plan> plan_of(const KernelOfType& kernel, std::int64_t m, std::int64_t n,
   GemmOptions options = tested_options();
   options.kernel = kernel.kernel;
   options.accuracy = kernel.accuracy;
+  options.parameters = kernel.parameters;
   return Plan::make(contiguous_case(kernel.types, m, n, k).description, options);
 }
 
@@ -142,6 +155,7 @@ Blocking blocking_of(const KernelOfType& kernel, std::int64_t m, std::int64_t n,
 std::string test_name(const KernelOfType& kernel) {
   std::string name = (kernel.kernel.empty() ? "planner" : kernel.kernel) + "__" + to_string(kernel.types);
   if (kernel.accuracy != Accuracy::standard) name += "__" + std::string(to_string(kernel.accuracy));
+  if (!kernel.parameters.empty()) name += "__" + kernel.parameters;
   for (char& c : name)
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
   return name;

@@ -42,11 +42,14 @@ struct KernelOfType {
   std::string kernel;
   GemmTypes types;
   Accuracy accuracy = Accuracy::standard;
+  std::string parameters = {};  ///< of a kernel with configurations: the one that is pinned; "": the planner's choice
 };
 /// `standard`, unless the kernel refuses that of products that it takes under `reduced`.
 [[nodiscard]] Accuracy accuracy_kept(const KernelInfo& kernel, GemmTypes types);
 /// Every available kernel of the tested backend times every type it has.
 [[nodiscard]] std::vector<KernelOfType> available_kernels();
+/// What such a kernel is compiled for, where there are several: the same with each of them pinned.
+[[nodiscard]] std::vector<KernelOfType> configurations_of(const KernelOfType& kernel);
 /// The planner's choice for every type, and under `reduced` where that differs from `standard`.
 [[nodiscard]] std::vector<KernelOfType> planner_for_all_types();
 

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include "support/check_case.hpp"
 
@@ -32,6 +34,14 @@ void write_all(const char* text) {
   raise(signal_number);
 }
 
+/// Tests lie beside the build's `lib`, where installed programs would not look.
+void name_cuda_module() {
+  std::error_code error;
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  const auto module = folder.parent_path().parent_path() / "lib" / "libexactile_cuda.so";
+  if (std::filesystem::exists(module, error)) setenv("EXACTILE_CUDA_MODULE", module.c_str(), 0);
+}
+
 }  // namespace
 
 void announce(const std::string& line) {
@@ -43,6 +53,7 @@ void announce(const std::string& line) {
 }  // namespace exactile::test
 
 int main(int argc, char** argv) {
+  exactile::test::name_cuda_module();
   testing::InitGoogleTest(&argc, argv);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   for (const int signal_number : {SIGSEGV, SIGBUS, SIGILL, SIGFPE})

@@ -20,7 +20,7 @@ constexpr std::array f32_only{GemmTypes{ElementType::f32, ElementType::f32}};
 template <int seconds>
 KernelEntry kernel(std::string_view name) {
   return {.name = name,
-          .backend = "made_up",
+          .backend = Backend::opencl,
           .role = "engine",
           .summary = "",
           .types = f32_only,
@@ -40,7 +40,8 @@ std::span<const KernelEntry> made_up_kernels() {
   return list;
 }
 
-const BackendEntry made_up{.name = "made_up", .kernels = made_up_kernels, .devices = nullptr, .measure_peak = nullptr};
+const BackendEntry made_up{
+    .backend = Backend::opencl, .kernels = made_up_kernels, .devices = nullptr, .measure_peak = nullptr};
 constexpr std::array<const BackendEntry*, 1> backends{&made_up};
 
 class Measured : public testing::Test {
@@ -73,7 +74,8 @@ class Measured : public testing::Test {
     return made;
   }
   [[nodiscard]] static Problem problem(std::int64_t size = 1000) { return problem(size, size, size); }
-  [[nodiscard]] static std::string chosen(const Problem& problem, const GemmOptions& options = {.backend = "made_up"}) {
+  [[nodiscard]] static std::string chosen(const Problem& problem,
+                                          const GemmOptions& options = {.backend = Backend::opencl}) {
     const auto entry = select(backends, problem, options);
     return entry.ok() ? std::string(entry.value()->name) : std::string(entry.status().message());
   }
@@ -173,12 +175,12 @@ TEST_F(Measured, RefusalsAndNamesStand) {
 TEST_F(Measured, ExplainSaysSo) {
   measure("cheap", 1e12);
   measure("dear", 2e12);
-  const GemmOptions options{.backend = "made_up"};
+  const GemmOptions options{.backend = Backend::opencl};
   const KernelEntry* entry = select(backends, problem(), options).value();
   const auto candidates = explain_candidates(backends, problem(), options, *entry);
   ASSERT_EQ(candidates.size(), 3U);
   EXPECT_EQ(candidates[0].reason, "lost: measured here: 1e+03 GFLOP/s against 2e+03");
-  EXPECT_EQ(candidates[1].reason, "lost: estimated 2 s against 3 s, not measured here");
+  EXPECT_EQ(candidates[1].reason, "lost: estimated to take 0.667 times as long, not measured here");
   EXPECT_EQ(candidates[2].reason, "measured here: 2e+03 GFLOP/s, the fastest that was");
 }
 

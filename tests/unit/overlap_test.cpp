@@ -64,10 +64,14 @@ TEST_F(Overlap, BiasInC) {
   const auto c = whole_.submatrix(0, 0, 8, 8);
   const auto a = apart_.submatrix(0, 0, 8, 8);
   for (const Bias bias : {Bias::per_row, Bias::per_column}) {
-    const Status status = gemm(a, a, c, {.epilogue = {.bias = bias, .bias_data = &c(7, 7)}});
+    const auto call = [bias](const float* elements) -> GemmCall<float, float> {
+      return bias == Bias::per_row ? GemmCall<float, float>{.row_bias = elements}
+                                   : GemmCall<float, float>{.column_bias = elements};
+    };
+    const Status status = gemm(a, a, c, call(&c(7, 7)));
     EXPECT_EQ(status.code(), StatusCode::invalid_argument);
     EXPECT_NE(status.message().find("bias"), std::string_view::npos) << status.message();
-    EXPECT_TRUE(gemm(a, a, c, {.epilogue = {.bias = bias, .bias_data = &whole_(0, 8)}}).ok());
+    EXPECT_TRUE(gemm(a, a, c, call(&whole_(0, 8))).ok());
   }
 }
 

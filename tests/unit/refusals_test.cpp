@@ -115,10 +115,10 @@ TEST(Refusals, TypesThatHaveNoProduct) {
 
 TEST(Refusals, NamesThatThereAreNot) {
   const GemmDescription d = contiguous(f32, 2, 2, 2);
-  expect_refusal(make(d, {.backend = "gpu"}), StatusCode::unknown_name, {"gpu", "cpu", "expected"});
-  expect_refusal(make(d, {.kernel = "fastest"}), StatusCode::unknown_name, {"fastest", "cpu_naive", "expected"});
-  for (const KernelInfo& kernel : kernels())
-    expect_refusal(make(d, {.kernel = "fastest"}), StatusCode::unknown_name, {kernel.name});
+  expect_refusal(make(d, {.backend = static_cast<Backend>(9)}), StatusCode::invalid_argument, {"backend", "9"});
+  expect_refusal(make(d, {.kernel = "cpu_niave"}), StatusCode::unknown_name,
+                 {"cpu_niave", "near it are cpu_naive, ", "lists all " + std::to_string(kernels().size())});
+  EXPECT_LT(make(d, {.kernel = std::string(1 << 20, 'x')}).message().size(), 1000U);
   const GemmDescription empty = contiguous(f32, 0, 2, 2);
   expect_refusal(make(empty, {.kernel = "fastest"}), StatusCode::unknown_name, {"fastest"});
 }
@@ -147,7 +147,7 @@ TEST(Refusals, Threads) {
 TEST(Refusals, DevicesOfTheProcessor) {
   const GemmDescription d = contiguous(f32, 2, 2, 2);
   expect_refusal(make(d, {.device = 5}), StatusCode::invalid_argument, {"device", "5", "expected the backend"});
-  expect_refusal(make(d, {.backend = "cpu", .device = 5}), StatusCode::invalid_argument, {"device", "5", "cpu"});
+  expect_refusal(make(d, {.backend = Backend::cpu, .device = 5}), StatusCode::invalid_argument, {"device", "5", "cpu"});
   expect_refusal(make(d, {.kernel = "cpu_naive", .device = -1}), StatusCode::invalid_argument, {"-1", "cpu_naive"});
 }
 
@@ -237,6 +237,30 @@ TEST(Refusals, ScalarsThatTheTypeCannotHold) {
   expect_refusal(gemm(real, arguments), StatusCode::invalid_argument, {"alpha", "complex", "f32"});
 }
 
+/// Bindings hand over any number.
+TEST(Refusals, ValuesThatNoEnumerationHas) {
+  const GemmDescription good = contiguous(f32, 2, 2, 2);
+  Matrices matrices(good, 1);
+  const auto refuses = [&](const GemmDescription& d, const GemmOptions& options, const std::vector<std::string>& says) {
+    expect_refusal(gemm(d, matrices.arguments(), options), StatusCode::invalid_argument, says);
+  };
+  refuses(good, {.accuracy = static_cast<Accuracy>(9)}, {"accuracy = 9", "expected reduced, standard"});
+  refuses(good, {.memory = static_cast<Memory>(9)}, {"memory = 9", "expected host or device"});
+  GemmDescription bad = good;
+  bad.bias = static_cast<Bias>(9);
+  refuses(bad, {}, {"bias = 9", "expected none, per_row"});
+  bad = good;
+  bad.activation = static_cast<Activation>(9);
+  refuses(bad, {}, {"activation = 9", "expected none, relu"});
+  bad = good;
+  bad.types.input = static_cast<ElementType>(99);
+  expect_refusal(gemm(bad, matrices.arguments()), StatusCode::unsupported, {"unknown->f32", "expected one of: f64"});
+  const auto plan = Plan::make(good);
+  ASSERT_TRUE(plan.ok());
+  expect_refusal(plan.value().prepare(static_cast<Operand>(9), matrices.arguments().a).status(),
+                 StatusCode::invalid_argument, {"operand = 9", "expected a or b"});
+}
+
 TEST(Refusals, ShapesOfTheTypedFace) {
   std::vector<float> data(100);
   std::vector<float> out(100);
@@ -265,7 +289,7 @@ TEST(Sizes, ExtentsNearTwoToTheSixtyThree) {
         const PlanSummary summary = plan.value().summary();
         EXPECT_GT(summary.model_bytes, 0);
         for (const Candidate& candidate : summary.candidates) {
-          if (!candidate.supported || candidate.backend != "cpu") continue;
+          if (!candidate.supported || candidate.backend != Backend::cpu) continue;
           EXPECT_GT(candidate.cost_seconds, 1e3) << candidate.kernel << ", k = " << k;
         }
       }

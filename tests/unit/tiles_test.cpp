@@ -131,7 +131,7 @@ class Tile {
   /// A and the tile itself, whatever the kernel multiplies.
   [[nodiscard]] Ahead<T> ahead_of(const std::vector<T>& c) const {
     return {.a = a_.data(),
-            .a_stride = shape_.a_stride,
+            .a_stride = shape_.a_stride * static_cast<std::int64_t>(sizeof(T)),
             .a_rows = rows_,
             .lines = c.data(),
             .line_stride = shape_.c_stride,
@@ -263,7 +263,7 @@ void expect_panels(const MicroKernels<T>& kernels, std::int64_t lane_stride, std
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<T>(i + 1);
   const std::int64_t panels = (lanes + width - 1) / width;
   std::vector<T> packed(static_cast<std::size_t>(panels * width * terms), T(-7));
-  kernels.pack(from.data(), lane_stride, term_stride, lanes, width, terms, packed.data());
+  kernels.pack_b(from.data(), lane_stride, term_stride, lanes, width, terms, packed.data());
   std::vector<T> expected(packed.size(), T(0));
   for (std::int64_t l = 0; l < lanes; ++l)
     for (std::int64_t p = 0; p < terms; ++p)

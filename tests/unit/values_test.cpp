@@ -10,12 +10,39 @@
 
 #include "core/checked.hpp"
 #include "exactile/exactile.hpp"
+#include "exactile/value_or_throw.hpp"
 
 namespace exactile {
 namespace {
 
 constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t smallest = std::numeric_limits<std::int64_t>::min();
+
+TEST(Values, ResultHasTheOperatorsOfAnOptional) {
+  const Result<std::string> good(std::string("here"));
+  ASSERT_TRUE(good);
+  EXPECT_EQ(*good, "here");
+  EXPECT_EQ(good->size(), 4U);
+  EXPECT_EQ(good.value_or("there"), "here");
+  const Result<std::string> bad(Status(StatusCode::unsupported, "because"));
+  ASSERT_FALSE(bad);
+  EXPECT_EQ(bad.error().message(), "because");
+  EXPECT_EQ(bad.value_or("there"), "there");
+  EXPECT_EQ(Result<std::string>(bad).value_or("there"), "there");
+}
+
+TEST(Values, ThrowingIsTheProgramsChoice) {
+  EXPECT_EQ(value_or_throw(Result<int>(7)), 7);
+  EXPECT_NO_THROW(or_throw(Status()));
+  try {
+    static_cast<void>(value_or_throw(Result<int>(Status(StatusCode::unsupported, "because"))));
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), StatusCode::unsupported);
+    EXPECT_STREQ(error.what(), "because");
+  }
+  EXPECT_THROW(or_throw(Status(StatusCode::out_of_memory, "none")), Error);
+}
 
 TEST(Values, Status) {
   const Status good;

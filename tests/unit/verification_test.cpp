@@ -37,6 +37,25 @@ TEST(Oracle, AcceptsTheRoundedSum) {
   EXPECT_TRUE(judge<float>({0.1F, 0.2F}, {3, 7}, 0.1F * 3 + 0.2F * 7).passed);
 }
 
+/// 1 * 1 - 1 * (1 + 2^-20) leaves -2^-20 of terms that make 2 + 2^-20: its last eighth is one u of them.
+TEST(Oracle, MeasuresErrorsByWhatWasAddedUp) {
+  const ErrorReport report = judge<float>({1, -1}, {1, 1 + 0x1p-20F}, -0x1p-20F + 0x1p-23F);
+  EXPECT_TRUE(report.passed);
+  EXPECT_DOUBLE_EQ(report.error_in_u, 0x1p-23 / (0x1p-24 * (2 + 0x1p-20)));
+  EXPECT_DOUBLE_EQ(report.norm_error, 0.125);
+  EXPECT_DOUBLE_EQ(report.max_relative_error, 0.125);
+  EXPECT_EQ(judge<float>({1, -1}, {1, 1 + 0x1p-20F}, -0x1p-20F).error_in_u, 0);
+}
+
+TEST(Oracle, MeasuresErrorsOfWholeMatricesByTheirNorms) {
+  const GemmDescription d = contiguous({ElementType::f64, ElementType::f64}, 2, 1, 1);
+  const double a[] = {3, 4};
+  const double b = 0x1p600;  // whose square is no double
+  double c[] = {(3 + 0x1p-51) * 0x1p600, 4 * 0x1p600};
+  const ErrorReport report = compare(d, {.a = a, .b = &b, .c = c}, nullptr);
+  EXPECT_DOUBLE_EQ(report.norm_error, 0x1p-51 / 5);
+}
+
 TEST(Oracle, SeesAnErrorOfSomeRoundings) {
   const double right = 0.1 * 3 + 0.2 * 7;
   EXPECT_FALSE(judge<double>({0.1, 0.2}, {3, 7}, right * (1 + 1e-15 * 10)).passed);

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kinds whose operands change as they are packed: every narrow number, every layout, and the sums of their tiles.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "cpu/isa.hpp"
+#include "cpu/micro/tile.hpp"
+
+namespace exactile::cpu {
+namespace {
+
+/// check(kernels) for each of this machine's narrow kinds.
+template <class Check>
+void for_each_widening(const Check& check) {
+  if (widest_isa() >= Isa::avx2) {
+    check(avx2_bf16());
+    check(avx2_f16());
+    check(avx2_f8e4m3());
+    check(avx2_f8e5m2());
+  }
+  if (widest_isa() >= Isa::avx512) {
+    check(avx512_bf16());
+    check(avx512_f16());
+    check(avx512_f8e4m3());
+    check(avx512_f8e5m2());
+  }
+}
+
+template <class Check>
+void for_each_grouping(const Check& check) {
+  if (widest_isa() >= Isa::avx2) check(avx2_i8());
+  if (widest_isa() >= Isa::avx512) check(avx512_i8());
+  if (widest_isa() >= Isa::avx512_vnni) check(avx512_vnni_i8());
+  if (widest_isa() >= Isa::avx512_bf16) check(avx512_bf16_pairs());
+}
+
+template <class Narrow>
+std::vector<Narrow> all_codes() {
+  using Bits = decltype(Narrow::bits);
+  std::vector<Narrow> codes(std::size_t{std::numeric_limits<Bits>::max()} + 1);
+  for (std::size_t i = 0; i < codes.size(); ++i) codes[i].bits = static_cast<Bits>(i);
+  return codes;
+}
+
+bool is_same_number(float x, float y) {
+  return std::isnan(x) ? std::isnan(y) : std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y);
+}
+
+/// Every code, as a row of neighbours and as terms of a lane; pairs may have changed places.
+template <class Narrow>
+void expect_exact_numbers(const MicroKernels<Widened<Narrow>>& kernels) {
+  const std::vector<Narrow> codes = all_codes<Narrow>();
+  const auto count = static_cast<std::int64_t>(codes.size());
+  std::vector<float> packed(codes.size());
+  kernels.pack_b(codes.data(), 1, count, count, count, 1, packed.data());
+  for (std::size_t i = 0; i < codes.size(); ++i)
+    ASSERT_TRUE(is_same_number(packed[i], static_cast<float>(codes[i]))) << "code " << i << " as a lane: " << packed[i];
+  kernels.pack_b(codes.data(), count, 1, 1, 1, count, packed.data());
+  const std::size_t exchange = std::is_same_v<Narrow, BFloat16> ? 1 : 0;
+  for (std::size_t i = 0; i < codes.size(); ++i)
+    ASSERT_TRUE(is_same_number(packed[i ^ exchange], static_cast<float>(codes[i])))
+        << "code " << i << " as a term: " << packed[i ^ exchange];
+}
+
+TEST(NarrowKernels, EveryNumberIsExact) {
+  for_each_widening([](const auto& kernels) { expect_exact_numbers(kernels); });
+}
+
+std::vector<std::int8_t> numbers(std::size_t count, std::mt19937& random, std::int8_t) {
+  std::vector<std::int8_t> all(count);
+  for (auto& x : all) x = static_cast<std::int8_t>(random());
+  return all;
+}
+std::vector<BFloat16> numbers(std::size_t count, std::mt19937& random, BFloat16) {
+  std::normal_distribution<float> normal;
+  std::vector<BFloat16> all(count);
+  for (auto& x : all) x = BFloat16(normal(random));
+  return all;
+}
+
+/// The sums as they are defined: exact, or odd terms before even ones, a rounding each.
+std::int32_t sum_of(const std::vector<std::int8_t>& a, const std::vector<std::int8_t>& b) {
+  std::int32_t sum = 0;
+  for (std::size_t p = 0; p < a.size(); ++p) sum += a[p] * b[p];
+  return sum;
+}
+float sum_of(const std::vector<BFloat16>& a, const std::vector<BFloat16>& b) {
+  float sum = 0;
+  for (std::size_t p = 0; p < a.size(); ++p) {
+    const std::size_t q = (p ^ 1) < a.size() ? p ^ 1 : p;
+    sum = std::fma(static_cast<float>(a[q]), static_cast<float>(b[q]), sum);
+  }
+  return sum;
+}
+
+/// A matrix of rows whose elements lie so far apart.
+struct Lie {
+  std::int64_t row;
+  std::int64_t column;
+};
+
+/// A tile of random operands, packed from where they lie and multiplied.
+template <class K>
+void expect_sums(const MicroKernels<K>& kernels, int rows, std::int64_t columns, std::int64_t k, Lie of_a, Lie of_b,
+                 std::mt19937& random) {
+  using In = Input<K>;
+  const int vectors = static_cast<int>((columns + kernels.lanes - 1) / kernels.lanes);
+  const std::int64_t width = std::int64_t{vectors} * kernels.lanes;
+  const auto a = numbers(static_cast<std::size_t>((rows - 1) * of_a.row + (k - 1) * of_a.column + 1), random, In());
+  const auto b = numbers(static_cast<std::size_t>((k - 1) * of_b.row + (columns - 1) * of_b.column + 1), random, In());
+  std::vector<Lane<K>> packed_a(static_cast<std::size_t>(rows * lanes_of<K>(k)));
+  std::vector<Lane<K>> packed_b(static_cast<std::size_t>(width * packed_lanes<K>(k)));
+  kernels.pack_a(a.data(), of_a.row, of_a.column, rows, rows, k, packed_a.data());
+  kernels.pack_b(b.data(), of_b.column, of_b.row, columns, width, k, packed_b.data());
+  std::vector<Sum<K>> c(static_cast<std::size_t>(rows * columns), Sum<K>(5));
+  const std::int64_t last = columns - (vectors - 1) * kernels.lanes;
+  kernels.tile(AOrder::columns, rows, vectors, last != kernels.lanes)(
+      {rows, width, columns, lanes_of<K>(k), last}, packed_a.data(), packed_b.data(), c.data(), Sum<K>(1), Sum<K>(0));
+  if (of_a.column == 1) {
+    const std::int64_t stride = lanes_of<K>(k) + 5;
+    std::vector<Lane<K>> copied(static_cast<std::size_t>(rows * stride));
+    for (std::int64_t i = 0; i < rows; ++i) kernels.copy_a(a.data() + i * of_a.row, k, copied.data() + i * stride);
+    std::vector<Sum<K>> by_rows(c.size());
+    kernels.tile(AOrder::rows, rows, vectors, last != kernels.lanes)({stride, width, columns, lanes_of<K>(k), last},
+                                                                     copied.data(), packed_b.data(), by_rows.data(),
+                                                                     Sum<K>(1), Sum<K>(0));
+    ASSERT_TRUE(by_rows == c) << rows << " x " << columns << " x " << k;
+  }
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j) {
+      std::vector<In> row;
+      std::vector<In> column;
+      for (std::int64_t p = 0; p < k; ++p) {
+        row.push_back(a[static_cast<std::size_t>(i * of_a.row + p * of_a.column)]);
+        column.push_back(b[static_cast<std::size_t>(p * of_b.row + j * of_b.column)]);
+      }
+      ASSERT_EQ(c[static_cast<std::size_t>(i * columns + j)], sum_of(row, column))
+          << rows << " x " << columns << " x " << k << ", element " << i << ", " << j << ", B " << of_b.row << ", "
+          << of_b.column;
+    }
+}
+
+template <class K>
+void expect_all_sums(const MicroKernels<K>& kernels) {
+  std::mt19937 random(7);
+  for (const int rows : {1, 3, kernels.rows - 1, kernels.rows})
+    for (const std::int64_t columns : {1, kernels.lanes - 1, kernels.lanes, kernels.lanes + 3, 2 * kernels.lanes})
+      for (const std::int64_t k : {1, 2, 3, 4, 5, 31, 64, 67, 130, 259}) {
+        expect_sums(kernels, rows, columns, k, {k + 1, 1}, {columns + 3, 1}, random);
+        expect_sums(kernels, rows, columns, k, {1, rows + 1}, {1, k + 2}, random);
+        expect_sums(kernels, rows, columns, k, {2 * k + 1, 2}, {3, 3 * k}, random);
+      }
+}
+
+TEST(NarrowKernels, TilesSumAsTheyAreDefined) {
+  for_each_grouping([](const auto& kernels) { expect_all_sums(kernels); });
+  if (widest_isa() >= Isa::avx2) expect_all_sums(avx2_bf16());
+  if (widest_isa() >= Isa::avx512) expect_all_sums(avx512_bf16());
+}
+
+/// Products of the largest magnitude neither saturate nor carry.
+template <class K>
+void expect_extreme_sums(const MicroKernels<K>& kernels) {
+  constexpr std::int64_t k = 1024;
+  for (const int a : {-128, 127})
+    for (const int b : {-128, 127}) {
+      const std::vector<std::int8_t> row(k, static_cast<std::int8_t>(a));
+      const std::vector<std::int8_t> column(static_cast<std::size_t>(k * kernels.lanes), static_cast<std::int8_t>(b));
+      std::vector<std::int32_t> packed_a(static_cast<std::size_t>(lanes_of<K>(k)));
+      std::vector<std::int32_t> packed_b(static_cast<std::size_t>(kernels.lanes * packed_lanes<K>(k)));
+      kernels.pack_a(row.data(), k, 1, 1, 1, k, packed_a.data());
+      kernels.pack_b(column.data(), 1, kernels.lanes, kernels.lanes, kernels.lanes, k, packed_b.data());
+      std::vector<std::int32_t> c(static_cast<std::size_t>(kernels.lanes));
+      kernels.tile(AOrder::columns, 1, 1, false)({1, kernels.lanes, kernels.lanes, lanes_of<K>(k), kernels.lanes},
+                                                 packed_a.data(), packed_b.data(), c.data(), 1, 0);
+      for (const std::int32_t element : c) EXPECT_EQ(element, a * b * k);
+    }
+}
+
+TEST(NarrowKernels, BytesOfTheLargestMagnitudeAreExact) {
+  if (widest_isa() >= Isa::avx2) expect_extreme_sums(avx2_i8());
+  if (widest_isa() >= Isa::avx512) expect_extreme_sums(avx512_i8());
+  if (widest_isa() >= Isa::avx512_vnni) expect_extreme_sums(avx512_vnni_i8());
+}
+
+TEST(NarrowKernels, SmallestMagnitudePassesOverZeros) {
+  if (widest_isa() < Isa::avx512) GTEST_SKIP() << why_unavailable(Isa::avx512);
+  for (const std::int64_t length : {1, 31, 32, 63, 64, 65, 100})
+    for (const std::int64_t gap : {0, 3}) {
+      constexpr std::int64_t lines = 3;
+      std::vector<BFloat16> all(static_cast<std::size_t>(lines * (length + gap)), BFloat16(-0.0F));
+      const auto smallest = [&] { return avx512_smallest_magnitude(all.data(), lines, length + gap, length); };
+      EXPECT_EQ(smallest(), no_magnitude);
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        const bool is_in_gap = static_cast<std::int64_t>(i) % (length + gap) >= length;
+        all[i].bits = 0x8001;
+        EXPECT_EQ(smallest() == 1, !is_in_gap) << i << " of lines of " << length << " + " << gap;
+        all[i] = BFloat16(-1.0F);
+        EXPECT_EQ(smallest(), 0x3f80U);
+      }
+    }
+}
+
+}  // namespace
+}  // namespace exactile::cpu

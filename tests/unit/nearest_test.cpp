@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/nearest.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace exactile::test {
+namespace {
+
+using core::nearest_names;
+using core::shortened;
+
+const std::vector<std::string_view> kernels{"cpu_naive",           "portable_blocked", "avx2_f32_fma_6x16",
+                                            "avx2_f32_fma_direct", "avx2_f64_fma_6x8", "avx512_f32_fma_12x32",
+                                            "opencl_packed"};
+
+TEST(Nearest, NamesWithTheFewestEditsComeFirst) {
+  EXPECT_TRUE(nearest_names("cpu_niave", kernels).starts_with("cpu_naive, "));
+  EXPECT_TRUE(nearest_names("avx2_f64", kernels).starts_with("avx2_f64_fma_6x8, "));
+  EXPECT_TRUE(nearest_names("avx512_f32_fma_12x23", kernels).starts_with("avx512_f32_fma_12x32, "));
+}
+
+TEST(Nearest, FewNamesAreAllSaid) {
+  const std::vector<std::string_view> few{"cpu", "cuda", "opencl"};
+  EXPECT_EQ(nearest_names("none", few), "cpu, cuda or opencl");
+  EXPECT_EQ(nearest_names("", {few.data(), 1}), "cpu");
+  EXPECT_EQ(nearest_names("x", {}), "");
+}
+
+TEST(Nearest, LongNamesAreCut) {
+  const std::string mebibyte(1 << 20, 'x');
+  EXPECT_EQ(shortened(mebibyte), std::string(64, 'x') + "...");
+  EXPECT_EQ(shortened("cpu"), "cpu");
+  EXPECT_LT(nearest_names(mebibyte, kernels).size(), 200U);
+}
+
+}  // namespace
+}  // namespace exactile::test
