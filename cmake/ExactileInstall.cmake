@@ -1,15 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` leaves: the archive, the public headers, the program, a CMake package and a pkg-config file.
+# What `cmake --install` leaves: the archive, the shared library, the public headers, the program, a CMake package and a pkg-config file.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/exactile)
 
-install(TARGETS exactile EXPORT exactileTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS exactile exactile_shared EXPORT exactileTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/exactile DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.hpp")
+# The copy that answers to libblas.so.3 lies in a folder of its own, where only who asks for it finds it.
+if(TARGET exactile_blas_shared)
+  install(TARGETS exactile_blas_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(TARGETS exactile_blas_provider LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/exactile)
+endif()
+install(FILES ${PROJECT_SOURCE_DIR}/include/exactile.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT exactileTargets NAMESPACE exactile:: DESTINATION ${package_dir})
+
+# The .pc file finds its own prefix, so that an install tree may be moved.
+file(RELATIVE_PATH pc_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+set(pc_cuda_libs "")
+set(archive_needs_cuda FALSE)
+if(TARGET exactile_cuda_library)
+  install(TARGETS exactile_cuda_library LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+elseif(EXACTILE_HAS_CUDA)
+  set(archive_needs_cuda TRUE)
+  get_target_property(cudart CUDA::cudart_static IMPORTED_LOCATION)
+  set(pc_cuda_libs " ${cudart} -ldl -lrt")
+endif()
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/exactileConfig.cmake.in
                               ${PROJECT_BINARY_DIR}/exactileConfig.cmake INSTALL_DESTINATION ${package_dir})
@@ -18,13 +36,6 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/exactileConfigVersion.cma
 install(FILES ${PROJECT_BINARY_DIR}/exactileConfig.cmake ${PROJECT_BINARY_DIR}/exactileConfigVersion.cmake
         DESTINATION ${package_dir})
 
-# The .pc file finds its own prefix, so that an install tree may be moved.
-file(RELATIVE_PATH pc_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
-set(pc_cuda_libs "")
-if(EXACTILE_HAS_CUDA)
-  get_target_property(cudart CUDA::cudart_static IMPORTED_LOCATION)
-  set(pc_cuda_libs " ${cudart} -ldl -lrt")
-endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/exactile.pc.in ${PROJECT_BINARY_DIR}/exactile.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/exactile.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 

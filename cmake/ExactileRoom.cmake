@@ -13,21 +13,25 @@ function(exactile_sees target)
   endforeach()
 endfunction()
 
-# exactile_room(<name> SOURCES <files> [SEES <rooms>] [LINKS <libraries>])
-function(exactile_room name)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;SEES;LINKS" ${ARGN})
+# exactile_door(<name>): of the folder that this is called in.
+function(exactile_door name)
   set(door ${PROJECT_BINARY_DIR}/doors/${name})
   file(MAKE_DIRECTORY ${door})
   file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${door}/${name} SYMBOLIC)
+endfunction()
 
+# exactile_room(<name> SOURCES <files> [SEES <rooms>] [LINKS <libraries>])
+function(exactile_room name)
+  cmake_parse_arguments(ROOM "" "" "SOURCES;SEES;LINKS" ${ARGN})
+  exactile_door(${name})
   add_library(exactile_${name} OBJECT ${ROOM_SOURCES})
   set_target_properties(exactile_${name} PROPERTIES CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON CUDA_STANDARD 20
                                                     CUDA_STANDARD_REQUIRED ON)
   target_compile_options(exactile_${name} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${EXACTILE_WARNINGS}>"
                                                      $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${EXACTILE_WERROR}>>:-Werror>)
   set_target_properties(exactile_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
-                                                    VISIBILITY_INLINES_HIDDEN ON)
+                                                    CUDA_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   target_include_directories(exactile_${name} PUBLIC ${PROJECT_SOURCE_DIR}/include)
   exactile_sees(exactile_${name} ${name} ${ROOM_SEES})
-  target_link_libraries(exactile_${name} PRIVATE fmt::fmt-header-only Threads::Threads ${ROOM_LINKS})
+  target_link_libraries(exactile_${name} PRIVATE exactile_fmt Threads::Threads ${ROOM_LINKS})
 endfunction()

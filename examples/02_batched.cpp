@@ -25,10 +25,8 @@ int main() {
       .first = {colours.data(), pixels, 3}, .count = pictures, .stride = pixels * 3};
   const exactile::BatchView<const float> b{.first = {swap_red_and_blue.data(), 3, 3}, .count = pictures, .stride = 0};
   const exactile::BatchView<float> c{.first = {result.data(), pixels, 3}, .count = pictures, .stride = pixels * 3};
-  const exactile::Status status = exactile::gemm(
-      a, b, c,
-      {.epilogue = {
-           .bias = exactile::Bias::per_column, .bias_data = darker.data(), .activation = exactile::Activation::relu}});
+  const exactile::Status status =
+      exactile::gemm(a, b, c, {.column_bias = darker.data(), .activation = exactile::Activation::relu});
   if (!status.ok()) {
     std::cerr << status.message() << '\n';
     return 1;

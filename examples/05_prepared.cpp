@@ -14,7 +14,8 @@ namespace {
 constexpr std::int64_t inputs = 4;
 constexpr std::int64_t outputs = 2;
 
-/// x W for that many rows of x. With operands in the memory of a GPU: .backend = "cuda", .memory = Memory::device.
+/// x W for that many rows of x. With operands in the memory of a GPU: .backend = exactile::Backend::cuda, .memory =
+/// Memory::device.
 exactile::Result<exactile::Plan> layer(std::int64_t rows) {
   return exactile::Plan::make({.types = {exactile::ElementType::f32, exactile::ElementType::f32},
                                .m = rows,
