@@ -35,7 +35,7 @@ template <class K>
   const double terms = static_cast<double>(o.m) * static_cast<double>(o.n) * static_cast<double>(o.k);
   const int threads = useful_threads(terms, core::ceil_divide(o.m, tile.rows) * panels, problem.threads);
   const bool rounds_c = problem.description.types.output != element_type_v<Sum<K>>;
-  const std::int64_t chunk = rounds_c ? core::round_up(o.k, chunk_terms<K>) : chunk_terms<K>;
+  const std::int64_t chunk = rounds_c ? std::max(o.k, chunk_terms<K>) : chunk_terms<K>;
   const auto blocking = [&](bool a_is_packed) {
     return blocking_for(tile.rows, width, packed_size<K>, chunk, o.m, o.n, o.k, a_is_packed);
   };

@@ -24,6 +24,9 @@ double seconds_of_a(const Orientation& o, ASource source, std::int64_t column_bl
 
 template <class K>
 std::string_view packed_refuses(const plan::Problem& problem, const MicroKernels<K>& kernels) {
+  constexpr std::int64_t most_terms = 1 << 24;
+  if (problem.description.types.output != element_type_v<Sum<K>> && problem.description.k > most_terms)
+    return "C is narrower than its sums, so that a packed panel holds all of K; expected K of at most 16777216";
   if (problem.parameters.empty()) return {};
   return why_illegal_blocking(problem, outline_of(problem, preferred_orientation(problem.description), kernels).model);
 }
