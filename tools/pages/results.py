@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads the files of results/ (schema: results/schema.json)."""
+
+import json
+import math
+import pathlib
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "results"
+SCHEMA = FOLDER / "schema.json"
+
+
+def files():
+    return sorted(path for path in FOLDER.glob("*.json") if path != SCHEMA)
+
+
+def load(name):
+    return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def find(rows, **wanted):
+    """The one row that has these values."""
+    found = [row for row in rows if all(row.get(key) == value for key, value in wanted.items())]
+    if len(found) != 1:
+        raise LookupError(f"{len(found)} results are {wanted}: expected one")
+    return found[0]
+
+
+def is_square(row):
+    return row["m"] == row["n"] == row["k"] and row.get("batch", 1) == 1
+
+
+def shape(row):
+    """4096^3, 8 x 28672 x 4096, or 1024 of 128^3."""
+    m, n, k = row["m"], row["n"], row["k"]
+    text = f"{m}^3" if m == n == k else f"{m} x {n} x {k}"
+    return f"{row['batch']} of {text}" if "batch" in row else text
+
+
+def operations(row):
+    return 2.0 * row["m"] * row["n"] * row["k"] * row.get("batch", 1)
+
+
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
