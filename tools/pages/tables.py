@@ -196,3 +196,23 @@ def squares(*columns):
     return table(
         ["square", *(column.partition(":")[2] for column in columns)], [[f"{m}^3", *cells[m]] for m in sorted(cells)]
     )
+
+
+def errors_of_ladder(name, *kernels):
+    """Speed of these kernels, and their largest relative error on uniform operands."""
+    data = load(name)["results"]
+    lines = []
+    for kernel in kernels:
+        fast = next(row for row in data if row["kernel"] == kernel and "fill" not in row)
+        exact = find(data, kernel=kernel, fill="uniform")
+        lines.append([f"`{kernel}`", speed(fast["gflops"]["exactile"]), f"{exact['relative_error']:.1e}"])
+    return table(["kernel", f"f32 {shape(fast)}", f"largest relative error, uniform, {shape(exact)}"], lines)
+
+
+def kernels(name):
+    """Each row's kernel and speed."""
+    data = load(name)
+    return table(
+        ["kernel", "product", data["device"]["name"]],
+        [[f"`{row['kernel']}`", f"{row['type']} {shape(row)}", speed(row["gflops"]["exactile"], row["type"])] for row in data["results"]],
+    )

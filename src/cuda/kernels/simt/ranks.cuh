@@ -33,7 +33,7 @@ __device__ inline void meet_cluster() {
 }
 
 /// Leaves one element's sums of the block's chunks, `step` apart, to add_chunks(). Chunks are counted in the caller's
-/// integers: others make other code (docs/measurements/2026-11-23-h200-simt.md).
+/// integers: others make other, slower code.
 template <class T, class Out, class Count>
 __device__ inline void leave_chunks(const Work<T, Out>& work, std::int64_t product, std::int64_t chunk_begin,
                                     Count chunks, std::int64_t i, std::int64_t j, const T* own, int step) {
