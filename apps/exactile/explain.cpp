@@ -42,13 +42,18 @@ void print_plan_json(const Plan& plan, Accuracy accuracy) {
   for (const Path& path : summary.paths)
     json["paths"].push_back({{"name", path.name}, {"counts", path.counts}, {"when", path.when}});
   json["candidates"] = Json::array();
-  for (const Candidate& candidate : summary.candidates)
+  for (const Candidate& candidate : summary.candidates) {
+    Json configurations = Json::array();
+    for (const ConfigurationEstimate& c : candidate.configurations)
+      configurations.push_back({{"parameters", c.parameters}, {"cost_seconds", c.seconds}});
     json["candidates"].push_back({{"kernel", candidate.kernel},
                                   {"backend", to_string(candidate.backend)},
                                   {"chosen", candidate.chosen},
                                   {"supported", candidate.supported},
                                   {"reason", candidate.reason},
-                                  {"cost_seconds", candidate.cost_seconds}});
+                                  {"cost_seconds", candidate.cost_seconds},
+                                  {"configurations", std::move(configurations)}});
+  }
   print_json(json);
 }
 

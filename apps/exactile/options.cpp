@@ -85,7 +85,8 @@ void add_choice_options(CommandLine& app, ChoiceOptions& options) {
       ->type_name("NAME");
   app.add_option("--kernel", options.kernel, "Run this kernel; `exactile kernels` lists them")->type_name("NAME");
   app.add_option("--planning", options.planning,
-                 "What a choice rests on: formula, or estimate (default), which knows measured products too")
+                 "What a choice rests on: formula; estimate (default), which knows measured products too; measured, "
+                 "which times the first three")
       ->type_name("NAME");
   app.add_option("--accuracy", options.accuracy, "reduced, standard (default), compensated or correctly_rounded")
       ->type_name("NAME");
@@ -109,7 +110,8 @@ GemmOptions gemm_options(const ChoiceOptions& options) {
     fail(Exit::bad_usage, "--accuracy {}: is not known; there are reduced, standard, compensated, correctly_rounded",
          options.accuracy);
   const auto planning = parse_planning(options.planning);
-  if (!planning) fail(Exit::bad_usage, "--planning {}: is not known; there are formula, estimate", options.planning);
+  if (!planning)
+    fail(Exit::bad_usage, "--planning {}: is not known; there are formula, estimate, measured", options.planning);
   if (options.threads < 0 || options.threads > core::most_threads)
     fail(Exit::bad_usage, "--threads {}: expected 0 (the default number) to {}", options.threads, core::most_threads);
   if (!options.memory.empty() && options.memory != "host" && options.memory != "device")

@@ -68,6 +68,10 @@ enum class Planning : std::uint8_t {
   formula,   ///< each kernel's formula of its cost, and the coefficients that were fitted to it
   estimate,  ///< and on how long products nearby took when they were measured: rows that ship, the user's own. The
              ///< default
+  measured,  ///< on timing the three ways that the estimate ranks first, on operands of its own of the same layout,
+             ///< once for a product on a device: the result is kept in the user's tuning file, where `estimate` finds
+             ///< it, too. Costs ten calls and some 20 ms, and memory for the operands; where that is not there, where
+             ///< matrices are given by pointers or all ways fail, it is the estimate
 };
 
 [[nodiscard]] std::string_view to_string(Planning planning) noexcept;
@@ -174,6 +178,12 @@ struct Execution {
   void* path_counts = nullptr;
 };
 
+/// What the planner thought of one of a kernel's configurations.
+struct ConfigurationEstimate {
+  std::string parameters = {};  ///< "BM=128 BN=256", as GemmOptions::parameters takes them
+  double seconds = 0;           ///< as Candidate::cost_seconds
+};
+
 /// What the planner thought of one kernel.
 struct Candidate {
   std::string kernel = {};
@@ -182,6 +192,7 @@ struct Candidate {
   bool supported = false;
   std::string reason = {};  ///< why it was chosen, why it refused, or why it lost
   double cost_seconds = 0;  ///< the planner's estimate: it ranks kernels, and is no prediction; 0 where it refused
+  std::vector<ConfigurationEstimate> configurations = {};  ///< the first three, cheapest first; none where it has one
 };
 
 /// One of the ways in which a kernel may compute parts of C, depending on the data.

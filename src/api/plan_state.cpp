@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "api/backends.hpp"
 #include "core/thread_count.hpp"
+#include "plan/choice.hpp"
 #include "plan/scales.hpp"
 #include "plan/select.hpp"
 #include "plan/validate.hpp"
@@ -75,8 +78,12 @@ Result<std::shared_ptr<const PlanState>> PlanState::make(const GemmDescription& 
     state->scaling_ = backend.prepare_scaling(scaling);
   }
   if (!state->is_empty_ && description.k != 0) {
-    state->kernel_ = kernel.value();
-    state->executable_ = state->kernel_->prepare(state->problem_);
+    const plan::Choice choice = plan::settle(api::backends(), state->problem_, options, kernel.value());
+    plan::Problem chosen = state->problem_;
+    chosen.parameters = choice.parameters;
+    state->kernel_ = choice.kernel;
+    state->why_ = choice.why;
+    state->executable_ = state->kernel_->prepare(chosen);
   }
   if (description.d) return std::shared_ptr<const PlanState>(std::move(state));
   if (const auto* quick = dynamic_cast<const plan::QuickProduct*>(state->executable_.get()))
@@ -262,6 +269,7 @@ PlanSummary PlanState::summary() const {
   summary.model_bytes = executable_->model_bytes();
   summary.paths = executable_->paths();
   summary.candidates = plan::explain_candidates(api::backends(), problem_, options_, *kernel_);
+  if (!why_.empty()) std::ranges::find(summary.candidates, true, &Candidate::chosen)->reason = why_;
   return summary;
 }
 

@@ -94,6 +94,7 @@ class PlanState {
   bool is_empty_ = false;
   plan::QuickCall quick_call_;
   const plan::KernelEntry* kernel_ = nullptr;  ///< null where there is nothing to compute
+  std::string why_;                            ///< it was taken, where that was measured
   std::unique_ptr<const plan::Executable> executable_;
   std::unique_ptr<const plan::Executable> scaling_;  ///< alpha = 0 or k = 0 in device memory
 };

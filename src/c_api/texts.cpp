@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "c_api/failure.hpp"
 #include "c_api/handles.hpp"
@@ -58,13 +59,18 @@ Json explained(const exactile_plan& plan) {
                {"candidates", Json::array()}};
   for (const Path& path : summary.paths)
     json["paths"].push_back({{"name", path.name}, {"counts", path.counts}, {"when", path.when}});
-  for (const Candidate& candidate : summary.candidates)
+  for (const Candidate& candidate : summary.candidates) {
+    Json configurations = Json::array();
+    for (const ConfigurationEstimate& c : candidate.configurations)
+      configurations.push_back({{"parameters", c.parameters}, {"cost_seconds", c.seconds}});
     json["candidates"].push_back({{"kernel", candidate.kernel},
                                   {"backend", to_string(candidate.backend)},
                                   {"chosen", candidate.chosen},
                                   {"supported", candidate.supported},
                                   {"reason", candidate.reason},
-                                  {"cost_seconds", candidate.cost_seconds}});
+                                  {"cost_seconds", candidate.cost_seconds},
+                                  {"configurations", std::move(configurations)}});
+  }
   return json;
 }
 

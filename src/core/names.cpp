@@ -31,12 +31,13 @@ std::string_view to_string(Planning planning) noexcept {
   switch (planning) {
     case Planning::formula: return "formula";
     case Planning::estimate: return "estimate";
+    case Planning::measured: return "measured";
   }
   return "unknown";
 }
 
 std::optional<Planning> parse_planning(std::string_view name) noexcept {
-  for (const Planning planning : {Planning::formula, Planning::estimate})
+  for (const Planning planning : {Planning::formula, Planning::estimate, Planning::measured})
     if (to_string(planning) == name) return planning;
   return std::nullopt;
 }

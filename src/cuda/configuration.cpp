@@ -44,6 +44,13 @@ std::string to_string(const Configuration& configuration) {
   return text;
 }
 
+std::string exact_pin(const Configuration& configuration) {
+  std::string text;
+  for (const Field& field : fields)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", field.name, configuration.*field.size);
+  return text;
+}
+
 std::optional<Pin> Pin::parse(std::string_view text) {
   const auto parameters = tuning::Parameters::parse(text);
   if (!parameters) return std::nullopt;

@@ -34,6 +34,9 @@ struct Configuration {
 /// "BM=128 BN=256 CLUSTER_M=2": the sizes that are not 0.
 [[nodiscard]] std::string to_string(const Configuration& configuration);
 
+/// All sizes, also those that are 0: a pin that no other configuration matches.
+[[nodiscard]] std::string exact_pin(const Configuration& configuration);
+
 /// A wish for a configuration: those sizes that are named must be equal, the others are free.
 class Pin {
  public:

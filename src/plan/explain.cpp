@@ -39,6 +39,9 @@ Candidate judge(const KernelEntry& entry, const Problem& problem, const GemmOpti
     return candidate;
   }
   candidate.cost_seconds = entry.cost(problem);
+  if (entry.offers != nullptr)
+    for (const Offer& offer : entry.offers(problem, 3))
+      if (!offer.configuration.empty()) candidate.configurations.push_back({offer.configuration, offer.seconds});
   candidate.chosen = &entry == &chosen;
   candidate.reason = candidate.chosen ? why_chosen(entry, problem, options) : why_lost(entry, problem, chosen);
   return candidate;
@@ -64,6 +67,14 @@ std::string paragraph(Candidates candidates, std::size_t indent) {
   return text;
 }
 
+/// How the kernel's own configurations compare.
+std::string configuration_lines(const Candidate& candidate) {
+  std::string text;
+  for (const ConfigurationEstimate& c : candidate.configurations)
+    text += fmt::format("\n        {:.3g} x  {}", c.seconds / candidate.configurations.front().seconds, c.parameters);
+  return text;
+}
+
 /// One line a kernel, but one paragraph for several of a backend that are refused one after another for one reason.
 std::string candidate_lines(Candidates candidates) {
   std::string text;
@@ -78,7 +89,8 @@ std::string candidate_lines(Candidates candidates) {
                           paragraph(alike, 8));
     else
       for (const Candidate& c : alike)
-        text += fmt::format("\n    {} {:<28} {}", c.chosen ? '*' : (c.supported ? '-' : 'x'), c.kernel, c.reason);
+        text += fmt::format("\n    {} {:<28} {}", c.chosen ? '*' : (c.supported ? '-' : 'x'), c.kernel, c.reason) +
+                configuration_lines(c);
     candidates = candidates.subspan(alike.size());
   }
   return text;

@@ -58,6 +58,13 @@ class Executable {
   [[nodiscard]] virtual std::vector<Path> paths() const { return {}; }  ///< see PlanSummary::paths
 };
 
+/// A configuration in which a kernel would do a problem.
+struct Offer {
+  std::string parameters = {};     ///< that pin it, for Problem::parameters
+  std::string configuration = {};  ///< the same for people; "" where a kernel has one way only
+  double seconds = 0;              ///< estimated
+};
+
 /// One kernel. `name` is also the stem of its file or of its family's file.
 struct KernelEntry {
   std::string_view name;
@@ -71,6 +78,9 @@ struct KernelEntry {
   std::string_view (*refuses)(const Problem&);
   /// Estimated seconds. Compared among the engine kernels that do not refuse; the first of equals in the list wins.
   double (*cost)(const Problem&);
+  /// Its configurations for a problem that it does not refuse, cheapest first, at most so many. Null: it has one way,
+  /// at cost().
+  std::vector<Offer> (*offers)(const Problem&, std::size_t most) = nullptr;
   /// Never null; throws std::bad_alloc where there is no memory.
   std::unique_ptr<Executable> (*prepare)(const Problem&);
   /// Why this kernel gives way to any other that can do the problem, whatever they cost; empty if it competes.

@@ -21,6 +21,11 @@ std::string why_left_out(const BackendEntry& backend) {
   return fmt::format("{}", fmt::join(reasons, "; "));
 }
 
+bool is_asked(const BackendEntry& backend, const GemmOptions& options) {
+  if (options.backend != Backend::automatic) return backend.backend == options.backend;
+  return !backend.opens_driver || !options.kernel.empty();
+}
+
 namespace {
 
 Status unknown_kernel(std::span<const BackendEntry* const> backends, const GemmOptions& options) {
@@ -71,12 +76,6 @@ Status check_device(std::span<const BackendEntry* const> backends, const Problem
       if (entry.on_device && (options.kernel.empty() || entry.name == options.kernel)) return {};
   }
   return no_such_processor(problem.device, options.kernel.empty() ? to_string(options.backend) : options.kernel);
-}
-
-/// Whether a kernel of this backend may be chosen. Those of others are not asked: that may open a driver.
-bool is_asked(const BackendEntry& backend, const GemmOptions& options) {
-  if (options.backend != Backend::automatic) return backend.backend == options.backend;
-  return !backend.opens_driver || !options.kernel.empty();
 }
 
 constexpr std::string_view is_ladder = "a ladder kernel; runs only when asked for by name";

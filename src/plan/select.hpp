@@ -15,6 +15,9 @@ namespace exactile::plan {
 [[nodiscard]] Result<const KernelEntry*> select(std::span<const BackendEntry* const> backends, const Problem& problem,
                                                 const GemmOptions& options);
 
+/// Whether a kernel of this backend may be chosen. Those of others are not asked: that may open a driver.
+[[nodiscard]] bool is_asked(const BackendEntry& backend, const GemmOptions& options);
+
 /// The same verdicts in words, in the order of the lists.
 [[nodiscard]] std::vector<Candidate> explain_candidates(std::span<const BackendEntry* const> backends,
                                                         const Problem& problem, const GemmOptions& options,

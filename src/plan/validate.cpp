@@ -171,7 +171,8 @@ Status validate(const GemmDescription& d, const GemmOptions& options) {
   if (Status s = check_epilogue(d); !s.ok()) return s;
   if (Status s = check_scales(d); !s.ok()) return s;
   if (Status s = check_accuracy(options.accuracy); !s.ok()) return s;
-  if (Status s = check_value("planning", options.planning, Planning::estimate, "formula or estimate"); !s.ok())
+  if (Status s = check_value("planning", options.planning, Planning::measured, "formula, estimate or measured");
+      !s.ok())
     return s;
   if (Status s = check_value("memory", options.memory, Memory::device, "host or device"); !s.ok()) return s;
   if (!options.parameters.empty() && !tuning::Parameters::parse(options.parameters))

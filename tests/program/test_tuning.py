@@ -223,3 +223,21 @@ def test_asked_for_parameters(tuner):
         assert says in tuner("explain", *run[1:], illegal, code=2).stderr
     assert "has no parameters" in tuner("explain", "--m", 4, "--n", 4, "--k", 4, "--kernel", "cpu_naive",
                                         "--parameters", legal, code=2).stderr
+
+
+def test_measured_planning(searcher):
+    """Measured once, said, kept, and found again by plans that only estimate; other products are not touched."""
+    product = ("explain", "--m", 200, "--n", 180, "--k", 160, "--type", "f64")
+
+    def reason(*planning, threads=1):
+        return next(c for c in searcher.json(*product, "--threads", threads, *planning)["candidates"] if c["chosen"])["reason"]
+
+    assert reason() == "first by estimate"
+    assert reason("--planning", "measured").startswith("measured: ")
+    for planning in ((), ("--planning", "measured")):
+        assert reason(*planning).startswith("measured here before: ")
+    assert reason("--planning", "formula") == "first by estimate"
+    assert reason(threads=2) == "first by estimate"
+    assert "there are formula, estimate, measured" in searcher(*product, "--planning", "guess", code=2).stderr
+    a, b = np.ones((200, 160)), np.ones((160, 180))
+    assert np.array_equal(searcher.multiply(a, b), searcher.multiply(a, b, "--planning", "measured"))

@@ -62,6 +62,18 @@ struct Adapter {
     const plan::Problem there = staging::on_device(p);
     return staging::cost(p, ranked(kernel, there, device_of(there)).front().seconds);
   }
+  static std::vector<plan::Offer> offers(const plan::Problem& p, std::size_t most) {
+    const bool is_there = p.memory == Memory::device;
+    const plan::Problem there = is_there ? p : staging::on_device(p);
+    std::vector<plan::Offer> made;
+    for (const model::Ranked& way : ranked(kernel, there, device_of(there))) {
+      if (made.size() == most) break;
+      made.push_back({.parameters = exact_pin(way.configuration),
+                      .configuration = to_string(way.configuration),
+                      .seconds = is_there ? way.seconds : staging::cost(p, way.seconds)});
+    }
+    return made;
+  }
   static std::unique_ptr<plan::Executable> prepare_on_device(const plan::Problem& p) {
     const Device& device = device_of(p);
     const Configuration best = chosen(kernel, p, device);
@@ -87,6 +99,7 @@ template <const Kernel& kernel>
                          .unavailable = Adapted::unavailable,
                          .refuses = Adapted::refuses,
                          .cost = Adapted::cost,
+                         .offers = Adapted::offers,
                          .prepare = Adapted::prepare,
                          .on_device = true};
   made.tunable = [](GemmTypes types, int device) { return tuning_target(kernel, types, device); };

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -153,6 +154,15 @@ std::optional<double> measured_rate(const Query& query) {
   const Row* best = best_of(user->rows, query, query.types.front(), query.devices.front(), query.shape_class,
                             [](const Parameters&) { return true; });
   return best == nullptr ? std::nullopt : std::optional(best->rate);
+}
+
+std::vector<Row> rows_of_class(std::string_view types, std::string_view shape_class) {
+  std::vector<Row> found;
+  const auto user = rows_of(user_file());
+  std::ranges::copy_if(user->rows, std::back_inserter(found), [&](const Row& row) {
+    return row.rate > 0 && row.key.shape_class == shape_class && row.key.types == types;
+  });
+  return found;
 }
 
 std::optional<Found> find(const Query& query, const std::function<bool(const Parameters&)>& is_legal) {

@@ -34,6 +34,9 @@ struct Found {
 /// has no rates to compare kernels by.
 [[nodiscard]] std::optional<double> measured_rate(const Query& query);
 
+/// The user's rows of that class, of all kernels, that did not fail.
+[[nodiscard]] std::vector<Row> rows_of_class(std::string_view types, std::string_view shape_class);
+
 /// Whether the user has measured anything at all; costs less than a query.
 [[nodiscard]] bool has_user_rows();
 

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "plan/product_text.hpp"
+#include "plan/scratch_operands.hpp"
+#include "plan/select.hpp"
+#include "tuning/table/table.hpp"
+
+namespace exactile::plan {
+namespace {
+
+constexpr std::size_t most_ways = 3;
+constexpr int rounds = 2;
+constexpr double worth_a_try = 4;  ///< times the cheapest estimate: no estimate is further off
+
+/// A way that is being timed.
+struct Contender {
+  const KernelEntry* kernel;
+  std::string parameters;
+  std::unique_ptr<Executable> executable;
+  std::int64_t calls = 1;  ///< in a timing
+  double seconds = std::numeric_limits<double>::infinity();
+};
+
+const BackendEntry& backend_of(std::span<const BackendEntry* const> backends, const KernelEntry& kernel) {
+  return **std::ranges::find(backends, kernel.backend, &BackendEntry::backend);
+}
+
+/// Runs products on operands of nobody's, on the host's clock or the device's.
+class Clock {
+ public:
+  Clock(const ScratchOperands& operands, DeviceContext* context) : operands_(operands), context_(context) {}
+
+  /// Seconds of one call.
+  [[nodiscard]] Result<double> time(const Executable& product, std::int64_t calls) const {
+    const auto run = [&]() -> Status {
+      for (std::int64_t i = 0; i < calls; ++i)
+        if (Status s = product.run(operands_.arguments(), context_ ? context_->execution() : Execution()); !s.ok())
+          return s;
+      return {};
+    };
+    if (context_ != nullptr) {
+      const Result<double> seconds = context_->time(run);
+      return seconds.ok() ? Result<double>(seconds.value() / static_cast<double>(calls)) : seconds;
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    if (Status s = run(); !s.ok()) return s;
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / static_cast<double>(calls);
+  }
+
+ private:
+  const ScratchOperands& operands_;
+  DeviceContext* context_;
+};
+
+/// The first call compiles, allocates and fills caches; the second says how many make a timing.
+bool warm_up(Contender& c, const Clock& clock) {
+  constexpr double shortest_timing = 1e-3;
+  constexpr double most_calls = 1e4;
+  if (!clock.time(*c.executable, 1).ok()) return false;
+  const Result<double> once = clock.time(*c.executable, 1);
+  if (!once.ok()) return false;
+  c.seconds = once.value();
+  c.calls = static_cast<std::int64_t>(std::clamp(shortest_timing / std::max(c.seconds, 1e-9), 1.0, most_calls));
+  return true;
+}
+
+/// Times them in turn, so that what disturbs one disturbs all.
+void race(std::vector<Contender>& contenders, const Clock& clock) {
+  std::erase_if(contenders, [&](Contender& c) { return !warm_up(c, clock); });
+  for (int round = 1; round < rounds; ++round)
+    for (Contender& c : contenders)
+      if (const Result<double> seconds = clock.time(*c.executable, c.calls); seconds.ok())
+        c.seconds = c.calls > 1 ? seconds.value() : std::min(c.seconds, seconds.value());
+}
+
+}  // namespace
+
+std::optional<Choice> measured_choice(std::span<const BackendEntry* const> backends, const Problem& problem,
+                                      const GemmOptions& options) {
+  std::vector<Way> ways = cheapest_ways(backends, problem, options, most_ways);
+  if (ways.empty()) return std::nullopt;
+  std::erase_if(ways, [&](const Way& way) { return way.offer.seconds > worth_a_try * ways.front().offer.seconds; });
+  const BackendEntry& backend = backend_of(backends, *ways.front().kernel);
+  std::unique_ptr<DeviceContext> context;
+  if (problem.memory == Memory::device) {
+    auto opened = backend.open(problem.device);
+    if (!opened.ok()) return std::nullopt;
+    context = std::move(opened).value();
+  }
+  const auto operands = ScratchOperands::make(problem, context.get());
+  if (!operands.ok()) return std::nullopt;
+  std::vector<Contender> contenders;
+  for (const Way& way : ways) {
+    Problem pinned = problem;
+    pinned.parameters = way.offer.parameters;
+    contenders.push_back({way.kernel, way.offer.parameters, way.kernel->prepare(pinned)});
+  }
+  race(contenders, Clock(*operands.value(), context.get()));
+  if (contenders.empty()) return std::nullopt;
+  const Contender& best = *std::ranges::min_element(contenders, {}, &Contender::seconds);
+  const GemmDescription& d = problem.description;
+  const double rate =
+      operation_count(d.types, d.m, d.n, d.k) * static_cast<double>(d.batch_count) / std::max(best.seconds, 1e-12);
+  std::string why = fmt::format("measured: {:.3g} GFLOP/s, the fastest of {}", rate * 1e-9, contenders.size());
+  if (const std::string file = tuning::user_file(); !file.empty()) {
+    const Status kept =
+        tuning::add_row(file, {.key = {.kernel = std::string(best.kernel->name),
+                                       .types = to_string(d.types),
+                                       .shape_class = product_text(problem),
+                                       .device = device_name(backend_of(backends, *best.kernel), problem.device),
+                                       .driver = "any"},
+                               .parameters = tuning::Parameters::parse(best.parameters).value_or(tuning::Parameters()),
+                               .rate = rate});
+    if (!kept.ok()) why += fmt::format("; not kept: {}", kept.message());
+  }
+  return Choice{best.kernel, best.parameters, std::move(why)};
+}
+
+}  // namespace exactile::plan
