@@ -94,9 +94,10 @@ double error_of_positive(const char* kernel, std::int64_t k) {
 /// What tensor cores cut off is 1.9e-7 where they sum 64 of K.
 TEST(PiecesOnDevice, OfTensorCoresAreShortToo) {
   SKIP_WITHOUT_GPU();
-  if (std::ranges::count(cuda_kernels(), "sm90_f32_fp16x3_rr_wgmma", &KernelOfType::kernel) == 0)
+  if (std::ranges::count(cuda_kernels(), "sm90_f32_fp16x3_fused_split_wgmma", &KernelOfType::kernel) == 0)
     GTEST_SKIP() << "needs compute capability 9.0";
-  for (const char* kernel : {"sm90_f32_fp16x3_rr_wgmma", "sm90_f32_fp16x3_rs_a_wgmma", "sm90_f32_fp16x3_rs_b_wgmma"})
+  for (const char* kernel :
+       {"sm90_f32_fp16x3_fused_split_wgmma", "sm90_f32_fp16x3_split_a_wgmma", "sm90_f32_fp16x3_split_b_wgmma"})
     for (const std::int64_t k : {500, 4096, 12288}) EXPECT_LT(error_of_positive(kernel, k), 1.4e-7) << kernel << k;
 }
 

@@ -166,10 +166,10 @@ TEST(PreparedOnDevice, HoldsWhatIsSplitAhead) {
     for (const GemmDescription& d : layouts()) {
       const SlicedCase product(context.value(), kernel, d);
       ASSERT_TRUE(product.plan()) << kernel;
-      const bool splits_both = kernel == "sm90_f32_fp16x3_rr_wgmma";
-      EXPECT_EQ(product.prepare(Operand::a).bytes() > 0, kernel != "sm90_f32_fp16x3_rs_a_wgmma" && !splits_both)
+      const bool splits_both = kernel == "sm90_f32_fp16x3_fused_split_wgmma";
+      EXPECT_EQ(product.prepare(Operand::a).bytes() > 0, kernel != "sm90_f32_fp16x3_split_a_wgmma" && !splits_both)
           << kernel;
-      EXPECT_EQ(product.prepare(Operand::b).bytes() > 0, kernel != "sm90_f32_fp16x3_rs_b_wgmma" && !splits_both)
+      EXPECT_EQ(product.prepare(Operand::b).bytes() > 0, kernel != "sm90_f32_fp16x3_split_b_wgmma" && !splits_both)
           << kernel;
     }
   }
@@ -289,7 +289,7 @@ TEST(Paths, PartsOfKCountTheElementsSummedPlainly) {
   ASSERT_TRUE(context.ok()) << context.status().message();
   const std::string with_bf16 = "sm90_f32_fp16x3_wgmma";
   if (std::ranges::count(f32_kernels(), with_bf16) == 0) GTEST_SKIP() << "needs compute capability 9.0";
-  for (const std::string& kernel : {with_bf16, "sm90_f32_fp16x3_rs_a_wgmma"s, "sm90_f32_fp16x3_rs_b_wgmma"s}) {
+  for (const std::string& kernel : {with_bf16, "sm90_f32_fp16x3_split_a_wgmma"s, "sm90_f32_fp16x3_split_b_wgmma"s}) {
     SlicedCase product(context.value(), kernel, contiguous_case(f32_types, 130, 140, 2048).description, Range::wide);
     ASSERT_TRUE(product.plan());
     // As a whole word: 10 to 19 parts are parts too.

@@ -114,8 +114,8 @@ TEST(WideRangeOnDevice, DoubtfulElementsHaveTheSameBitsWhateverTheRows) {
   ASSERT_TRUE(context.ok()) << context.status().message();
   constexpr Shape shapes[] = {{150, 260, 1500}, {70, 132, 40000}, {130, 1500, 64}, {130, 1500, 200}, {100, 1400, 520}};
   constexpr std::int64_t few_rows = 37;
-  for (const std::string kernel : {"sm90_f32_fp16x3_wgmma", "sm90_f32_fp16x3_rs_a_wgmma", "sm90_f32_fp16x3_rs_b_wgmma",
-                                   "sm90_f32_fp16x3_rr_wgmma"}) {
+  for (const std::string kernel : {"sm90_f32_fp16x3_wgmma", "sm90_f32_fp16x3_split_a_wgmma",
+                                   "sm90_f32_fp16x3_split_b_wgmma", "sm90_f32_fp16x3_fused_split_wgmma"}) {
     std::uint64_t doubtful = 0;
     bool has_run = false;
     for (const Shape& shape : shapes)

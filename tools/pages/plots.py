@@ -53,10 +53,10 @@ RATIOS = [
     ("16 cores of a Xeon, f32 and f64", "xeon-cpu-threads", None),
     ("H200, f32", "h200-cuda-f32", "f32"),
     ("H200, f64", "h200-cuda-f64", "f64"),
-    ("H200, bf16", "h200-cuda-narrow", "bf16"),
-    ("H200, f16", "h200-cuda-narrow", "f16"),
-    ("H200, i8", "h200-cuda-narrow", "i8->i32"),
-    ("H200, f8", "h200-cuda-narrow", "f8e4m3->bf16"),
+    ("H200, bf16", "h200-cuda-native", "bf16"),
+    ("H200, f16", "h200-cuda-native", "f16"),
+    ("H200, i8", "h200-cuda-native", "i8->i32"),
+    ("H200, f8", "h200-cuda-native", "f8e4m3->bf16"),
     ("H200, host to host, f32", "h200-host-to-host", "f32"),
     ("H200, OpenCL, f32 and f64", "h200-opencl", None),
 ]
@@ -86,7 +86,7 @@ PANELS = [
     ("one Zen 5 core, f64", "zen5-cpu", "f64"),
     ("H200, f32", "h200-cuda-f32", "f32"),
     ("H200, f64", "h200-cuda-f64", "f64"),
-    ("H200, bf16", "h200-cuda-narrow", "bf16"),
+    ("H200, bf16", "h200-cuda-native", "bf16"),
     ("H200, OpenCL, f32", "h200-opencl", "f32"),
 ]
 

@@ -37,7 +37,7 @@ def headlines():
         ("one Zen 5 core", "zen5-cpu", dict(type="f32", batch=10000)),
         ("H200", "h200-cuda-f32", dict(m=8192, k=8192)),
         ("H200", "h200-cuda-f64", dict(m=8192)),
-        ("H200", "h200-cuda-narrow", dict(type="bf16", m=8192, k=8192)),
+        ("H200", "h200-cuda-native", dict(type="bf16", m=8192, k=8192)),
         ("H200, operands in host memory", "h200-host-to-host", dict(m=32768, memory="host, pageable")),
         ("H200, OpenCL", "h200-opencl", dict(type="f32", m=4096, k=4096)),
     ]

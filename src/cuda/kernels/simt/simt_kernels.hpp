@@ -12,7 +12,7 @@ extern const Kernel simt_i32;
 extern const Kernel simt_i64;
 extern const Kernel simt_cf32;
 extern const Kernel simt_cf64;
-extern const Kernel simt_narrow;
+extern const Kernel simt_native;
 extern const Kernel simt_f32_pieces;
 extern const Kernel simt_few_rows;
 

@@ -7,7 +7,7 @@
 #include <cstddef>
 
 #include "cuda/isa/here.cuh"
-#include "cuda/isa/mma_narrow.cuh"
+#include "cuda/isa/mma_m16n8.cuh"
 #include "cuda/kernels/simt/panel_loader.cuh"
 #include "cuda/kernels/sm90/slices.cuh"
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "cuda/isa/copy_async.cuh"
-#include "cuda/isa/mma_narrow.cuh"
+#include "cuda/isa/mma_m16n8.cuh"
 #include "cuda/tile/epilogue.cuh"
 
 namespace exactile::cuda::sm80 {

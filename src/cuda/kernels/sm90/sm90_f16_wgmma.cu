@@ -3,7 +3,7 @@
 // f16, bf16 or f32. 8-bit floats become f16, exactly: the instructions for them keep too few bits for `standard`.
 // Traffic model: a CTA reads 128 rows of A and its share of a cluster's columns of B for each tile; L2 serves most.
 // Limit: the tensor cores, and power for large products. See docs/ladder/sm90_wgmma.md.
-#include "cuda/kernels/sm90/narrow/gemm.cuh"
+#include "cuda/kernels/sm90/native/gemm.cuh"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
 
 namespace exactile::cuda {
@@ -15,12 +15,12 @@ constexpr GemmTypes types[] = {{ElementType::f16, ElementType::f16},    {Element
 
 }  // namespace
 
-namespace sm90::narrow {
+namespace sm90::native {
 template Status enqueue_tiles<__half>(const Parameters<float>&, TileShape, Major, Major, int, cudaStream_t);
-}  // namespace sm90::narrow
+}  // namespace sm90::native
 
 constexpr std::string_view summary = "f16, and 8-bit floats as f16, on Hopper's tensor cores, summed in f32";
 
-const Kernel sm90_f16_wgmma = sm90::narrow::make_kernel<__half>(types, summary);
+const Kernel sm90_f16_wgmma = sm90::native::make_kernel<__half>(types, summary);
 
 }  // namespace exactile::cuda

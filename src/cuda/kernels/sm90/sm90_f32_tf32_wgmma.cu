@@ -3,7 +3,7 @@
 // f32: for accuracy `reduced`. Traffic model: a CTA reads 128 rows of A and its share of a cluster's columns of B for
 // each tile; L2 serves most. Limit: the tensor cores, and copies of operands that do not run along K. See
 // docs/ladder/sm90_wgmma.md.
-#include "cuda/kernels/sm90/narrow/gemm.cuh"
+#include "cuda/kernels/sm90/native/gemm.cuh"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
 
 namespace exactile::cuda {
@@ -13,12 +13,12 @@ constexpr GemmTypes types[] = {{ElementType::f32, ElementType::f32}};
 
 }  // namespace
 
-namespace sm90::narrow {
+namespace sm90::native {
 template Status enqueue_tiles<float>(const Parameters<float>&, TileShape, Major, Major, int, cudaStream_t);
-}  // namespace sm90::narrow
+}  // namespace sm90::native
 
 constexpr std::string_view summary = "f32 cut to tf32 on Hopper's tensor cores, for accuracy reduced";
 
-const Kernel sm90_f32_tf32_wgmma = sm90::narrow::make_kernel<float>(types, summary);
+const Kernel sm90_f32_tf32_wgmma = sm90::native::make_kernel<float>(types, summary);
 
 }  // namespace exactile::cuda

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "cuda/isa/mma_narrow.cuh"
+#include "cuda/isa/mma_m16n8.cuh"
 #include "cuda/kernels/sm90/few_rows/reader.cuh"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
 #include "cuda/tile/early_launch.cuh"
@@ -34,7 +34,7 @@ struct Work {
   const In* b;
   OperandLayout b_layout;
   int k;
-  sm90::narrow::Output<float> out;
+  sm90::native::Output<float> out;
 };
 
 /// In: bf16 or f16; stages: of K; wide: whether 16 bytes of A can be read at a time.
@@ -190,7 +190,7 @@ class Product final : public DeviceProduct {
                   .b = static_cast<const In*>(arguments.b),
                   .b_layout = d_.b,
                   .k = static_cast<int>(d_.k),
-                  .out = sm90::narrow::output_of<float>(d_, arguments, is_transposed_)};
+                  .out = sm90::native::output_of<float>(d_, arguments, is_transposed_)};
     const std::int64_t of_c = 16 / size_in_bytes(d_.types.output);
     const auto is_aligned = [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; };
     work.out.is_aligned = d_.bias == Bias::none && d_.activation == Activation::none && !work.out.reads_c &&

@@ -67,8 +67,8 @@ std::vector<Candidate> candidates(const plan::Problem& problem, const Device& de
 
 bool are_reachable(const GemmDescription& d, const void* a, const void* b) {
   const auto is_aligned = [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; };
-  return narrow::reach_of(d.a, d.types.input, false) == narrow::Reach::along_k &&
-         narrow::reach_of(plan::transposed(d.b), d.types.input, false) != narrow::Reach::none && is_aligned(a) &&
+  return native::reach_of(d.a, d.types.input, false) == native::Reach::along_k &&
+         native::reach_of(plan::transposed(d.b), d.types.input, false) != native::Reach::none && is_aligned(a) &&
          is_aligned(b);
 }
 

@@ -16,9 +16,9 @@ extern const Kernel sm90_f32_tf32_wgmma;
 extern const Kernel sm90_few_rows;
 extern const Kernel sm90_few_columns;
 extern const Kernel sm90_f32_fp16x3_wgmma;
-extern const Kernel sm90_f32_fp16x3_rs_a_wgmma;
-extern const Kernel sm90_f32_fp16x3_rs_b_wgmma;
-extern const Kernel sm90_f32_fp16x3_rr_wgmma;
+extern const Kernel sm90_f32_fp16x3_split_a_wgmma;
+extern const Kernel sm90_f32_fp16x3_split_b_wgmma;
+extern const Kernel sm90_f32_fp16x3_fused_split_wgmma;
 extern const Kernel sm90_f32_bf16x6_wgmma;
 
 }  // namespace exactile::cuda

@@ -10,7 +10,7 @@
 
 #include "core/checked.hpp"
 #include "cuda/kernels/sm90/few_rows/stream.cuh"
-#include "cuda/kernels/sm90/narrow/plan.hpp"
+#include "cuda/kernels/sm90/native/plan.hpp"
 #include "cuda/kernels/sm90/tensor_map.hpp"
 #include "cuda/runtime/shared_memory.hpp"
 #include "plan/transposed.hpp"
@@ -24,7 +24,7 @@ inline constexpr int most_cluster = 8;
 /// Of C, or of C^T = B^T A^T where that has fewer rows.
 [[nodiscard]] inline bool is_transposed(const GemmDescription& d) { return d.n < d.m; }
 [[nodiscard]] inline GemmDescription as_computed(const GemmDescription& d) {
-  return narrow::reachable(is_transposed(d) ? plan::transposed(d) : d);
+  return native::reachable(is_transposed(d) ? plan::transposed(d) : d);
 }
 
 /// Rows that the kernel computes, those there are or more.
@@ -66,7 +66,7 @@ class Product final : public DeviceProduct {
                   .rows_layout = d_.a,
                   .k = static_cast<int>(d_.k),
                   .division = division_,
-                  .out = narrow::output_of<DeviceSum<In>>(d_, arguments, is_transposed_)};
+                  .out = native::output_of<DeviceSum<In>>(d_, arguments, is_transposed_)};
     const bool by_tma = are_reachable(d_, arguments.a, arguments.b);
     if (by_tma) {
       const OperandLayout& of_map = along_lines ? d_.b : lines;

@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(most_threads, 1)
   isa::cluster_sync();
   const auto& c = work.out;
   const bool is_half = c.type == ElementType::f16 || c.type == ElementType::bf16;
-  void* const base = is_half ? narrow::matrix_of<2>(c, product) : narrow::matrix_of<4>(c, product);
+  void* const base = is_half ? native::matrix_of<2>(c, product) : native::matrix_of<4>(c, product);
   const int threads = static_cast<int>(blockDim.x);
   for (int e = rank * threads + static_cast<int>(threadIdx.x); e < used; e += division.cluster * threads) {
     const std::int64_t i = e / tile_lines;

@@ -3,7 +3,7 @@
 /// A warp's sums, in the registers of mma.sync.
 #pragma once
 
-#include "cuda/isa/mma_narrow.cuh"
+#include "cuda/isa/mma_m16n8.cuh"
 #include "cuda/kernels/sm90/few_rows/reader.cuh"
 
 namespace exactile::cuda::sm90::few_rows {

@@ -5,7 +5,7 @@
 
 #include <cuda.h>
 
-#include "cuda/kernels/sm90/narrow/output.cuh"
+#include "cuda/kernels/sm90/native/output.cuh"
 
 namespace exactile::cuda::sm90::few_rows {
 
@@ -53,7 +53,7 @@ struct Work {
   OperandLayout rows_layout;
   int k;
   Division division;
-  narrow::Output<DeviceSum<In>> out;  ///< its columns are the lines
+  native::Output<DeviceSum<In>> out;  ///< its columns are the lines
 };
 
 /// Where the lines are contiguous.

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cuda/kernels/sm90/narrow/product.hpp"
+#include "cuda/kernels/sm90/native/product.hpp"
 
 #include <algorithm>
 #include <string>
 #include <utility>
 
 #include "core/checked.hpp"
-#include "cuda/kernels/sm90/narrow/reduce.hpp"
-#include "cuda/kernels/sm90/narrow/relayout.hpp"
+#include "cuda/kernels/sm90/native/reduce.hpp"
+#include "cuda/kernels/sm90/native/relayout.hpp"
 #include "cuda/kernels/sm90/tensor_map.hpp"
 #include "plan/transposed.hpp"
 
-namespace exactile::cuda::sm90::narrow {
+namespace exactile::cuda::sm90::native {
 namespace {
 
 constexpr std::int64_t alignment = 1024;
@@ -324,4 +324,4 @@ std::string_view refuses(const plan::Problem& problem, ElementType multiplied, c
   return why_impossible(d, multiplied, {}, device);
 }
 
-}  // namespace exactile::cuda::sm90::narrow
+}  // namespace exactile::cuda::sm90::native

@@ -5,9 +5,9 @@
 #pragma once
 
 #include "cuda/isa/here.cuh"
-#include "cuda/kernels/sm90/narrow/store_boxes.cuh"
+#include "cuda/kernels/sm90/native/store_boxes.cuh"
 
-namespace exactile::cuda::sm90::narrow {
+namespace exactile::cuda::sm90::native {
 
 /// Whether the registers hold the rest of a tile beside the sums of the next.
 template <class T>
@@ -79,4 +79,4 @@ class LateStore<T, false> {
   static constexpr bool is_late = false;
 };
 
-}  // namespace exactile::cuda::sm90::narrow
+}  // namespace exactile::cuda::sm90::native

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `simt_narrow`: types of 8 and 16 bits, converted on their way to shared memory and summed in f32 or i32.
+// `simt_native`: types of 8 and 16 bits, converted on their way to shared memory and summed in f32 or i32.
 #include <array>
 
 #include "cuda/kernels/simt/product.cuh"
@@ -16,12 +16,12 @@ constexpr std::array types{GemmTypes{f16, f16},    GemmTypes{f16, f32},     Gemm
 
 template <class In, class Out>
 using Tile = simt::Shape<In, Out, 64, 64, 16, 4, 8, 4, 2, 4>;
-constexpr std::string_view name = "simt_narrow";
+constexpr std::string_view name = "simt_native";
 constexpr simt::TileSize tile = simt::size_of<Tile<__half, float>>;
 
 }  // namespace
 
-const Kernel simt_narrow{
+const Kernel simt_native{
     .name = name,
     .role = "engine",
     .summary = "8 and 16 bits on CUDA cores, converted to the type that sums; 4 x 8 a thread",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// `sm90_f32_fp16x3_rr_wgmma`: as sm90_f32_fp16x3_rs_a_wgmma, but both operands are split in the kernel that multiplies,
-// in registers: for products so small, or so deep, or so flat, that a split ahead takes longer than the product. Where
-// C is small K is taken in parts, by n and k alone, so that bits do not depend on the number of rows, and
-// combine_lines() adds them; everything else is one kernel, which sums plainly what the slices could not hold.
+// `sm90_f32_fp16x3_fused_split_wgmma`: as sm90_f32_fp16x3_split_a_wgmma, but both operands are split in the kernel that
+// multiplies, in registers: for products so small, or so deep, or so flat, that a split ahead takes longer than the
+// product. Where C is small K is taken in parts, by n and k alone, so that bits do not depend on the number of rows,
+// and combine_lines() adds them; everything else is one kernel, which sums plainly what the slices could not hold.
 // Traffic model: A and B are read by every tile of 128 x 128 that needs them, through L2; each part of K writes and
 // reads a C. Limit: memory bandwidth; where tiles share much, the split. See docs/ladder/sm90_f32_wgmma.md.
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace exactile::cuda {
 namespace sm90 {
 namespace {
 
-constexpr std::string_view both_name = "sm90_f32_fp16x3_rr_wgmma";
+constexpr std::string_view both_name = "sm90_f32_fp16x3_fused_split_wgmma";
 constexpr std::int64_t alignment = 1024;
 
 /// A product with C's columns contiguous where that can be.
@@ -220,7 +220,7 @@ class BothProduct final : public DeviceProduct {
 }  // namespace
 }  // namespace sm90
 
-const Kernel sm90_f32_fp16x3_rr_wgmma{
+const Kernel sm90_f32_fp16x3_fused_split_wgmma{
     .name = sm90::both_name,
     .role = "engine",
     .summary = "f32 as two scaled f16 slices; both operands are split in registers",

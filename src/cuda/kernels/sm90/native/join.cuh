@@ -6,9 +6,9 @@
 #include "cuda/isa/cluster.cuh"
 #include "cuda/isa/here.cuh"
 #include "cuda/isa/warpgroup.cuh"
-#include "cuda/kernels/sm90/narrow/tile.cuh"
+#include "cuda/kernels/sm90/native/tile.cuh"
 
-namespace exactile::cuda::sm90::narrow {
+namespace exactile::cuda::sm90::native {
 
 /// Where the parts of a tile meet: two barriers, each for one phase.
 struct Meeting {
@@ -95,4 +95,4 @@ __device__ inline void join_parts(typename T::Sum (&joined)[T::Stored::tile_n / 
   }
 }
 
-}  // namespace exactile::cuda::sm90::narrow
+}  // namespace exactile::cuda::sm90::native

@@ -5,12 +5,12 @@
 
 #include <memory>
 
-#include "cuda/kernels/sm90/narrow/output.cuh"
-#include "cuda/kernels/sm90/narrow/plan.hpp"
+#include "cuda/kernels/sm90/native/output.cuh"
+#include "cuda/kernels/sm90/native/plan.hpp"
 #include "cuda/kernels/sm90/tile_order.cuh"
 #include "cuda/tile/divisor.hpp"
 
-namespace exactile::cuda::sm90::narrow {
+namespace exactile::cuda::sm90::native {
 
 /// As TileOrder, for cluster tiles of several heights.
 struct StripOrder {
@@ -121,4 +121,4 @@ template <class In>
           .applies_scales = true};
 }
 
-}  // namespace exactile::cuda::sm90::narrow
+}  // namespace exactile::cuda::sm90::native

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cuda/kernels/sm90/narrow/plan.hpp"
+#include "cuda/kernels/sm90/native/plan.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include "core/checked.hpp"
 #include "plan/transposed.hpp"
 
-namespace exactile::cuda::sm90::narrow {
+namespace exactile::cuda::sm90::native {
 namespace {
 
 constexpr int row_bytes = 128;  // of K in a block
@@ -170,7 +170,7 @@ Demand demand_of(const Layout& layout, const Device& device) {
 
 Layout make_layout(const GemmDescription& description, ElementType multiplied, const TileKind& kind,
                    ClusterShape cluster, int residents, bool is_transposed) {
-  return {.d = narrow::reachable(is_transposed ? plan::transposed(description) : description),
+  return {.d = native::reachable(is_transposed ? plan::transposed(description) : description),
           .multiplied = multiplied,
           .is_transposed = is_transposed,
           .tile = kind.tile,
@@ -217,4 +217,4 @@ std::vector<Candidate> candidates(const GemmDescription& description, ElementTyp
   return all;
 }
 
-}  // namespace exactile::cuda::sm90::narrow
+}  // namespace exactile::cuda::sm90::native

@@ -9,7 +9,7 @@
 
 #include "cuda/kernel.hpp"
 
-namespace exactile::cuda::sm90::narrow {
+namespace exactile::cuda::sm90::native {
 
 /// CTAs of a cluster that share the sums of a tile, each a part of K: a constant of a configuration, so that the order
 /// of a sum depends on the configuration and on k alone. The parts' sums are added in order.
@@ -107,7 +107,7 @@ struct Layout {
   std::int64_t chunks;
 
   [[nodiscard]] bool is_converted() const { return multiplied != d.types.input; }
-  [[nodiscard]] int stored_columns() const { return narrow::stored_columns(tile.n, cluster.depth); }
+  [[nodiscard]] int stored_columns() const { return native::stored_columns(tile.n, cluster.depth); }
 };
 
 /// Clusters that the device holds at a time.
@@ -164,4 +164,4 @@ template <class In>
   return multiplied == ElementType::f8e4m3 || multiplied == ElementType::f8e5m2;
 }
 
-}  // namespace exactile::cuda::sm90::narrow
+}  // namespace exactile::cuda::sm90::native

@@ -7,9 +7,9 @@
 #include "cuda/isa/tma.cuh"
 #include "cuda/isa/uniform.cuh"
 #include "cuda/isa/warpgroup.cuh"
-#include "cuda/kernels/sm90/narrow/output.cuh"
+#include "cuda/kernels/sm90/native/output.cuh"
 
-namespace exactile::cuda::sm90::narrow {
+namespace exactile::cuda::sm90::native {
 
 /// A warpgroup's sums: thread 32w + l holds at [4j + 2r + c] row 16w + l / 4 + 8r, column 8j + 2(l % 4) + c.
 struct SumPlace {
@@ -193,4 +193,4 @@ __device__ inline void store_columns(const typename T::Sum (&sums)[T::tile_n / 2
   }
 }
 
-}  // namespace exactile::cuda::sm90::narrow
+}  // namespace exactile::cuda::sm90::native

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `sm90_f32_fp16x3_rs_a_wgmma`, `sm90_f32_fp16x3_rs_b_wgmma`: as sm90_f32_fp16x3_wgmma, but A (or B) is split in
+// `sm90_f32_fp16x3_split_a_wgmma`, `sm90_f32_fp16x3_split_b_wgmma`: as sm90_f32_fp16x3_wgmma, but A (or B) is split in
 // registers, on its way to the tensor cores: for products in which it is by far the larger operand. K is taken in
 // parts, by n and k alone, so that bits do not depend on the number of rows; combine_lines() adds them, and sums
 // plainly what the slices could not hold. Traffic model: the large operand is read once; the other one is read, written
@@ -145,7 +145,7 @@ struct RegisterLayout {
 }
 
 constexpr std::string_view register_name(Operand unsplit) {
-  return unsplit == Operand::a ? "sm90_f32_fp16x3_rs_a_wgmma" : "sm90_f32_fp16x3_rs_b_wgmma";
+  return unsplit == Operand::a ? "sm90_f32_fp16x3_split_a_wgmma" : "sm90_f32_fp16x3_split_b_wgmma";
 }
 
 class RegisterProduct final : public DeviceProduct {
@@ -332,7 +332,7 @@ constexpr Kernel register_kernel{
 }  // namespace
 }  // namespace sm90
 
-const Kernel sm90_f32_fp16x3_rs_a_wgmma = sm90::register_kernel<Operand::a>;
-const Kernel sm90_f32_fp16x3_rs_b_wgmma = sm90::register_kernel<Operand::b>;
+const Kernel sm90_f32_fp16x3_split_a_wgmma = sm90::register_kernel<Operand::a>;
+const Kernel sm90_f32_fp16x3_split_b_wgmma = sm90::register_kernel<Operand::b>;
 
 }  // namespace exactile::cuda

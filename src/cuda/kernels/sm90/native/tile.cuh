@@ -12,10 +12,10 @@
 #include "cuda/isa/uniform.cuh"
 #include "cuda/isa/warpgroup.cuh"
 #include "cuda/isa/wgmma_tile.cuh"
-#include "cuda/kernels/sm90/narrow/plan.hpp"
+#include "cuda/kernels/sm90/native/plan.hpp"
 #include "cuda/tile/types.cuh"
 
-namespace exactile::cuda::sm90::narrow {
+namespace exactile::cuda::sm90::native {
 
 using isa::Major;
 
@@ -57,7 +57,7 @@ struct Tile {
   static constexpr int consumer_warps = consumers * warpgroup_threads / 32;
   static constexpr int cta_threads = (consumers + 1) * warpgroup_threads;
   static constexpr int residents = most_residents({m, n}, has_short_sums);
-  static constexpr bool streams_a = narrow::streams_a({m, n});
+  static constexpr bool streams_a = native::streams_a({m, n});
   /// Of loading warps. Memory is fastest where all CTAs ask for it in the order of K: with two pairs they drift
   /// apart.
   static constexpr int loader_pairs = streams_a ? 1 : 2;
@@ -168,4 +168,4 @@ struct RingPlace {
   }
 };
 
-}  // namespace exactile::cuda::sm90::narrow
+}  // namespace exactile::cuda::sm90::native

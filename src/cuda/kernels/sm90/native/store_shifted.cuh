@@ -4,9 +4,9 @@
 /// a multiple of 16 bytes as they are in C. Only what lies in a row's first and last word goes element by element.
 #pragma once
 
-#include "cuda/kernels/sm90/narrow/store_boxes.cuh"
+#include "cuda/kernels/sm90/native/store_boxes.cuh"
 
-namespace exactile::cuda::sm90::narrow {
+namespace exactile::cuda::sm90::native {
 
 /// Bytes of a row that a warp stages at a time, of so many in a tile: at most what its share of the staging holds.
 [[nodiscard]] constexpr int shifted_width(int bytes) {
@@ -113,4 +113,4 @@ __device__ inline void store_shifted_rows(const typename T::Sum (&sums)[T::tile_
   }
 }
 
-}  // namespace exactile::cuda::sm90::narrow
+}  // namespace exactile::cuda::sm90::native

@@ -4,10 +4,10 @@
 /// of the work, and each kernel then exists once for all types of C.
 #pragma once
 
-#include "cuda/kernels/sm90/narrow/tile.cuh"
+#include "cuda/kernels/sm90/native/tile.cuh"
 #include "cuda/tile/epilogue.cuh"
 
-namespace exactile::cuda::sm90::narrow {
+namespace exactile::cuda::sm90::native {
 
 /// How sums get to C.
 enum class StoreBy : int {
@@ -126,4 +126,4 @@ template <int bytes, class Sum>
                                 : static_cast<std::byte*>(c.data) + batch * c.layout.batch_stride * bytes;
 }
 
-}  // namespace exactile::cuda::sm90::narrow
+}  // namespace exactile::cuda::sm90::native

@@ -9,9 +9,9 @@
 #include "cuda/isa/cluster.cuh"
 #include "cuda/isa/read_once.cuh"
 #include "cuda/isa/wgmma_uniform.cuh"
-#include "cuda/kernels/sm90/narrow/tile.cuh"
+#include "cuda/kernels/sm90/native/tile.cuh"
 
-namespace exactile::cuda::sm90::narrow {
+namespace exactile::cuda::sm90::native {
 
 /// The first row of A, column of B and block of K of a tile, and the products they belong to.
 struct LoadPlace {
@@ -294,4 +294,4 @@ __device__ inline void multiply_tile(typename T::Sum (&sums)[T::tile_n / 2], con
   at.advance(stages);
 }
 
-}  // namespace exactile::cuda::sm90::narrow
+}  // namespace exactile::cuda::sm90::native

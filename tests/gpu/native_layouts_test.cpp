@@ -11,14 +11,14 @@
 #include <cstring>
 #include <random>
 
-#include "cuda/kernels/sm90/narrow/plan.hpp"
+#include "cuda/kernels/sm90/native/plan.hpp"
 #include "cuda/runtime/device.hpp"
 #include "gpu/device_product.hpp"
 
 namespace exactile::test {
 namespace {
 
-namespace narrow = cuda::sm90::narrow;
+namespace native = cuda::sm90::native;
 
 struct PaddedShape {
   std::int64_t m;
@@ -106,11 +106,11 @@ class AllLayouts {
   /// Layouts run. alpha: 1, or 2 and C is added to.
   int run(const cuda::Device& device, bool adds_to_c) {
     int count = 0;
-    for (narrow::TileKind kind : narrow::tile_kinds<sizeof(In)>()) {
+    for (native::TileKind kind : native::tile_kinds<sizeof(In)>()) {
       if (kind.division.chunk_blocks > 0) kind.division.chunk_blocks = 2;  // so that these K have slices
       for (const cuda::Candidate& candidate :
-           narrow::candidates(description_, description_.types.input, std::span(&kind, 1), device)) {
-        check(narrow::layout_of(description_, description_.types.input, candidate.configuration), device, adds_to_c);
+           native::candidates(description_, description_.types.input, std::span(&kind, 1), device)) {
+        check(native::layout_of(description_, description_.types.input, candidate.configuration), device, adds_to_c);
         ++count;
         if (testing::Test::HasFailure()) return count;
       }
@@ -129,8 +129,8 @@ class AllLayouts {
   /// A sum beyond 256 is rounded to bf16 once, as what is expected is.
   static bool is_other(Out x, int want) { return static_cast<float>(x) != static_cast<float>(element<Out>(want)); }
 
-  void check(const narrow::Layout& layout, const cuda::Device& device, bool adds_to_c) {
-    const auto product = narrow::make_product<In>(layout, device);
+  void check(const native::Layout& layout, const cuda::Device& device, bool adds_to_c) {
+    const auto product = native::make_product<In>(layout, device);
     const std::string name =
         fmt::format("{} of {}x{}x{} {}", shape_.batches, shape_.m, shape_.n, shape_.k, product->blocking());
     GemmArguments arguments{.a = static_cast<In*>(a_.data()) + shape_.shift,

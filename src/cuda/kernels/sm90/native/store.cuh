@@ -3,11 +3,11 @@
 /// From sums in registers to C, by TMA or otherwise.
 #pragma once
 
-#include "cuda/kernels/sm90/narrow/store_boxes.cuh"
-#include "cuda/kernels/sm90/narrow/store_late.cuh"
-#include "cuda/kernels/sm90/narrow/store_shifted.cuh"
+#include "cuda/kernels/sm90/native/store_boxes.cuh"
+#include "cuda/kernels/sm90/native/store_late.cuh"
+#include "cuda/kernels/sm90/native/store_shifted.cuh"
 
-namespace exactile::cuda::sm90::narrow {
+namespace exactile::cuda::sm90::native {
 
 /// One row of a piece from staging to `to`, by a warp: 16-bit elements in pairs where pairs are aligned.
 template <int bytes>
@@ -179,4 +179,4 @@ __device__ inline void store_tile(typename T::Sum (&sums)[T::tile_n / 2], const 
   }
 }
 
-}  // namespace exactile::cuda::sm90::narrow
+}  // namespace exactile::cuda::sm90::native

@@ -10,7 +10,7 @@
 
 #include "exactile/plan.hpp"
 
-namespace exactile::cuda::sm90::narrow {
+namespace exactile::cuda::sm90::native {
 
 /// `lines` rows of A, or columns of B, of k elements each, for each of `batches` products.
 struct Lines {
@@ -40,4 +40,4 @@ struct Relayout {
 [[nodiscard]] cudaError_t enqueue_relayout(ElementType type, ElementType to_type, std::span<const Relayout> copies,
                                            cudaStream_t stream);
 
-}  // namespace exactile::cuda::sm90::narrow
+}  // namespace exactile::cuda::sm90::native

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cuda/kernels/sm90/narrow/reduce.hpp"
+#include "cuda/kernels/sm90/native/reduce.hpp"
 
 #include <algorithm>
 
 #include "cuda/tile/early_launch.cuh"
 
-namespace exactile::cuda::sm90::narrow {
+namespace exactile::cuda::sm90::native {
 namespace {
 
 constexpr int threads = 128;
@@ -70,4 +70,4 @@ template cudaError_t enqueue_reduce(const float*, std::int64_t, int, std::int64_
 template cudaError_t enqueue_reduce(const std::int32_t*, std::int64_t, int, std::int64_t, const Output<std::int32_t>&,
                                     cudaStream_t);
 
-}  // namespace exactile::cuda::sm90::narrow
+}  // namespace exactile::cuda::sm90::native

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cuda/kernels/sm90/narrow/relayout.hpp"
+#include "cuda/kernels/sm90/native/relayout.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -8,7 +8,7 @@
 #include "cuda/tile/early_launch.cuh"
 #include "cuda/tile/epilogue.cuh"
 
-namespace exactile::cuda::sm90::narrow {
+namespace exactile::cuda::sm90::native {
 namespace {
 
 constexpr int threads = 256;
@@ -236,4 +236,4 @@ cudaError_t enqueue_relayout(ElementType type, ElementType to_type, std::span<co
   }
 }
 
-}  // namespace exactile::cuda::sm90::narrow
+}  // namespace exactile::cuda::sm90::native

@@ -7,13 +7,13 @@
 
 #include "cuda/isa/cluster.cuh"
 #include "cuda/isa/here.cuh"
-#include "cuda/kernels/sm90/narrow/join.cuh"
-#include "cuda/kernels/sm90/narrow/mainloop.cuh"
-#include "cuda/kernels/sm90/narrow/product.hpp"
-#include "cuda/kernels/sm90/narrow/store.cuh"
+#include "cuda/kernels/sm90/native/join.cuh"
+#include "cuda/kernels/sm90/native/mainloop.cuh"
+#include "cuda/kernels/sm90/native/product.hpp"
+#include "cuda/kernels/sm90/native/store.cuh"
 #include "cuda/runtime/shared_memory.hpp"
 
-namespace exactile::cuda::sm90::narrow {
+namespace exactile::cuda::sm90::native {
 
 /// The stages of the ring follow.
 template <class T>
@@ -210,4 +210,4 @@ Status enqueue_tiles(const Parameters<DeviceSum<In>>& p, TileShape tile, Major a
   return status;
 }
 
-}  // namespace exactile::cuda::sm90::narrow
+}  // namespace exactile::cuda::sm90::native
