@@ -11,7 +11,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/exactile DESTINATION ${CMAKE_INS
         FILES_MATCHING PATTERN "*.hpp")
 # The copy that answers to libblas.so.3 lies in a folder of its own, where only who asks for it finds it.
 if(TARGET exactile_blas_shared)
-  install(TARGETS exactile_blas_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(TARGETS exactile_blas_shared EXPORT exactileTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(TARGETS exactile_blas_provider LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/exactile)
 endif()
 install(FILES ${PROJECT_SOURCE_DIR}/include/exactile.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
@@ -35,6 +35,8 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/exactileConfig.cmake.i
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/exactileConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/exactileConfig.cmake ${PROJECT_BINARY_DIR}/exactileConfigVersion.cmake
         DESTINATION ${package_dir})
+# find_package() takes the build tree too: the Python package does, to be tested on this very library.
+export(EXPORT exactileTargets NAMESPACE exactile:: FILE ${PROJECT_BINARY_DIR}/exactileTargets.cmake)
 
 configure_file(${PROJECT_SOURCE_DIR}/cmake/exactile.pc.in ${PROJECT_BINARY_DIR}/exactile.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/exactile.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
