@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dense matrix products within a stated error bound.
+
+    >>> import exactile, numpy as np
+    >>> exactile.matmul(np.eye(2), np.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([[1., 2.],
+           [3., 4.]])
+
+matmul() follows numpy.matmul. Plan, prepare() and explain() are for products done many times and for the curious,
+error_bound() and verify() for those who want to know how far to trust a result. NumPy is needed for its arrays only.
+"""
+from typing import TYPE_CHECKING, Any
+
+from ._exactile import devices, get_threads, kernels, matmul, set_threads
+from ._exactile import version as __version__
+
+if TYPE_CHECKING:
+    from ._check import Verification, error_bound, verify
+    from ._config import show_config
+    from ._plan import Explanation, Plan, Prepared, explain, prepare
+
+# What is imported when it is asked for: `import exactile` takes a millisecond, and does not need NumPy.
+_LATER = {"Verification": "_check", "error_bound": "_check", "verify": "_check", "show_config": "_config",
+          "Explanation": "_plan", "Plan": "_plan", "Prepared": "_plan", "explain": "_plan", "prepare": "_plan"}
+
+__all__ = [
+    "__version__", "devices", "get_threads", "kernels", "matmul", "set_threads",  # at once
+    "Explanation", "Plan", "Prepared", "Verification", "error_bound", "explain", "prepare", "show_config", "verify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'exactile' has no attribute '{name}'")
+    from importlib import import_module
+
+    value = getattr(import_module(f".{_LATER[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""matmul() of whatever cannot be multiplied as it is: arrays of any library are brought into a form that can."""
+from typing import Any
+
+from . import _exactile
+from ._libraries import Library, library_of
+from ._types import Types, sums_in, types_of
+
+
+def matmul(a: Any, b: Any, out: Any, dtype: Any, accuracy: str, backend: str, alpha: Any, beta: Any, bias: Any,
+           activation: str | None, row_scales: Any, column_scales: Any, threads: int | None) -> Any:
+    """exactile.matmul(), its arguments by position."""
+    library = library_of(a, b, out)
+    with library:
+        a, b = library.array(a, "a"), library.array(b, "b")
+        types = product_types(library, a, b, out, dtype)
+        view_a, view_b = (library.view(library.convert(x, types.inputs)) for x in (a, b))
+        shape = _exactile.matmul_shape(view_a, view_b)
+        target = _target(library, out, shape, types, beta, like=a)
+        _exactile.multiply(
+            view_a, view_b, library.view(target), accuracy=accuracy, backend=backend, alpha=alpha, beta=beta,
+            bias=_bias(library, bias, types, a), activation=activation,
+            row_scales=_scales(library, row_scales, types, a), column_scales=_scales(library, column_scales, types, a),
+            threads=threads, stream=library.stream(a))
+        return _finish(library, target, out, types)
+
+
+def product_types(library: Library, a: Any, b: Any, out: Any, dtype: Any) -> Types:
+    """The types of a @ b, as `dtype` or the type of `out` asks for them."""
+    common = library.common(a, b)
+    wanted = None if dtype is None else library.type_name(dtype)
+    if wanted is None and library.owns(out):
+        held = library.name(out)
+        try:
+            if types_of(common, held).inputs == common:  # its own widening product, without a rounding in between
+                wanted = held
+        except TypeError:
+            pass
+    types = types_of(common, wanted)
+    if types.inputs != common:
+        library.check_cast(common, types.inputs if types.inputs == types.result else types.result)
+    return types
+
+
+def _target(library: Library, out: Any, shape: tuple[int, ...], types: Types, beta: Any, like: Any) -> Any:
+    """Where the library writes: `out`, or an array beside it where it cannot write there."""
+    if out is None:
+        if beta != 0:
+            raise ValueError("matmul: beta is given without out, the array that it scales")
+        return library.empty(shape, types.computed, like)
+    if not library.owns(out):
+        raise TypeError(f"matmul: out is of type {type(out).__name__}: expected an array of the library of a and b")
+    if tuple(out.shape) != shape:
+        raise ValueError(f"matmul: out has shape {tuple(out.shape)}: expected {shape}")
+    if not library.is_writable(out):
+        raise ValueError("matmul: out is read-only")
+    if library.name(out) == types.computed and library.can_write_to(out):
+        return out
+    return library.empty(shape, types.computed, like) if beta == 0 else library.copy(out, types.computed)
+
+
+def _finish(library: Library, target: Any, out: Any, types: Types) -> Any:
+    if out is None:
+        return library.finish(library.convert(target, types.result))
+    if target is not out:
+        library.assign(out, library.convert(target, types.result))
+    return out
+
+
+def _bias(library: Library, bias: Any, types: Types, like: Any) -> Any:
+    if bias is None:
+        return None
+    bias = library.contiguous(library.array(bias, "bias", like), types.computed)
+    if len(bias.shape) == 2 and bias.shape[1] != 1 and bias.shape[0] == 1:
+        bias = bias[0]
+    return library.view(bias)
+
+
+def _scales(library: Library, scales: Any, types: Types, like: Any) -> Any:
+    if scales is None:
+        return None
+    return library.view(library.contiguous(library.array(scales, "scales", like), sums_in(types.inputs)))

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// matmul(): NumPy arrays that can be multiplied as they are go straight to the library; everything else is brought into
+// that form by exactile/_general.py, which comes back through multiply().
+#include <nanobind/stl/string_view.h>
+
+#include "matmul_text.hpp"
+#include "module.hpp"
+#include "multiply.hpp"
+#include "numpy.hpp"
+
+namespace exactile::python {
+namespace {
+
+bool is_one(nb::handle number) {
+  return PyLong_CheckExact(number.ptr()) != 0 && PyLong_AsLong(number.ptr()) == 1 && PyErr_Occurred() == nullptr;
+}
+
+bool all_none(std::initializer_list<nb::handle> objects) {
+  for (const nb::handle object : objects)
+    if (!object.is_none()) return false;
+  return true;
+}
+
+/// Two NumPy arrays of one type whose product the library leaves in that type, or of 8-bit floats.
+bool straight(nb::handle a, nb::handle b, View& view_a, View& view_b) {
+  return is_numpy(a) && is_numpy(b) && same_numpy_type(a, b) && view_numpy(a, view_a) && view_numpy(b, view_b) &&
+         view_a.type != ElementType::i8;
+}
+
+ElementType output_of(ElementType input) { return size_in_bytes(input) == 1 ? accumulator_type(input) : input; }
+
+Request request_of(ElementType input, std::string_view accuracy, std::string_view backend, nb::handle alpha,
+                   nb::handle beta, nb::handle threads) {
+  Request request;
+  request.options.backend = backend_of(backend);
+  request.options.accuracy = accuracy_of(accuracy);
+  request.options.threads = threads_of(threads);
+  if (!is_one(alpha)) request.alpha = scalar_of(alpha, input, "alpha");
+  if (!(PyLong_CheckExact(beta.ptr()) && PyLong_AsLong(beta.ptr()) == 0 && !PyErr_Occurred()))
+    request.beta = scalar_of(beta, input, "beta");
+  return request;
+}
+
+nb::object general(nb::handle a, nb::handle b, nb::handle out, nb::handle dtype, std::string_view accuracy,
+                   std::string_view backend, nb::handle alpha, nb::handle beta, nb::handle bias, nb::handle activation,
+                   nb::handle row_scales, nb::handle column_scales, nb::handle threads) {
+  return nb::module_::import_("exactile._general")
+      .attr("matmul")(a, b, out, dtype, nb::str(accuracy.data(), accuracy.size()),
+                      nb::str(backend.data(), backend.size()), alpha, beta, bias, activation, row_scales, column_scales,
+                      threads);
+}
+
+nb::object matmul(nb::handle a, nb::handle b, nb::handle out, nb::handle dtype, std::string_view accuracy,
+                  std::string_view backend, nb::handle alpha, nb::handle beta, nb::handle bias, nb::handle activation,
+                  nb::handle row_scales, nb::handle column_scales, nb::handle threads) {
+  View view_a;
+  View view_b;
+  if (!all_none({out, dtype, bias, activation, row_scales, column_scales}) || !straight(a, b, view_a, view_b))
+    return general(a, b, out, dtype, accuracy, backend, alpha, beta, bias, activation, row_scales, column_scales,
+                   threads);
+  const Request request = request_of(view_a.type, accuracy, backend, alpha, beta, threads);
+  if (!request.beta.is_zero()) fail(PyExc_ValueError, "matmul: beta is given without out, the array that it scales");
+  const Shape shape = result_shape(view_a, view_b);
+  nb::object made = new_numpy(a, shape.span());
+  View view_c;
+  if (!view_numpy(made, view_c) || view_c.type != output_of(view_a.type))
+    fail(PyExc_SystemError, "matmul: a new array is not what was asked for");
+  multiply(view_a, view_b, view_c, request);
+  if (shape.dimensions > 0) return made;
+  return made.attr("__getitem__")(nb::tuple());
+}
+
+std::optional<View> given(nb::handle view) {
+  if (view.is_none()) return std::nullopt;
+  return nb::cast<const View&>(view);
+}
+
+nb::tuple matmul_shape(const View& a, const View& b) {
+  nb::list extents;
+  const Shape shape = result_shape(a, b);
+  for (const std::int64_t extent : shape.span()) extents.append(extent);
+  return nb::tuple(extents);
+}
+
+void multiply_views(const View& a, const View& b, const View& out, std::string_view accuracy, std::string_view backend,
+                    nb::handle alpha, nb::handle beta, nb::handle bias, nb::handle activation, nb::handle row_scales,
+                    nb::handle column_scales, nb::handle threads, std::uintptr_t stream) {
+  if (a.device != b.device || a.device != out.device)
+    fail(PyExc_ValueError, "matmul: a, b and out lie on different devices");
+  Request request = request_of(a.type, accuracy, backend, alpha, beta, threads);
+  place(request.options, out);
+  request.execution.queue = reinterpret_cast<void*>(stream);  // NOLINT(performance-no-int-to-ptr)
+  request.bias = given(bias);
+  request.activation = activation_of(activation);
+  request.row_scales = given(row_scales);
+  request.column_scales = given(column_scales);
+  multiply(a, b, out, request);
+}
+
+}  // namespace
+
+void add_matmul(nb::module_& module) {
+  module.def("matmul", &matmul, nb::arg("a").none(), nb::arg("b").none(), nb::kw_only(),
+             nb::arg("out").none() = nb::none(), nb::arg("dtype").none() = nb::none(), nb::arg("accuracy") = "standard",
+             nb::arg("backend") = "auto", nb::arg("alpha").none() = 1, nb::arg("beta").none() = 0,
+             nb::arg("bias").none() = nb::none(), nb::arg("activation").none() = nb::none(),
+             nb::arg("row_scales").none() = nb::none(), nb::arg("column_scales").none() = nb::none(),
+             nb::arg("threads").none() = nb::none(), nb::sig(matmul_signature), matmul_text);
+  module.def("matmul_shape", &matmul_shape, nb::arg("a"), nb::arg("b"),
+             nb::sig("def matmul_shape(a: View, b: View) -> tuple[int, ...]"),
+             "The shape of the product of two views.");
+  module.def("multiply", &multiply_views, nb::arg("a"), nb::arg("b"), nb::arg("out"), nb::kw_only(),
+             nb::arg("accuracy") = "standard", nb::arg("backend") = "auto", nb::arg("alpha").none() = 1,
+             nb::arg("beta").none() = 0, nb::arg("bias").none() = nb::none(), nb::arg("activation").none() = nb::none(),
+             nb::arg("row_scales").none() = nb::none(), nb::arg("column_scales").none() = nb::none(),
+             nb::arg("threads").none() = nb::none(), nb::arg("stream") = 0, nb::sig(multiply_signature),
+             "Multiplies views that fit as they are into `out`; `stream` is the CUDA stream where they lie on a GPU.");
+}
+
+}  // namespace exactile::python

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "numpy.hpp"
+
+#include <numpy/arrayobject.h>
+
+#include <cstring>
+#include <optional>
+
+namespace exactile::python {
+namespace {
+
+/// True once NumPy's table of functions is there. NumPy is not imported for it: without it there are no arrays.
+bool numpy_is_there() {
+  if (PyArray_API != nullptr) [[likely]]
+    return true;
+  const nb::object module = nb::steal(PyImport_GetModule(nb::str("numpy").ptr()));
+  if (!module.is_valid()) {
+    PyErr_Clear();
+    return false;
+  }
+  if (_import_array() < 0) throw nb::python_error();
+  return true;
+}
+
+std::optional<ElementType> added_type(const PyArray_Descr* type) {
+  constexpr std::string_view prefix = "ml_dtypes.";
+  constexpr std::string_view folder = "ml_dtypes._ml_dtypes_ext.";
+  std::string_view name = type->typeobj->tp_name;
+  if (name.starts_with(folder))
+    name.remove_prefix(folder.size());
+  else if (name.starts_with(prefix))
+    name.remove_prefix(prefix.size());
+  if (name == "bfloat16") return ElementType::bf16;
+  if (name == "float8_e4m3fn") return ElementType::f8e4m3;
+  if (name == "float8_e5m2") return ElementType::f8e5m2;
+  return std::nullopt;
+}
+
+std::optional<ElementType> element_type(const PyArray_Descr* type) {
+  static_assert(sizeof(npy_int) == 4 && sizeof(npy_long) == 8 && sizeof(npy_longlong) == 8);
+  switch (type->type_num) {
+    case NPY_DOUBLE: return ElementType::f64;
+    case NPY_FLOAT: return ElementType::f32;
+    case NPY_HALF: return ElementType::f16;
+    case NPY_LONG:
+    case NPY_LONGLONG:
+    case NPY_ULONG:
+    case NPY_ULONGLONG: return ElementType::i64;
+    case NPY_INT:
+    case NPY_UINT: return ElementType::i32;
+    case NPY_BYTE: return ElementType::i8;
+    case NPY_CDOUBLE: return ElementType::cf64;
+    case NPY_CFLOAT: return ElementType::cf32;
+    default: return type->type_num >= NPY_USERDEF ? added_type(type) : std::nullopt;
+  }
+}
+
+PyArrayObject* as_array(nb::handle array) { return reinterpret_cast<PyArrayObject*>(array.ptr()); }
+
+}  // namespace
+
+bool is_numpy(nb::handle object) { return numpy_is_there() && PyArray_CheckExact(object.ptr()); }
+
+bool view_numpy(nb::handle object, View& view) {
+  PyArrayObject* array = as_array(object);
+  const auto type = element_type(PyArray_DESCR(array));
+  if (!type || !PyArray_ISBEHAVED_RO(array)) return false;
+  const std::int64_t size = size_in_bytes(*type);
+  view.data = PyArray_DATA(array);
+  view.type = *type;
+  view.dimensions = PyArray_NDIM(array);
+  view.device = -1;
+  view.read_only = !PyArray_ISWRITEABLE(array);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(view.dimensions); ++i) {
+    const std::int64_t stride = PyArray_STRIDES(array)[i];
+    view.extents[i] = PyArray_DIMS(array)[i];
+    if (stride % size != 0 && view.extents[i] > 1) return false;
+    view.strides[i] = stride / size;
+  }
+  return true;
+}
+
+bool same_numpy_type(nb::handle a, nb::handle b) {
+  return PyArray_DESCR(as_array(a))->type_num == PyArray_DESCR(as_array(b))->type_num;
+}
+
+nb::object new_numpy(nb::handle like, std::span<const std::int64_t> shape) {
+  static_assert(sizeof(npy_intp) == sizeof(std::int64_t));
+  PyArray_Descr* type = PyArray_DESCR(as_array(like));
+  if (PyArray_ITEMSIZE(as_array(like)) == 1)
+    type = PyArray_DescrFromType(NPY_FLOAT);
+  else
+    Py_INCREF(type);
+  npy_intp extents[most_dimensions];
+  for (std::size_t i = 0; i < shape.size(); ++i) extents[i] = shape[i];
+  PyObject* made =
+      PyArray_NewFromDescr(&PyArray_Type, type, static_cast<int>(shape.size()), extents, nullptr, nullptr, 0, nullptr);
+  if (made == nullptr) throw nb::python_error();
+  return nb::steal(made);
+}
+
+}  // namespace exactile::python

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the library says of itself and of its promises.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include "exactile/devices.hpp"
+#include "exactile/error_bound.hpp"
+#include "exactile/settings.hpp"
+#include "module.hpp"
+#include "multiply.hpp"
+
+namespace exactile::python {
+namespace {
+
+nb::list devices_list() {
+  nb::list list;
+  for (const DeviceInfo& device : devices()) {
+    nb::dict properties;
+    for (const auto& [key, value] : device.properties) properties[key.c_str()] = value;
+    nb::dict entry;
+    entry["backend"] = std::string(to_string(device.backend));
+    entry["name"] = device.name;
+    entry["available"] = device.available;
+    entry["reason"] = device.reason;
+    entry["properties"] = properties;
+    list.append(entry);
+  }
+  return list;
+}
+
+nb::list kernels_list() {
+  nb::list list;
+  for (const KernelInfo& kernel : kernels()) {
+    nb::list types;
+    for (const GemmTypes pair : kernel.types) types.append(to_string(pair));
+    nb::dict entry;
+    entry["name"] = kernel.name;
+    entry["backend"] = std::string(to_string(kernel.backend));
+    entry["role"] = kernel.role;
+    entry["summary"] = kernel.summary;
+    entry["types"] = types;
+    entry["available"] = kernel.available;
+    entry["on_device"] = kernel.on_device;
+    entry["reason"] = kernel.reason;
+    list.append(entry);
+  }
+  return list;
+}
+
+void set_threads(nb::handle count) {
+  thread_limit.store(count.is_none() ? 0 : threads_of(count), std::memory_order_relaxed);
+}
+
+int get_threads() {
+  const int limit = thread_limit.load(std::memory_order_relaxed);
+  return limit == 0 ? default_threads() : limit;
+}
+
+/// gamma_k + e of the accuracy: what |a||b| is multiplied by.
+double bound_factor(std::string_view accuracy, std::string_view type, std::int64_t k) {
+  const ElementType input = type_of_name(type);
+  return gamma(k, unit_roundoff(accumulator_type(input))) + error_beyond_gamma(accuracy_of(accuracy), input);
+}
+
+}  // namespace
+
+void add_reports(nb::module_& module) {
+  module.def("devices", &devices_list, nb::sig("def devices() -> list[dict[str, typing.Any]]"),
+             "Every device that the library looks for, a dict each; one that cannot be used says why ('reason').");
+  module.def("kernels", &kernels_list, nb::sig("def kernels() -> list[dict[str, typing.Any]]"),
+             "Every kernel there is, a dict each, in the planner's order of preference.");
+  module.def("set_threads", &set_threads, nb::arg("count").none(),
+             nb::sig("def set_threads(count: int | None) -> None"),
+             "How many threads a product of this process uses at most, where a call says nothing; None: the default.");
+  module.def("get_threads", &get_threads, "How many threads a product uses at most where a call says nothing.");
+  module.def("ignored_settings", &ignored_settings, "Settings in the environment that mean nothing, a sentence each.");
+  module.def("bound_factor", &bound_factor, nb::arg("accuracy"), nb::arg("type"), nb::arg("k"),
+             "The factor of |a||b| in the error bound of sums of k products.");
+  module.def(
+      "unit_roundoff", [](std::string_view type) { return unit_roundoff(type_of_name(type)); }, nb::arg("type"),
+      "2^-p for a floating type of p significant bits, 0 for integers.");
+}
+
+}  // namespace exactile::python

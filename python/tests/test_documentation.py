@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the documentation shows is what happens, and the annotations hold."""
+import doctest
+import subprocess
+import sys
+from pathlib import Path
+
+import exactile
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_guide():
+    guide = ROOT / "docs" / "python.md"
+    result = doctest.testfile(str(guide), module_relative=False,
+                              optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    assert result.attempted > 10 and result.failed == 0
+
+
+def test_docstring():
+    assert doctest.testmod(exactile).failed == 0
+    for name in exactile.__all__:
+        assert name == "__version__" or getattr(exactile, name).__doc__
+
+
+def test_annotations(tmp_path):
+    done = subprocess.run([sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"), "-p",
+                           "exactile", "--cache-dir", str(tmp_path)], cwd=tmp_path, capture_output=True, text=True,
+                          timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_version_is_that_of_the_build():
+    assert f"project(exactile VERSION {exactile.__version__} " in (ROOT / "CMakeLists.txt").read_text()

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays that are not NumPy's, and the doors by which others find the library."""
+import os
+import subprocess
+import sys
+
+import array_api_strict
+import numpy as np
+import pytest
+import threadpoolctl
+from support import check, operand
+
+import exactile
+from exactile import numpy_blas
+
+
+class Exporter:
+    """An array of a library of its own, which has DLPack and nothing else."""
+
+    def __init__(self, array, **changes):
+        self.array = array
+        self.asked = []
+        self.changes = changes
+
+    def __dlpack__(self, **keywords):
+        self.asked.append(keywords)
+        if "max_version" in keywords and self.changes.get("old"):
+            raise TypeError("no such argument")
+        return self.array.__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return self.changes.get("device", self.array.__dlpack_device__())
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32", "uint8", "complex64"])
+def test_array_api(random, dtype):
+    """A strict array API library: its own arrays come back, of the promoted type."""
+    a, b = operand(random, (2, 5, 6), dtype), operand(random, (6, 7), dtype)
+    c = exactile.matmul(*(array_api_strict.asarray(x) for x in (a, b)))
+    assert type(c) is type(array_api_strict.asarray(a))
+    check(a, b, np.from_dlpack(c))
+    with pytest.raises(ValueError, match="expected the last axis of a"):
+        exactile.matmul(array_api_strict.asarray(b), array_api_strict.asarray(b))
+
+
+def test_dlpack(random):
+    a, b = operand(random, (5, 6), np.float32), operand(random, (6, 7), np.float32)
+    check(a, b, exactile.matmul(Exporter(a), b))
+    check(a, b, exactile.matmul(a, Exporter(b, old=True)))
+    a.flags.writeable = False
+    check(a, b, exactile.matmul(Exporter(a), Exporter(b)))
+    with pytest.raises(TypeError, match=r"lies on a device \(DLPack's type 2\)"):
+        exactile.matmul(Exporter(a, device=(2, 0)), b)
+
+
+def test_views_take_dlpack_themselves(random):
+    view = exactile._exactile.View.of(Exporter(operand(random, (5, 6), np.float32)[::2, ::-1]))
+    assert (view.shape, view.strides, view.type) == ((3, 6), (12, -1), "float32")
+    assert view.device == -1 and not view.read_only
+    old = Exporter(operand(random, (5,), np.int64), old=True)
+    assert exactile._exactile.View.of(old).type == "int64"
+    assert old.asked == [{"max_version": (1, 1)}, {}]
+    frozen = operand(random, (5,), np.int64)
+    frozen.flags.writeable = False
+    assert exactile._exactile.View.of(Exporter(frozen)).read_only
+    with pytest.raises(TypeError, match="DLPack type code"):
+        exactile._exactile.View.of(Exporter(np.zeros(3, np.int16)))
+
+
+def test_cuda_arrays_without_cupy(random):
+    class CudaArray:
+        __cuda_array_interface__ = {"shape": (2, 2), "typestr": "<f4", "data": (0, False), "version": 3}
+
+    with pytest.raises(TypeError, match="CuPy is needed"):
+        exactile.matmul(CudaArray(), CudaArray())
+
+
+def test_threadpoolctl_limits_products():
+    import exactile.threadpool  # noqa: F401
+
+    pools = [p for p in threadpoolctl.threadpool_info() if p["internal_api"] == "exactile"]
+    assert [(p["user_api"], p["version"]) for p in pools] == [("blas", exactile.__version__)]
+    before = exactile.get_threads()
+    with threadpoolctl.threadpool_limits(1, user_api="blas"):
+        assert exactile.get_threads() == 1
+    assert exactile.get_threads() == before
+
+
+def test_numpy_takes_its_products_from_us(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("import sys\nimport numpy as np\nimport threadpoolctl\nimport exactile.threadpool\n"
+                      "from exactile import numpy_blas\n"
+                      "a = np.arange(1e4).reshape(100, 100)\nc = a @ a\n"
+                      "print(numpy_blas.is_active(), exactile.verify(a, a, c).passed, *sys.argv[1:])\n"
+                      "print([p['version'] for p in threadpoolctl.threadpool_info() "
+                      "if p['internal_api'] == 'exactile_blas'])\n")
+    done = subprocess.run([sys.executable, "-m", "exactile.numpy_blas", str(script), "argument"], capture_output=True,
+                          text=True, timeout=100, env={**os.environ, "EXACTILE_VERBOSE": "1"})
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"True True argument\n['{exactile.__version__}']\n"
+    assert "DGEMM m=100 n=100 k=100" in done.stderr
+    assert not numpy_blas.is_active()
+    done = subprocess.run([sys.executable, "-m", "exactile.numpy_blas"], capture_output=True, text=True, timeout=100)
+    assert done.returncode == 2 and "LD_PRELOAD" in done.stdout
