@@ -24,26 +24,41 @@ struct Group {
   [[nodiscard]] bool is_nothing() const { return m == 0 || n == 0 || ((alpha == T(0) || k == 0) && beta == T(1)); }
 };
 
+/// Where a routine's parameters stand in its call.
+struct Places {
+  int lda;
+  int ldb;
+  int ldc;
+  int count;
+};
+
+/// Reports a parameter by its place in the C call, whatever the order: no Fortran call stands behind a batch.
+void illegal(int parameter, const char* c_name, const char* what, Size value) {
+  illegal_setting(parameter, c_name, what, static_cast<int>(value), column_major);
+}
+
 /// What a call means by columns; nothing where a parameter is bad, which has been reported.
 template <class T>
-[[nodiscard]] std::optional<Group<T>> group_of(const char* c_name, int order, int trans_a, int trans_b, Size m, Size n,
-                                               Size k, T alpha, Size lda, Size ldb, T beta, Size ldc) {
-  const auto illegal = [&](int parameter, const char* what, Size value) {
-    illegal_setting(parameter, c_name, what, static_cast<int>(value), order);
+[[nodiscard]] std::optional<Group<T>> group_of(const char* c_name, const Places& places, int order, int trans_a,
+                                               int trans_b, Size m, Size n, Size k, T alpha, Size lda, Size ldb, T beta,
+                                               Size ldc, Size count) {
+  const auto refuse = [&](int parameter, const char* what, Size value) {
+    illegal(parameter, c_name, what, value);
     return std::nullopt;
   };
   if (!is_order(order, c_name)) return std::nullopt;
   const auto op_a = op_of(trans_a);
   const auto op_b = op_of(trans_b);
-  if (!op_a) return illegal(2, "Illegal TransA setting, %d\n", trans_a);
-  if (!op_b) return illegal(3, "Illegal TransB setting, %d\n", trans_b);
-  if (m < 0) return illegal(4, "Illegal M, %d\n", m);
-  if (n < 0) return illegal(5, "Illegal N, %d\n", n);
-  if (k < 0) return illegal(6, "Illegal K, %d\n", k);
+  if (!op_a) return refuse(2, "Illegal TransA setting, %d\n", trans_a);
+  if (!op_b) return refuse(3, "Illegal TransB setting, %d\n", trans_b);
+  if (m < 0) return refuse(4, "Illegal M, %d\n", m);
+  if (n < 0) return refuse(5, "Illegal N, %d\n", n);
+  if (k < 0) return refuse(6, "Illegal K, %d\n", k);
   const bool by_rows = order == row_major;
-  if (!holds(lda, (op_a == Op::plain) != by_rows ? m : k)) return illegal(9, "Illegal lda, %d\n", lda);
-  if (!holds(ldb, (op_b == Op::plain) != by_rows ? k : n)) return illegal(11, "Illegal ldb, %d\n", ldb);
-  if (!holds(ldc, by_rows ? n : m)) return illegal(14, "Illegal ldc, %d\n", ldc);
+  if (!holds(lda, (op_a == Op::plain) != by_rows ? m : k)) return refuse(places.lda, "Illegal lda, %d\n", lda);
+  if (!holds(ldb, (op_b == Op::plain) != by_rows ? k : n)) return refuse(places.ldb, "Illegal ldb, %d\n", ldb);
+  if (!holds(ldc, by_rows ? n : m)) return refuse(places.ldc, "Illegal ldc, %d\n", ldc);
+  if (count < 0) return refuse(places.count, "Illegal batch size, %d\n", count);
   if (by_rows) return Group<T>{settled<T>(*op_b), settled<T>(*op_a), n, m, k, alpha, ldb, lda, beta, ldc, true};
   return Group<T>{settled<T>(*op_a), settled<T>(*op_b), m, n, k, alpha, lda, ldb, beta, ldc, false};
 }
@@ -52,8 +67,9 @@ template <class T>
 void gemm_batch_strided(const char* c_name, int order, int trans_a, int trans_b, Size m, Size n, Size k, T alpha,
                         const T* a, Size lda, Size a_step, const T* b, Size ldb, Size b_step, T beta, T* c, Size ldc,
                         Size c_step, Size count) {
-  const auto group = group_of(c_name, order, trans_a, trans_b, m, n, k, alpha, lda, ldb, beta, ldc);
-  if (!group || group->is_nothing() || count <= 0) return;
+  constexpr Places places{.lda = 9, .ldb = 12, .ldc = 16, .count = 18};
+  const auto group = group_of(c_name, places, order, trans_a, trans_b, m, n, k, alpha, lda, ldb, beta, ldc, count);
+  if (!group || group->is_nothing() || count == 0) return;
   if (group->exchanged) {
     std::swap(a, b);
     std::swap(a_step, b_step);
@@ -69,12 +85,14 @@ template <class T, class Int>
 void gemm_batch(const char* c_name, int order, const int* trans_a, const int* trans_b, const Int* m, const Int* n,
                 const Int* k, const T* alpha, const T* const* a, const Int* lda, const T* const* b, const Int* ldb,
                 const T* beta, T* const* c, const Int* ldc, Int group_count, const Int* group_size) {
+  constexpr Places places{.lda = 9, .ldb = 11, .ldc = 14, .count = 16};
+  if (group_count < 0) return illegal(15, c_name, "Illegal group count, %d\n", group_count);
   for (Int i = 0; i < group_count; ++i) {
-    const auto group =
-        group_of(c_name, order, trans_a[i], trans_b[i], m[i], n[i], k[i], alpha[i], lda[i], ldb[i], beta[i], ldc[i]);
-    if (!group) return;
     const Size count = group_size[i];
-    if (!group->is_nothing() && count > 0) {
+    const auto group = group_of(c_name, places, order, trans_a[i], trans_b[i], m[i], n[i], k[i], alpha[i], lda[i],
+                                ldb[i], beta[i], ldc[i], count);
+    if (!group) return;
+    if (!group->is_nothing() && count != 0) {
       const Report report(c_name, {{"m", m[i]}, {"n", n[i]}, {"k", k[i]}, {"count", count}});
       const Group<T>& g = *group;
       multiply_listed(g.op_a, g.op_b, g.m, g.n, g.k, g.alpha, g.exchanged ? b : a, g.lda, g.exchanged ? a : b, g.ldb,

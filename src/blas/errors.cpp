@@ -21,6 +21,11 @@ void report_parameter(const char* name, std::int32_t parameter, int rows) {
   RowMajorStrg = 0;
 }
 
+void stop(std::string_view message) noexcept {
+  std::fprintf(stderr, "exactile: %.*s\n", static_cast<int>(message.size()), message.data());
+  std::abort();
+}
+
 namespace {
 
 struct Exchange {

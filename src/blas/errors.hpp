@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 extern "C" {
 void xerbla_(const char* routine, const std::int32_t* parameter, std::size_t length);
@@ -18,6 +19,9 @@ namespace exactile::blas {
 /// `rows`: -1 in a Fortran call; in a CBLAS call 1 for CblasRowMajor, else 0, and the routine's arguments are those of
 /// the Fortran call that it stands for.
 void report_parameter(const char* name, std::int32_t parameter, int rows);
+
+/// Ends the process with the sentence on stderr: BLAS has no way to answer that a product cannot be done.
+[[noreturn]] void stop(std::string_view message) noexcept;
 
 /// The Fortran call, or the CBLAS call of which order, that a routine's arguments come from.
 constexpr int from_fortran = -1;

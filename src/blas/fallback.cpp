@@ -89,13 +89,10 @@ void open() {
 
 }  // namespace
 
-void* find_fallback(const char* name) noexcept {
-  pthread_once(&opened, open);
-  return fallback->handle == nullptr ? nullptr : dlsym(fallback->handle, name);
-}
-
 void* need_fallback(const char* name) noexcept {
-  if (void* routine = find_fallback(name); routine != nullptr) {
+  pthread_once(&opened, open);
+  void* routine = fallback->handle == nullptr ? nullptr : dlsym(fallback->handle, name);
+  if (routine != nullptr) {
     if (verbose) std::fprintf(stderr, "exactile: %s is that of %s\n", name, fallback->where.c_str());
     return routine;
   }

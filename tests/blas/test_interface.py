@@ -115,15 +115,55 @@ assert (a.astype("f") @ b.astype("f") == a @ b).all()
     assert "exactile: DGEMM m=5 n=3 k=4 kernel=" in text and "exactile: SGEMM " in text
 
 
-@pytest.mark.parametrize("letter,double", (("s", False), ("d", True)))
-def test_overlapping_operands_go_to_the_fallback(letter, double):
-    code = CALLS + f"""
-t = ctypes.c_double if {double} else ctypes.c_float
-a = (t * 4)(1, 0, 0, 1)
-lib.cblas_{letter}gemm(102, 111, 111, 2, 2, 2, t(1), a, 2, a, 2, t(0), a, 2)
+BAD = CALLS + """
+t = ctypes.c_double if %(double)s else ctypes.c_float
+i = lambda x: (ctypes.c_int * 1)(x)
+p = (ctypes.c_void_p * 1)()
+s = dict(order=102, ta=111, tb=111, m=4, n=4, k=4, lda=4, ldb=4, ldc=4, groups=1, count=1)
+s.update(%(change)s)
+if "%(kind)s" == "gemmtr":
+    lib.cblas_%(letter)sgemmtr(s["order"], 121, s["ta"], s["tb"], s["n"], s["k"], t(1), None, s["lda"], None, s["ldb"], t(0), None,
+                               s["ldc"])
+elif "%(kind)s" == "gemm_batch_strided":
+    lib.cblas_%(letter)sgemm_batch_strided(s["order"], s["ta"], s["tb"], s["m"], s["n"], s["k"], t(1), None, s["lda"], 16, None,
+                                           s["ldb"], 16, t(0), None, s["ldc"], 16, s["count"])
+else:
+    lib.cblas_%(letter)sgemm_batch(s["order"], i(s["ta"]), i(s["tb"]), i(s["m"]), i(s["n"]), i(s["k"]), (t * 1)(1), p, i(s["lda"]),
+                                   p, i(s["ldb"]), (t * 1)(0), p, i(s["ldc"]), s["groups"], i(s["count"]))
+print("came back")
 """
-    text = python(code, EXACTILE_VERBOSE=1, EXACTILE_BLAS_FALLBACK=other_blas()).stderr
-    assert "kernel=the fallback's" in text
+
+
+@pytest.mark.parametrize("letter,double", (("s", False), ("d", True)))
+@pytest.mark.parametrize("order", (101, 102))
+@pytest.mark.parametrize("kind,numbers", (
+    ("gemmtr", dict(ta=3, k=6, lda=9, ldb=11, ldc=14)),
+    ("gemm_batch_strided", dict(ta=2, tb=3, m=4, n=5, k=6, lda=9, ldb=12, ldc=16, count=18)),
+    ("gemm_batch", dict(ta=2, tb=3, m=4, n=5, k=6, lda=9, ldb=11, ldc=14, groups=15, count=16))))
+def test_bad_parameters_are_named_as_the_c_call_counts_them(kind, numbers, order, letter, double):
+    for name, number in numbers.items():
+        change = f"{{'order': {order}, '{name}': -1}}"
+        done = python(BAD % dict(double=double, letter=letter, kind=kind, change=change), expect=1)
+        assert f"Parameter {number} to routine cblas_{letter}{kind} was incorrect" in done.stderr, (name, done.stderr)
+        assert "came back" not in done.stdout
+
+
+def test_the_time_of_a_routine_is_that_of_its_call():
+    code = CALLS + """
+import time
+n = 400
+a, b, c = ((ctypes.c_double * (n * n))(*range(n * n)) for _ in range(3))
+d = ctypes.c_double
+for _ in range(9):
+    start = time.perf_counter()
+    lib.cblas_dgemm(102, 111, 111, n, n, n, d(1), a, n, b, n, d(0), c, n)
+    print((time.perf_counter() - start) * 1e6)
+"""
+    done = python(code, EXACTILE_VERBOSE=1, OMP_NUM_THREADS=1)
+    said = [float(x) for x in re.findall(r"DGEMM m=400 n=400 k=400 kernel=\S+ ([0-9.]+) us", done.stderr)]
+    outside = [float(x) for x in done.stdout.split()]
+    assert len(said) == 9 and all(inner < outer for inner, outer in zip(said, outside))
+    assert sorted(said)[4] > 0.5 * sorted(outside)[4]
 
 
 def test_the_lists_of_names_agree():

@@ -171,3 +171,62 @@ def test_threads_and_fork():
     for caller in callers:
         caller.join()
     assert answers == [True] * 8
+
+
+@pytest.mark.parametrize("letter,dtype,number", KINDS)
+def test_a_vector_between_the_elements_of_its_matrix(letter, dtype, number):
+    """y is the diagonal of the upper left block of M, A the block below it: no element is shared."""
+    m, x = whole((6, 6), dtype), whole(3, dtype, seed=1)
+    expected = m.copy("F")
+    expected[:3, :3][np.diag_indices(3)] += m[3:, :3] @ x
+    getattr(ours, f"cblas_{letter}gemv")(COLUMNS, PLAIN, 3, 3, number(1), at(m[3:]), 6, at(x), 1, number(1), at(m), 7)
+    np.testing.assert_array_equal(m, expected)
+    m = expected.copy("F")  # from the far end of the diagonal, rows of A
+    expected[:3, :3][np.diag_indices(3)] = (m[3:, :3].T @ x)[::-1]
+    getattr(ours, f"cblas_{letter}gemv")(COLUMNS, TRANSPOSED, 3, 3, number(1), at(m[3:]), 6, at(x), 1, number(0), at(m), -7)
+    np.testing.assert_array_equal(m, expected)
+
+
+@pytest.mark.parametrize("letter,dtype,number", KINDS)
+def test_operands_that_overlap_count_as_they_were(letter, dtype, number):
+    a, x = whole((4, 4), dtype), whole(4, dtype, seed=1)
+    product = a @ x
+    getattr(ours, f"cblas_{letter}gemv")(COLUMNS, PLAIN, 4, 4, number(1), at(a), 4, at(x), 1, number(0), at(x), 1)
+    np.testing.assert_array_equal(x, product)
+    product = 2 * (a @ a) - a
+    getattr(ours, f"cblas_{letter}gemm")(COLUMNS, PLAIN, PLAIN, 4, 4, 4, number(2), at(a), 4, at(a), 4, number(-1), at(a), 4)
+    np.testing.assert_array_equal(a, product)
+
+
+def listed(letter, number, a, b, places, n, ldc, beta):
+    """places: addresses of the n x n C's, of one group."""
+    pointers = lambda addresses: (ctypes.c_void_p * len(addresses))(*addresses)
+    getattr(ours, f"cblas_{letter}gemm_batch")(
+        COLUMNS, ints(PLAIN), ints(PLAIN), ints(n), ints(n), ints(n), (number * 1)(1), pointers([x.ctypes.data for x in a]),
+        ints(n), pointers([x.ctypes.data for x in b]), ints(n), (number * 1)(beta), pointers(places), ints(ldc), 1,
+        ints(len(places)))
+
+
+@pytest.mark.parametrize("letter,dtype,number", KINDS)
+def test_listed_products_of_one_place_follow_one_another(letter, dtype, number):
+    ours.openblas_set_num_threads(4)
+    n, count = 64, 64
+    a, b = ([whole((n, n), dtype, seed=s + p) for p in range(count)] for s in (0, 100))
+    expected = sum(x @ y for x, y in zip(a, b))
+    for _ in range(30):  # a race loses now and then
+        c = np.zeros((n, n), dtype, order="F")
+        listed(letter, number, a, b, [c.ctypes.data] * count, n, n, 1)
+        np.testing.assert_array_equal(c, expected)
+
+
+@pytest.mark.parametrize("letter,dtype,number", KINDS)
+def test_listed_products_of_tiles_of_one_matrix(letter, dtype, number):
+    n, tiles = 3, 4
+    a, b = ([whole((n, n), dtype, seed=s + p) for p in range(tiles * tiles)] for s in (0, 100))
+    c = whole((n * tiles, n * tiles), dtype)
+    places = [(i * n, j * n) for i in range(tiles) for j in range(tiles)]
+    expected = c.copy("F")
+    for x, y, (i, j) in zip(a, b, places):
+        expected[i:i + n, j:j + n] += x @ y
+    listed(letter, number, a, b, [c[i:, j:].ctypes.data for i, j in places], n, n * tiles, 1)
+    np.testing.assert_array_equal(c, expected)
