@@ -205,7 +205,9 @@ Action add_tune(CommandLine& command) {
       ->delimiter(',');
   command.add_option("--time-limit", options->time_limit, "For everything together (default 10m)")->type_name("TIME");
   add_integer(command, "--candidates", options->candidates, "Stop each search after so many (default: time decides)");
-  command.add_option("--db", options->file, "Where rows are kept (default $XDG_CACHE_HOME/exactile/tuning.tsv)")
+  command
+      .add_option("--db", options->file,
+                  "Where rows are kept (default tuning.tsv, of CUDA cuda.tsv, in $XDG_CACHE_HOME/exactile)")
       ->type_name("FILE");
   add_integer(command, "--device", options->device, "Which of the backend's devices (default 0)");
   add_seed(command, options->seed);

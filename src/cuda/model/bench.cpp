@@ -21,6 +21,12 @@ constexpr std::int64_t workspace_bytes = std::int64_t{4} << 30;
 
 std::int64_t rounded(std::int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
+/// What A, B and C take of their pools.
+std::array<std::int64_t, 3> bytes_of(const GemmDescription& d) {
+  const std::int64_t in = size_in_bytes(d.types.input), out = size_in_bytes(d.types.output);
+  return {rounded(in * d.m * d.k), rounded(in * d.k * d.n), rounded(out * d.m * d.n)};
+}
+
 /// Memory of the device, given back at the end.
 class Pool {
  public:
@@ -147,6 +153,10 @@ struct Bench::State {
   std::map<std::string, int> tries_of_new;  ///< by to_string(RatesKey)
 };
 
+bool Bench::fits(const GemmDescription& d) {
+  return std::ranges::all_of(bytes_of(d), [](std::int64_t bytes) { return bytes <= pool_bytes; });
+}
+
 Bench::Bench(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Bench::~Bench() = default;
 
@@ -162,11 +172,11 @@ Result<double> Bench::time(const Kernel& kernel, const plan::Problem& problem, c
   constexpr double enough_seconds = 250e-6;
   constexpr int rounds = 3;
   State& s = *state_;
+  if (!fits(d)) return Status(StatusCode::out_of_memory, "operands larger than the memory to measure with");
   const std::unique_ptr<DeviceProduct> product = kernel.make(problem, s.device, configuration);
   if (product->workspace_bytes() > workspace_bytes) return Status(StatusCode::out_of_memory, "too much workspace");
-  const std::int64_t in = size_in_bytes(d.types.input), out = size_in_bytes(d.types.output);
-  const std::array<std::int64_t, 3> bytes{rounded(in * d.m * d.k), rounded(in * d.k * d.n), rounded(out * d.m * d.n)};
-  const std::int64_t sets = std::max<std::int64_t>(1, pool_bytes / *std::ranges::max_element(bytes));
+  const std::array<std::int64_t, 3> bytes = bytes_of(d);
+  const std::int64_t sets = pool_bytes / *std::ranges::max_element(bytes);
   const int runs = std::clamp(static_cast<int>(enough_seconds / expected_seconds), 2, 24);
   Graph graph;
   const Status captured = graph.capture(s.stream, [&]() -> Status {
@@ -207,6 +217,8 @@ Result<MeasuredProduct> Bench::measure(const GemmDescription& d, Accuracy accura
     double expected;
     bool is_new;  ///< to the formula
   };
+  MeasuredProduct product{.description = d, .accuracy = accuracy, .times = {}};
+  if (!fits(d)) return product;
   constexpr int enough_tries = 16;
   const Device& device = state_->device;
   const plan::Problem problem{.description = d, .accuracy = accuracy, .memory = Memory::device};
@@ -227,7 +239,6 @@ Result<MeasuredProduct> Bench::measure(const GemmDescription& d, Accuracy accura
         tries.push_back({kernel, candidate.configuration, guess(d, device), true});
     }
   }
-  MeasuredProduct product{.description = d, .accuracy = accuracy, .times = {}};
   double fastest = std::numeric_limits<double>::infinity();
   for (const Try& attempt : tries) {
     if (!attempt.is_new && (std::isinf(least) || attempt.expected > within * least)) continue;

@@ -18,10 +18,14 @@ class Bench {
   [[nodiscard]] static Result<std::unique_ptr<Bench>> open(const Device& device, GemmTypes types);
   ~Bench();
 
-  /// The median seconds of a configuration; fails where its launch does.
+  /// Whether each operand has room in its share of the memory.
+  [[nodiscard]] static bool fits(const GemmDescription& description);
+
+  /// The median seconds of a configuration; fails where its launch does, or with out_of_memory.
   [[nodiscard]] Result<double> time(const Kernel& kernel, const plan::Problem& problem,
                                     const Configuration& configuration, double expected_seconds);
-  /// Of all configurations that the formula puts within `within` of the best it knows. Adds their ways to `rows`.
+  /// Of all configurations that the formula puts within `within` of the best it knows. Adds their ways to `ways`.
+  /// No times of a product that does not fit.
   [[nodiscard]] Result<MeasuredProduct> measure(const GemmDescription& description, Accuracy accuracy,
                                                 std::span<const Kernel* const> kernels, const DeviceModel& model,
                                                 std::vector<Way>& ways, double within);

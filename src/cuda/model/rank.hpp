@@ -55,15 +55,10 @@ class DeviceModel {
   std::shared_ptr<Corrections> corrections_;
 };
 
-/// The model of a device, from the user's rows (user_rows_file()) or those that ship; made once.
+/// The model of a device, from the user's rows (rows_file.hpp) or those that ship; made once.
 [[nodiscard]] const DeviceModel& model_of(const Device& device);
 
 /// The device's rows of a file, to add to; where it has none, coefficients to begin with and no products.
 [[nodiscard]] DeviceRows rows_to_begin_with(const Device& device, const std::string& file);
-/// Replaces the device's rows in the file, or adds them; it is renamed into place.
-[[nodiscard]] Status keep(const DeviceRows& rows, const std::string& file);
-
-/// $EXACTILE_CUDA_ROWS, or cuda.tsv in the user's cache; empty where there is neither.
-[[nodiscard]] std::string user_rows_file();
 
 }  // namespace exactile::cuda::model
