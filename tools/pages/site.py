@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MkDocs hooks: README is the site's first page, decisions get a list, and links that leave docs/ become file names."""
+
+import pathlib
+import posixpath
+import re
+
+from mkdocs.structure.files import File
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^()\s#]*)(#[^()\s]*)?\)")
+
+
+def decisions():
+    lines = ["# Decisions", "", "The question, what was decided, why, and what follows: one page each.", ""]
+    for page in sorted((ROOT / "docs" / "adr").glob("0*.md")):
+        title = re.search(r"^# (.*)$", page.read_text(encoding="utf-8"), flags=re.M)[1]
+        lines.append(f"- [{title}]({page.name})")
+    return "\n".join(lines) + "\n"
+
+
+def on_files(files, config):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    files.append(File.generated(config, "index.md", content=readme))
+    files.append(File.generated(config, "adr/index.md", content=decisions()))
+    return files
+
+
+def on_page_markdown(markdown, page, files, **_):
+    """Links as the repository has them, to pages as the site has them."""
+    folder = "" if page.file.src_path == "index.md" else posixpath.join("docs", posixpath.dirname(page.file.src_path))
+
+    def rewrite(match):
+        mark, text, target, anchor = match[1], match[2], match[3], match[4] or ""
+        if not target or re.match(r"[a-z]+:", target) or page.file.src_path.startswith("reference/"):
+            return match[0]
+        path = posixpath.normpath(posixpath.join(folder, target))
+        inside = posixpath.relpath(path, "docs")
+        for candidate in (inside, f"{inside}/index.md", f"{inside}/README.md"):
+            if not inside.startswith("..") and files.get_file_from_path(candidate):
+                here = posixpath.dirname(page.file.src_path) or "."
+                return f"{mark}[{text}]({posixpath.relpath(candidate, here)}{anchor})"
+        return f"{text} (`{path}`)" if text != path else f"`{path}`"
+
+    return LINK.sub(rewrite, markdown)
