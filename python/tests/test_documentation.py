@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the documentation shows is what happens, and the annotations hold."""
 import doctest
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import exactile
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -15,6 +17,14 @@ def test_guide():
     result = doctest.testfile(str(guide), module_relative=False,
                               optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     assert result.attempted > 10 and result.failed == 0
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/getting-started.md"])
+def test_page(page):
+    pieces = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), flags=re.S | re.M)
+    assert pieces
+    for piece in pieces:
+        exec(compile(piece, page, "exec"), {})
 
 
 def test_docstring():
