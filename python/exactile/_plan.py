@@ -61,6 +61,9 @@ class Plan:
 
     def __call__(self, a: Any, b: Any, *, out: Any = None, alpha: Any = 1, beta: Any = 0) -> Any:
         """alpha * a @ b + beta * out. Raises ValueError where an operand lies otherwise than the plan's."""
+        done = self._plan.straight(a, b, out, alpha, beta)
+        if done is not None:
+            return done
         library = library_of(*(x for x in (a, b) if not isinstance(x, Prepared)))
         with library:
             a, operand_a = self._operand(library, a, "a")

@@ -11,8 +11,11 @@
 namespace exactile::python {
 namespace {
 
-bool is_one(nb::handle number) {
-  return PyLong_CheckExact(number.ptr()) != 0 && PyLong_AsLong(number.ptr()) == 1 && PyErr_Occurred() == nullptr;
+/// Whether a Python integer is this small one; false where it is another number of that value.
+bool is_number(nb::handle number, long value) {
+  int overflow = 0;
+  return PyLong_CheckExact(number.ptr()) != 0 && PyLong_AsLongAndOverflow(number.ptr(), &overflow) == value &&
+         overflow == 0;
 }
 
 bool all_none(std::initializer_list<nb::handle> objects) {
@@ -21,23 +24,14 @@ bool all_none(std::initializer_list<nb::handle> objects) {
   return true;
 }
 
-/// Two NumPy arrays of one type whose product the library leaves in that type, or of 8-bit floats.
-bool straight(nb::handle a, nb::handle b, View& view_a, View& view_b) {
-  return is_numpy(a) && is_numpy(b) && same_numpy_type(a, b) && view_numpy(a, view_a) && view_numpy(b, view_b) &&
-         view_a.type != ElementType::i8;
-}
-
-ElementType output_of(ElementType input) { return size_in_bytes(input) == 1 ? accumulator_type(input) : input; }
-
 Request request_of(ElementType input, std::string_view accuracy, std::string_view backend, nb::handle alpha,
                    nb::handle beta, nb::handle threads) {
   Request request;
   request.options.backend = backend_of(backend);
   request.options.accuracy = accuracy_of(accuracy);
   request.options.threads = threads_of(threads);
-  if (!is_one(alpha)) request.alpha = scalar_of(alpha, input, "alpha");
-  if (!(PyLong_CheckExact(beta.ptr()) && PyLong_AsLong(beta.ptr()) == 0 && !PyErr_Occurred()))
-    request.beta = scalar_of(beta, input, "beta");
+  if (!is_number(alpha, 1)) request.alpha = scalar_of(alpha, input, "alpha");
+  if (!is_number(beta, 0)) request.beta = scalar_of(beta, input, "beta");
   return request;
 }
 
@@ -55,19 +49,20 @@ nb::object matmul(nb::handle a, nb::handle b, nb::handle out, nb::handle dtype, 
                   nb::handle row_scales, nb::handle column_scales, nb::handle threads) {
   View view_a;
   View view_b;
-  if (!all_none({out, dtype, bias, activation, row_scales, column_scales}) || !straight(a, b, view_a, view_b))
+  View view_c;
+  if (!all_none({dtype, bias, activation, row_scales, column_scales}) || !view_numpy_pair(a, b, view_a, view_b) ||
+      !view_numpy_out(a, out, view_c))
     return general(a, b, out, dtype, accuracy, backend, alpha, beta, bias, activation, row_scales, column_scales,
                    threads);
   const Request request = request_of(view_a.type, accuracy, backend, alpha, beta, threads);
+  if (!out.is_none()) {
+    multiply(view_a, view_b, view_c, request);
+    return nb::borrow(out);
+  }
   if (!request.beta.is_zero()) fail(PyExc_ValueError, "matmul: beta is given without out, the array that it scales");
-  const Shape shape = result_shape(view_a, view_b);
-  nb::object made = new_numpy(a, shape.span());
-  View view_c;
-  if (!view_numpy(made, view_c) || view_c.type != output_of(view_a.type))
-    fail(PyExc_SystemError, "matmul: a new array is not what was asked for");
+  nb::object made = new_numpy(a, result_shape(view_a, view_b).span(), view_c);
   multiply(view_a, view_b, view_c, request);
-  if (shape.dimensions > 0) return made;
-  return made.attr("__getitem__")(nb::tuple());
+  return number_if_alone(std::move(made), view_c);
 }
 
 std::optional<View> given(nb::handle view) {

@@ -120,8 +120,7 @@ Shape result_shape(const View& a, const View& b) {
 Stack stack_of(const View& a, const View& b, const View& c) {
   const Shape shape = result_shape(a, b);
   if (!std::ranges::equal(shape.span(), c.shape()))
-    fail(PyExc_ValueError, "matmul: " + both_shapes(a, b) + ", out has shape " + shape_text(c.shape()) + ": expected " +
-                               shape_text(shape.span()));
+    fail(PyExc_ValueError, "matmul: out has shape " + shape_text(c.shape()) + ": expected " + shape_text(shape.span()));
   if (a.type != b.type)
     fail(PyExc_TypeError, "matmul: a has elements of type " + std::string(name_of_type(a.type)) + " and b of type " +
                               std::string(name_of_type(b.type)) + ": expected one type");

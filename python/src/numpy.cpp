@@ -57,6 +57,11 @@ std::optional<ElementType> element_type(const PyArray_Descr* type) {
 
 PyArrayObject* as_array(nb::handle array) { return reinterpret_cast<PyArrayObject*>(array.ptr()); }
 
+/// int64 and uint64 are two.
+bool same_type(nb::handle a, nb::handle b) {
+  return PyArray_DESCR(as_array(a))->type_num == PyArray_DESCR(as_array(b))->type_num;
+}
+
 }  // namespace
 
 bool is_numpy(nb::handle object) { return numpy_is_there() && PyArray_CheckExact(object.ptr()); }
@@ -80,14 +85,23 @@ bool view_numpy(nb::handle object, View& view) {
   return true;
 }
 
-bool same_numpy_type(nb::handle a, nb::handle b) {
-  return PyArray_DESCR(as_array(a))->type_num == PyArray_DESCR(as_array(b))->type_num;
+bool view_numpy_pair(nb::handle a, nb::handle b, View& view_a, View& view_b) {
+  return is_numpy(a) && is_numpy(b) && same_type(a, b) && view_numpy(a, view_a) && view_numpy(b, view_b) &&
+         view_a.type != ElementType::i8;
 }
 
-nb::object new_numpy(nb::handle like, std::span<const std::int64_t> shape) {
+bool view_numpy_out(nb::handle a, nb::handle out, View& view) {
+  if (out.is_none()) return true;
+  if (!is_numpy(out) || !same_type(a, out) || !view_numpy(out, view) || size_in_bytes(view.type) == 1) return false;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(view.dimensions); ++i)
+    if (view.extents[i] > 1 && view.strides[i] <= 0) return false;
+  return true;
+}
+
+nb::object new_numpy(nb::handle a, std::span<const std::int64_t> shape, View& view) {
   static_assert(sizeof(npy_intp) == sizeof(std::int64_t));
-  PyArray_Descr* type = PyArray_DESCR(as_array(like));
-  if (PyArray_ITEMSIZE(as_array(like)) == 1)
+  PyArray_Descr* type = PyArray_DESCR(as_array(a));
+  if (PyArray_ITEMSIZE(as_array(a)) == 1)
     type = PyArray_DescrFromType(NPY_FLOAT);
   else
     Py_INCREF(type);
@@ -96,7 +110,13 @@ nb::object new_numpy(nb::handle like, std::span<const std::int64_t> shape) {
   PyObject* made =
       PyArray_NewFromDescr(&PyArray_Type, type, static_cast<int>(shape.size()), extents, nullptr, nullptr, 0, nullptr);
   if (made == nullptr) throw nb::python_error();
-  return nb::steal(made);
+  nb::object array = nb::steal(made);
+  if (!view_numpy(array, view)) fail(PyExc_SystemError, "matmul: NumPy's new array is not what was asked for");
+  return array;
+}
+
+nb::object number_if_alone(nb::object array, const View& view) {
+  return view.dimensions > 0 ? array : array.attr("__getitem__")(nb::tuple());
 }
 
 }  // namespace exactile::python

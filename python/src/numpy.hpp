@@ -14,10 +14,16 @@ namespace exactile::python {
 /// that are not aligned, strides that are no multiple of the element's size, a type that the library does not have.
 [[nodiscard]] bool view_numpy(nb::handle array, View& view);
 
-/// Whether two NumPy arrays have one type, int64 and uint64 told apart.
-[[nodiscard]] bool same_numpy_type(nb::handle a, nb::handle b);
+/// The same for two arrays of one type, of whose products the library leaves that type, or float32 of 8-bit floats.
+[[nodiscard]] bool view_numpy_pair(nb::handle a, nb::handle b, View& view_a, View& view_b);
 
-/// A new NumPy array, its elements not set: of the type of `like`, or float32 where that has eight bits.
-[[nodiscard]] nb::object new_numpy(nb::handle like, std::span<const std::int64_t> shape);
+/// True for None, and for a NumPy array of a's type that the library can write to.
+[[nodiscard]] bool view_numpy_out(nb::handle a, nb::handle out, View& view);
+
+/// A new NumPy array for the product of such a pair, its elements not set.
+[[nodiscard]] nb::object new_numpy(nb::handle a, std::span<const std::int64_t> shape, View& view);
+
+/// What NumPy's functions answer: the number itself in place of an array without dimensions.
+[[nodiscard]] nb::object number_if_alone(nb::object array, const View& view);
 
 }  // namespace exactile::python

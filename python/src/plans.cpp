@@ -5,6 +5,7 @@
 
 #include "module.hpp"
 #include "multiply.hpp"
+#include "numpy.hpp"
 
 namespace exactile::python {
 namespace {
@@ -39,24 +40,21 @@ class ArrayPlan {
   ArrayPlan(const View& a, const View& b, const View& c, const GemmOptions& options) : plan_(make(a, b, c, options)) {}
 
   void run(nb::handle a, nb::handle b, const View& c, nb::handle alpha, nb::handle beta, std::uintptr_t stream) const {
-    const Given left = given(a);
-    const Given right = given(b);
-    if (c.read_only) fail(PyExc_ValueError, "out is read-only");
-    if (stack_of(*left.view, *right.view, c).description != plan_.description() || c.device != device_)
-      fail(PyExc_ValueError, "a, b or out: expected the shape, type, strides and device that the plan was made for");
-    const GemmArguments arguments{.a = left.form == nullptr ? left.view->data : nullptr,
-                                  .b = right.form == nullptr ? right.view->data : nullptr,
-                                  .c = c.data,
-                                  .alpha = scalar_of(alpha, left.view->type, "alpha"),
-                                  .beta = scalar_of(beta, left.view->type, "beta"),
-                                  .prepared_a = left.form,
-                                  .prepared_b = right.form};
-    Status status;
-    {
-      const nb::gil_scoped_release others_may_run;
-      status = plan_.run(arguments, on(stream));
-    }
-    raise_unless_ok(status);
+    run_given(given(a), given(b), c, alpha, beta, stream);
+  }
+
+  /// Of NumPy's arrays that are as they must be; None for others, and nothing has happened then.
+  nb::object straight(nb::handle a, nb::handle b, nb::handle out, nb::handle alpha, nb::handle beta) const {
+    View view_a;
+    View view_b;
+    View view_c;
+    if (!view_numpy_pair(a, b, view_a, view_b) || !view_numpy_out(a, out, view_c)) return nb::none();
+    if (out.is_none() && PyObject_IsTrue(beta.ptr()) != 0) return nb::none();
+    nb::object made =
+        out.is_none() ? new_numpy(a, result_shape(view_a, view_b).span(), view_c) : nb::borrow<nb::object>(out);
+    if (view_c.type != plan_.description().types.output) return nb::none();
+    run_given({&view_a}, {&view_b}, view_c, alpha, beta, 0);
+    return out.is_none() ? number_if_alone(std::move(made), view_c) : made;
   }
 
   [[nodiscard]] Prepared prepare(std::string_view operand, const View& view, std::uintptr_t stream) const {
@@ -74,6 +72,27 @@ class ArrayPlan {
   [[nodiscard]] std::string text() const { return plan_.explain(); }
 
  private:
+  void run_given(const Given& left, const Given& right, const View& c, nb::handle alpha, nb::handle beta,
+                 std::uintptr_t stream) const {
+    if (c.read_only) fail(PyExc_ValueError, "out is read-only");
+    if (stack_of(*left.view, *right.view, c).description != plan_.description() || left.view->device != device_ ||
+        right.view->device != device_ || c.device != device_)
+      fail(PyExc_ValueError, "a, b or out: expected the shape, type, strides and device that the plan was made for");
+    const GemmArguments arguments{.a = left.form == nullptr ? left.view->data : nullptr,
+                                  .b = right.form == nullptr ? right.view->data : nullptr,
+                                  .c = c.data,
+                                  .alpha = scalar_of(alpha, left.view->type, "alpha"),
+                                  .beta = scalar_of(beta, left.view->type, "beta"),
+                                  .prepared_a = left.form,
+                                  .prepared_b = right.form};
+    Status status;
+    {
+      const nb::gil_scoped_release others_may_run;
+      status = plan_.run(arguments, on(stream));
+    }
+    raise_unless_ok(status);
+  }
+
   Plan make(const View& a, const View& b, const View& c, const GemmOptions& options) {
     const Stack stack = stack_of(a, b, c);
     if (stack.axes > 0)
@@ -146,6 +165,10 @@ void add_plans(nb::module_& module) {
            nb::arg("beta").none(), nb::arg("stream") = 0,
            nb::sig("def run(self, a: View | PreparedView, b: View | PreparedView, out: View, alpha: typing.Any, "
                    "beta: typing.Any, stream: int = 0) -> None"))
+      .def("straight", &ArrayPlan::straight, nb::arg("a").none(), nb::arg("b").none(), nb::arg("out").none(),
+           nb::arg("alpha").none(), nb::arg("beta").none(),
+           nb::sig("def straight(self, a: typing.Any, b: typing.Any, out: typing.Any, alpha: typing.Any, "
+                   "beta: typing.Any) -> typing.Any"))
       .def("prepare", &ArrayPlan::prepare, nb::arg("operand"), nb::arg("view"), nb::arg("stream") = 0)
       .def("summary", &ArrayPlan::summary, nb::sig("def summary(self) -> dict[str, typing.Any]"))
       .def("text", &ArrayPlan::text);
