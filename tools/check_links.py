@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every link of the documentation to a file, and to a heading in it, leads somewhere. Ends with 1 where one does not."""
+"""Every link of the documentation to a file, and to a heading in it, and every path of the repository that it names
+leads somewhere. Ends with 1 where one does not."""
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LINK = re.compile(r"\]\(([^()\s]+)\)")
+PATH = re.compile(r"`((?:apps|bench|cmake|docs|examples|include|python|results|src|tests|tools)/[\w./-]*)`")
 INLINE_CODE = re.compile(r"`(?:[^`\n]|\n(?!\n))*`")  # which may go on in the next line
 
 
@@ -29,6 +31,9 @@ def broken_links(page):
         target = page.parent / file if file else page
         if not target.exists() or (anchor and anchor not in anchors(target)):
             yield link
+    for path in PATH.findall(page.read_text(encoding="utf-8")):
+        if not (ROOT / path).exists():
+            yield path
 
 
 def main():

@@ -96,5 +96,14 @@ def test_piece_of_the_guide_compiles(number, tmp_path):
     run(["c++", "-std=c++20", "-fsyntax-only", f"-I{ROOT / 'include'}", f"-I{TOOLKIT}", "piece.cpp"], tmp_path)
 
 
+def test_kernel_of_add_a_kernel_compiles(tmp_path):
+    header, source = [text for _, text, _ in blocks("docs/add-a-kernel.md", "cpp")]
+    (tmp_path / "cpu").mkdir()
+    (tmp_path / "cpu" / "by_rows.hpp").write_text(header, encoding="utf-8")
+    (tmp_path / "cpu" / "by_rows.cpp").write_text(source, encoding="utf-8")
+    folders = [f"-I{tmp_path}", f"-I{ROOT / 'include'}", f"-I{ROOT / 'src'}"]
+    run(["c++", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", *folders, "cpu/by_rows.cpp"], tmp_path)
+
+
 def test_there_is_something_to_test():
     assert len(programs()) >= 3 and len(commands()) >= 8
