@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JAX's arrays in host memory, seen through NumPy."""
+"""JAX's arrays in host memory, seen through NumPy; exactile.jax has the product that JAX can trace."""
 from typing import Any
 
 import jax
@@ -13,11 +13,12 @@ class Jax(NumPy):
 
     def __init__(self, array: Any) -> None:
         if isinstance(array, jax.core.Tracer):
-            raise TypeError("matmul: a JAX array is being traced: expected one with elements")
+            raise TypeError("matmul: a JAX array is being traced: exactile.jax.matmul can be, matmul cannot")
         devices = list(array.devices())
         self._device = devices[0]
         if len(devices) != 1 or self._device.platform != "cpu":
-            raise TypeError(f"matmul: a JAX array lies on {devices}: expected one in host memory")
+            raise TypeError(f"matmul: a JAX array lies on {devices}: expected one in host memory; "
+                            "exactile.jax.matmul multiplies on a GPU")
 
     def owns(self, array: Any) -> bool:
         return False

@@ -10,4 +10,5 @@ NB_MODULE(_exactile, module) {
   exactile::python::add_matmul(module);
   exactile::python::add_plans(module);
   exactile::python::add_reports(module);
+  exactile::python::add_xla(module);
 }

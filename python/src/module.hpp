@@ -10,5 +10,6 @@ void add_matmul(nanobind::module_& module);
 void add_plans(nanobind::module_& module);
 void add_reports(nanobind::module_& module);
 void add_views(nanobind::module_& module);
+void add_xla(nanobind::module_& module);
 
 }  // namespace exactile::python
