@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What README and the pages for users show: programs compile, run and print what stands below them, commands succeed.
-
-The environment says where the build is: EXACTILE_BUILD, and EXACTILE_LINK, what a C++ program is linked with.
+"""What README and the pages for users show: their commands succeed and print what stands below them, on the files
+that they show (a first line `// NAME` names one). EXACTILE_BUILD in the environment is the folder of the build.
 """
 
 import os
 import pathlib
 import re
-import shlex
 import subprocess
 import sys
 
@@ -15,7 +13,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ["EXACTILE_BUILD"])
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```\n(?:\n*prints\n\n```text\n(.*?)^```)?", flags=re.S | re.M)
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", flags=re.S | re.M)
 TOOLKIT = pathlib.Path("/usr/local/cuda/include")
 WHOLE = ["README.md", "docs/getting-started.md"]
 
@@ -38,13 +36,15 @@ def blocks(page, *languages):
     return [match for match in BLOCK.findall(text) if match[0] in languages]
 
 
-def programs():
-    return [(page, *block) for page in WHOLE for block in blocks(page, "cpp", "c")]
-
-
 def commands():
-    found = [(page, line[2:]) for page in WHOLE for _, text, _ in blocks(page, "console") for line in text.splitlines()]
-    return list(dict.fromkeys(found))
+    """(page, command, what it prints or nothing) of all console blocks, in order."""
+    found = []
+    for page in WHOLE:
+        for _, text in blocks(page, "console"):
+            for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
+                command, _, output = part.partition("\n")
+                found.append((page, command, output))
+    return found
 
 
 def run(command, folder, **options):
@@ -53,35 +53,24 @@ def run(command, folder, **options):
     return done.stdout
 
 
-@pytest.mark.parametrize(
-    "page,language,source,output", programs(), ids=[f"{page}:{language}" for page, language, *_ in programs()]
-)
-def test_program(page, language, source, output, tmp_path):
-    file = tmp_path / f"program.{language}"
-    file.write_text(source, encoding="utf-8")
-    warnings = ["-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'include'}", str(file), "-o", "program"]
-    if language == "cpp":
-        run(["c++", "-std=c++20", *warnings, *shlex.split(os.environ["EXACTILE_LINK"])], tmp_path)
-    else:
-        folder = BUILD / "src" / "c_api"
-        run(["cc", "-std=c99", *warnings, f"-L{folder}", "-lexactile", f"-Wl,-rpath,{folder}"], tmp_path)
-    assert output, f"{page} does not say what the program prints"
-    assert run(["./program"], tmp_path) == output
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Looks like a built checkout; shared, as a command may use files that the one before has made."""
+@pytest.fixture(scope="module", params=WHOLE)
+def checkout(request, tmp_path_factory):
+    """Looks like a built checkout with the page's files in it; shared, as a command may use what the one before made."""
     folder = tmp_path_factory.mktemp("checkout")
     (folder / "build").mkdir()
     (folder / "build" / "release").symlink_to(BUILD)
-    return folder
+    (folder / "include").symlink_to(ROOT / "include")
+    for _, text in blocks(request.param, "cpp", "c"):
+        (folder / re.match(r"(?://|/\*) ([\w.]+)", text)[1]).write_text(text, encoding="utf-8")
+    return request.param, folder
 
 
-@pytest.mark.parametrize("page,command", commands())
-def test_command(page, command, folder):
+def test_commands(checkout):
+    page, folder = checkout
     path = os.pathsep.join([str(pathlib.Path(sys.executable).parent), str(BUILD / "bin"), os.environ["PATH"]])
-    run(["bash", "-c", command], folder, env={**os.environ, "PATH": path})
+    for _, command, output in (one for one in commands() if one[0] == page):
+        printed = run(["bash", "-c", command], folder, env={**os.environ, "PATH": path})
+        assert not output or printed == output, command
 
 
 @pytest.mark.parametrize("number", range(len(blocks("docs/guide.md", "cpp"))))
@@ -97,7 +86,7 @@ def test_piece_of_the_guide_compiles(number, tmp_path):
 
 
 def test_kernel_of_add_a_kernel_compiles(tmp_path):
-    header, source = [text for _, text, _ in blocks("docs/add-a-kernel.md", "cpp")]
+    header, source = [text for _, text in blocks("docs/add-a-kernel.md", "cpp")]
     (tmp_path / "cpu").mkdir()
     (tmp_path / "cpu" / "by_rows.hpp").write_text(header, encoding="utf-8")
     (tmp_path / "cpu" / "by_rows.cpp").write_text(source, encoding="utf-8")
@@ -106,4 +95,4 @@ def test_kernel_of_add_a_kernel_compiles(tmp_path):
 
 
 def test_there_is_something_to_test():
-    assert len(programs()) >= 3 and len(commands()) >= 8
+    assert len(commands()) >= 8 and sum(bool(output) for *_, output in commands()) >= 3
