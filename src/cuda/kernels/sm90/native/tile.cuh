@@ -20,8 +20,8 @@ namespace exactile::cuda::sm90::native {
 using isa::Major;
 
 inline constexpr int warpgroup_threads = 128;
-/// A warp that loads, by one of its threads; one of four: each TMA instruction of a thread waits for the one before it,
-/// so that A and B of a block come from two, and the next block from the other two, if there are two pairs.
+/// A producer warp, of which one elected thread issues TMA. A thread's TMA instructions run one after the other, so the
+/// even warps load A and the odd ones B, and two pairs, where there are two, take alternate blocks of K.
 struct Loader {
   int index;
 
