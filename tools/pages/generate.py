@@ -63,8 +63,11 @@ def main():
         page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
         print(f"wrote {page.relative_to(ROOT)}")
     if stale_pictures() or not list(PICTURES.glob("*.svg")):
-        import plots  # here, as a check must do without matplotlib
-
+        try:
+            import plots  # here, as a check must do without matplotlib
+        except ImportError as missing:
+            print(f"{missing}: ./dev setup docs installs it", file=sys.stderr)
+            return 1
         PICTURES.mkdir(exist_ok=True)
         for name, svg in plots.pictures():
             (PICTURES / f"{name}.svg").write_text(
