@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MkDocs hooks: README is the site's first page, decisions get a list, and links that leave docs/ become file names."""
+"""MkDocs hooks: README is the first page, decisions get a list, results are there, other links that leave docs/ become names."""
 
 import pathlib
 import posixpath
@@ -23,6 +23,8 @@ def on_files(files, config):
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     files.append(File.generated(config, "index.md", content=readme))
     files.append(File.generated(config, "adr/index.md", content=decisions()))
+    for path in sorted((ROOT / "results").glob("*.json")):
+        files.append(File.generated(config, f"results/{path.name}", abs_src_path=str(path)))
     return files
 
 
@@ -36,8 +38,8 @@ def on_page_markdown(markdown, page, files, **_):
             return match[0]
         path = posixpath.normpath(posixpath.join(folder, target))
         inside = posixpath.relpath(path, "docs")
-        for candidate in (inside, f"{inside}/index.md", f"{inside}/README.md"):
-            if not inside.startswith("..") and files.get_file_from_path(candidate):
+        for candidate in (inside, f"{inside}/index.md", f"{inside}/README.md", path):
+            if not candidate.startswith("..") and files.get_file_from_path(candidate):
                 here = posixpath.dirname(page.file.src_path) or "."
                 return f"{mark}[{text}]({posixpath.relpath(candidate, here)}{anchor})"
         return f"{text} (`{path}`)" if text != path else f"`{path}`"
