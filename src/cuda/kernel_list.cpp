@@ -32,7 +32,7 @@ using All = List<sm90_f32_fp16x3_wgmma, sm90_f32_fp16x3_split_a_wgmma, sm90_f32_
                  sm90_f64_mma, sm80_f64_mma, outer_product, short_sums, batched_small, cuda_naive, cuda_naive_kahan,
                  cuda_row_shared_kahan, cuda_row_shared_kahan_pitched, cuda_tiled_kahan, cuda_tiled,
                  cuda_register_blocked, cuda_vectorized, cuda_pipelined, cuda_warp_tiled, simt_f32, simt_f64,
-                 simt_f32_pieces, simt_few_rows, simt_i32, simt_i64, simt_cf32, simt_cf64, simt_native>;
+                 simt_f32_sliced_k, simt_few_rows, simt_i32, simt_i64, simt_cf32, simt_cf64, simt_native>;
 
 }  // namespace
 

@@ -83,7 +83,7 @@ Result<double> measure_peak(GemmTypes types, int device, int) {
   plan::DeviceContext& context = *opened.value();
   const Device& facts = devices()[static_cast<std::size_t>(device)];
   const DeviceGuard guard(facts.index);
-  const auto blocks = static_cast<unsigned>(facts.multiprocessors * 8);
+  const auto blocks = static_cast<unsigned>(facts.sm_count * 8);
   const double threads = static_cast<double>(blocks) * threads_per_block;
   const auto chain = [&]<class T>(T factor) {
     return best_rate(context, 2.0 * threads * rounds * chains, [&](cudaStream_t stream) {
@@ -107,7 +107,7 @@ Result<double> measure_peak(GemmTypes types, int device, int) {
     case ElementType::i64: return chain(std::int64_t{3});
     default: {
       const auto launch = [&](cudaStream_t stream) {
-        return launch_sm90_tensor_peak(types.input, facts.multiprocessors, stream);
+        return launch_sm90_tensor_peak(types.input, facts.sm_count, stream);
       };
       double operations = 0;
       if (facts.compute_capability == 90) operations = launch(static_cast<cudaStream_t>(context.execution().queue));

@@ -23,7 +23,7 @@ constexpr GemmTypes f64{ElementType::f64, ElementType::f64};
 Device made_up(int capability) {
   return {.name = "a GPU that nobody has",
           .compute_capability = capability,
-          .multiprocessors = 78,
+          .sm_count = 78,
           .shared_bytes_per_block = (capability == 80                       ? 163
                                      : capability >= 90 && capability < 120 ? 227
                                                                             : 99)

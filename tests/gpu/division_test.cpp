@@ -29,38 +29,39 @@ std::vector<Candidate> candidates_of(const GemmDescription& d, const TileSize& s
   return candidates({.description = d, .memory = Memory::device}, h200, size);
 }
 
-bool has_shared(const GemmDescription& d) {
+bool has_stream_k(const GemmDescription& d) {
   return std::ranges::any_of(candidates_of(d), [](const Candidate& c) { return c.configuration.stream_k == 1; });
 }
 
-TEST(SimtDivision, SharesTilesOfALastWaveThatIsHalfEmpty) {
+TEST(SimtDivision, StreamKTakesALastWaveThatIsHalfEmpty) {
   const Division d = division(3000, 3000, 3000, {.split_k = 1, .stream_k = 1});
-  EXPECT_EQ(d.splits, 1u);
-  EXPECT_EQ(d.sharing, slots);
-  EXPECT_EQ(d.whole % slots, 0u);
-  std::int64_t terms = 0;
+  EXPECT_EQ(d.split_k, 1u);
+  EXPECT_EQ(d.stream_k_ctas, slots);
+  EXPECT_EQ(d.data_parallel_tiles % slots, 0u);
+  std::int64_t k = 0;
   for (int block = 0; block < slots; ++block)
-    for (int index = 0; index < d.shares.count(block); ++index)
-      terms += std::int64_t{d.shares.at(block, index).chunks} * share_terms;
-  EXPECT_EQ(terms, (d.units(1) - d.whole) * 3008) << "all that the whole tiles leave, in steps of share_terms";
+    for (int index = 0; index < d.stream_k.count(block); ++index)
+      k += std::int64_t{d.stream_k.at(block, index).chunks} * stream_k_step;
+  EXPECT_EQ(k, (d.work_tiles(1) - d.data_parallel_tiles) * 3008)
+      << "all that the whole tiles leave, in steps of stream_k_step";
 }
 
-TEST(SimtDivision, SharesWhereSomeWouldBeIdleAndOperandsAreReadByVectors) {
-  EXPECT_TRUE(has_shared(product(3000, 3000, 3000)));
-  EXPECT_FALSE(has_shared(product(128 * 12, 128 * 22, 4096))) << "264 tiles";
-  EXPECT_FALSE(has_shared(product(2048, 2048, 2048))) << "256 tiles";
-  EXPECT_FALSE(has_shared(product(3000, 3000, 3000, ElementType::i64)));
-  EXPECT_FALSE(has_shared(product(3000, 3000, 3000, ElementType::f32, 2)));
+TEST(SimtDivision, StreamKWhereSomeWouldBeIdleAndOperandsAreReadByVectors) {
+  EXPECT_TRUE(has_stream_k(product(3000, 3000, 3000)));
+  EXPECT_FALSE(has_stream_k(product(128 * 12, 128 * 22, 4096))) << "264 tiles";
+  EXPECT_FALSE(has_stream_k(product(2048, 2048, 2048))) << "256 tiles";
+  EXPECT_FALSE(has_stream_k(product(3000, 3000, 3000, ElementType::i64)));
+  EXPECT_FALSE(has_stream_k(product(3000, 3000, 3000, ElementType::f32, 2)));
 }
 
-TEST(SimtDivision, LeavesNoSplitWithoutChunks) {
+TEST(SimtDivision, LeavesNoSliceWithoutChunks) {
   Division d;
-  d.chunks = d.chunks_per_split = 9;
-  for (const std::int64_t splits : {1, 2, 3, 4, 5, 8, 9, 16}) {
-    const Division split = in_splits(d, splits);
-    EXPECT_LE(split.splits, splits);
-    EXPECT_GE(split.splits * split.chunks_per_split, 9);
-    EXPECT_LT((split.splits - 1) * split.chunks_per_split, 9) << splits;
+  d.chunks = d.chunks_per_slice = 9;
+  for (const std::int64_t split_k : {1, 2, 3, 4, 5, 8, 9, 16}) {
+    const Division split = with_split_k(d, split_k);
+    EXPECT_LE(split.split_k, split_k);
+    EXPECT_GE(split.split_k * split.chunks_per_slice, 9);
+    EXPECT_LT((split.split_k - 1) * split.chunks_per_slice, 9) << split_k;
   }
 }
 
@@ -68,9 +69,9 @@ TEST(SimtDivision, AConfigurationIsTheDivisionThatItWasMadeFor) {
   for (const GemmDescription& d : {product(700, 257, 5200), product(4097, 4095, 4099), product(1, 300, 100000)})
     for (const Candidate& candidate : candidates_of(d)) {
       const Division made = division_of(d, h200, tile, candidate.configuration);
-      EXPECT_EQ(made.splits, candidate.configuration.split_k);
-      EXPECT_EQ(made.sharing > 0, candidate.configuration.stream_k == 1);
-      EXPECT_EQ(static_cast<double>(made.units(d.batch_count)), candidate.demand.tiles);
+      EXPECT_EQ(made.split_k, candidate.configuration.split_k);
+      EXPECT_EQ(made.stream_k_ctas > 0, candidate.configuration.stream_k == 1);
+      EXPECT_EQ(static_cast<double>(made.work_tiles(d.batch_count)), candidate.demand.tiles);
     }
 }
 

@@ -8,7 +8,7 @@ namespace exactile::cuda {
 
 inline constexpr Device h200{.index = 0,
                              .compute_capability = 90,
-                             .multiprocessors = 132,
+                             .sm_count = 132,
                              .shared_bytes_per_block = 227 << 10,
                              .l2_bytes = 60 << 20,
                              .memory_bytes = std::int64_t{139} << 30,

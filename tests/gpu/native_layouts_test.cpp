@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The planner takes one way of laying a product of bf16, f16 or i8 over the device; here every way is run: all tiles,
-// parts of K, clusters and numbers of CTAs on a multiprocessor, with C stored in boxes, in rows and by elements.
-// Operands are small integers, so that every sum is exact.
+// parts of K, clusters and numbers of CTAs on an SM, with C stored in boxes, in rows and by elements. Operands are
+// small integers, so that every sum is exact.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
@@ -107,10 +107,11 @@ class AllLayouts {
   int run(const cuda::Device& device, bool adds_to_c) {
     int count = 0;
     for (native::TileKind kind : native::tile_kinds<sizeof(In)>()) {
-      if (kind.division.chunk_blocks > 0) kind.division.chunk_blocks = 2;  // so that these K have slices
+      if (kind.division.slice_blocks > 0) kind.division.slice_blocks = 2;  // so that these K have slices
       for (const cuda::Candidate& candidate :
            native::candidates(description_, description_.types.input, std::span(&kind, 1), device)) {
-        check(native::layout_of(description_, description_.types.input, candidate.configuration), device, adds_to_c);
+        check(native::launch_config_of(description_, description_.types.input, candidate.configuration), device,
+              adds_to_c);
         ++count;
         if (testing::Test::HasFailure()) return count;
       }
@@ -129,8 +130,8 @@ class AllLayouts {
   /// A sum beyond 256 is rounded to bf16 once, as what is expected is.
   static bool is_other(Out x, int want) { return static_cast<float>(x) != static_cast<float>(element<Out>(want)); }
 
-  void check(const native::Layout& layout, const cuda::Device& device, bool adds_to_c) {
-    const auto product = native::make_product<In>(layout, device);
+  void check(const native::LaunchConfig& config, const cuda::Device& device, bool adds_to_c) {
+    const auto product = native::make_product<In>(config, device);
     const std::string name =
         fmt::format("{} of {}x{}x{} {}", shape_.batches, shape_.m, shape_.n, shape_.k, product->blocking());
     GemmArguments arguments{.a = static_cast<In*>(a_.data()) + shape_.shift,
@@ -169,12 +170,12 @@ class AllLayouts {
   std::vector<int> want_;
 };
 
-/// Multiprocessors enough for any cluster, and so few that each computes several tiles: what it stores of one it stores
-/// while it multiplies the next, of one, two or more blocks of K.
-constexpr int few_multiprocessors = 12;
+/// SMs enough for any cluster, and so few that each computes several tiles: what it stores of one it stores while it
+/// multiplies the next, of one, two or more blocks of K.
+constexpr int few_sms = 12;
 constexpr PaddedShape several_tiles[] = {{1032, 784, 48}, {1032, 784, 104}, {1032, 784, 328}};
 /// The same where K is taken in chunks and 16 terms are left to the last one.
-constexpr PaddedShape short_last_chunk = {264, 272, 32784};
+constexpr PaddedShape short_last_slice = {264, 272, 32784};
 
 template <class In, class Out>
 void run_all(GemmTypes types) {
@@ -197,20 +198,20 @@ void run_all(GemmTypes types) {
     }
   EXPECT_GT(count, 100);
   cuda::Device small = device;
-  small.multiprocessors = few_multiprocessors;
+  small.sm_count = few_sms;
   const auto run_small = [&](const PaddedShape& shape) {
     EXPECT_GT((AllLayouts<In, Out>(types, shape, false).run(small, false)), 10);
   };
   for (const PaddedShape& shape : several_tiles) run_small(shape);
-  if (sizeof(In) > 1) run_small(short_last_chunk);  // 8-bit types have no chunks before twice that K
+  if (sizeof(In) > 1) run_small(short_last_slice);  // 8-bit types have no chunks before twice that K
 }
 
-TEST(NarrowLayouts, Bf16) { run_all<__nv_bfloat16, __nv_bfloat16>({ElementType::bf16, ElementType::bf16}); }
-TEST(NarrowLayouts, F16ToF32) { run_all<__half, float>({ElementType::f16, ElementType::f32}); }
-TEST(NarrowLayouts, F8E4M3) { run_all<__nv_fp8_e4m3, __nv_bfloat16>({ElementType::f8e4m3, ElementType::bf16}); }
-TEST(NarrowLayouts, F8E5M2) { run_all<__nv_fp8_e5m2, float>({ElementType::f8e5m2, ElementType::f32}); }
-TEST(NarrowLayouts, Tf32) { run_all<float, float>({ElementType::f32, ElementType::f32}); }
-TEST(NarrowLayouts, I8) { run_all<std::int8_t, std::int32_t>({ElementType::i8, ElementType::i32}); }
+TEST(NativeLayouts, Bf16) { run_all<__nv_bfloat16, __nv_bfloat16>({ElementType::bf16, ElementType::bf16}); }
+TEST(NativeLayouts, F16ToF32) { run_all<__half, float>({ElementType::f16, ElementType::f32}); }
+TEST(NativeLayouts, F8E4M3) { run_all<__nv_fp8_e4m3, __nv_bfloat16>({ElementType::f8e4m3, ElementType::bf16}); }
+TEST(NativeLayouts, F8E5M2) { run_all<__nv_fp8_e5m2, float>({ElementType::f8e5m2, ElementType::f32}); }
+TEST(NativeLayouts, Tf32) { run_all<float, float>({ElementType::f32, ElementType::f32}); }
+TEST(NativeLayouts, I8) { run_all<std::int8_t, std::int32_t>({ElementType::i8, ElementType::i32}); }
 
 }  // namespace
 }  // namespace exactile::test

@@ -27,10 +27,10 @@ struct PiecesCase {
   int roundings;  ///< within a chunk, see docs/accuracy.md
 };
 constexpr PiecesCase cases[] = {
-    {{"simt_f32", "BM=32 BN=32"}, cuda::tile_piece_terms + cuda::chunk_terms / cuda::tile_piece_terms},
-    {{"simt_f32", "BM=8 BN=128"}, cuda::tile_piece_terms + cuda::chunk_terms / cuda::tile_piece_terms},
-    {{"simt_f32_pieces"}, cuda::tile_piece_terms + cuda::chunk_terms / cuda::tile_piece_terms},
-    {{"simt_few_rows"}, cuda::few_rows_piece_terms / 4 + 2 + cuda::chunk_terms / cuda::few_rows_piece_terms}};
+    {{"simt_f32", "BM=32 BN=32"}, cuda::tile_piece_k + cuda::chunk_k / cuda::tile_piece_k},
+    {{"simt_f32", "BM=8 BN=128"}, cuda::tile_piece_k + cuda::chunk_k / cuda::tile_piece_k},
+    {{"simt_f32_sliced_k"}, cuda::tile_piece_k + cuda::chunk_k / cuda::tile_piece_k},
+    {{"simt_few_rows"}, cuda::few_rows_piece_k / 4 + 2 + cuda::chunk_k / cuda::few_rows_piece_k}};
 
 /// A 1 in each row, and beside it what 1 loses when one of them is added, but not when there are some.
 std::vector<float> rows_with_a_one(const std::vector<std::int64_t>& places, std::int64_t terms) {
@@ -54,7 +54,7 @@ void expect_short_sums(const PiecesCase& s, std::int64_t terms, bool by_columns)
   const Status status = plan.value().run({.a = a.data(), .b = b.data(), .c = c.data()});
   ASSERT_TRUE(status.ok()) << status.message();
   const double sum = 1 + static_cast<double>(terms - 1) * 0.75 * u;
-  const double roundings = s.roundings + static_cast<double>(terms / cuda::chunk_terms) + 1;
+  const double roundings = s.roundings + static_cast<double>(terms / cuda::chunk_k) + 1;
   for (const float element : c) EXPECT_LE(std::abs(element - sum), roundings * u * sum);
 }
 
@@ -138,7 +138,7 @@ TEST(PiecesOnDevice, AreTheSameInAllSmallTiles) {
   SKIP_WITHOUT_GPU();
   for (const std::int64_t terms : all_terms)
     expect_bits_of({.backend = Backend::cuda, .kernel = "simt_f32", .parameters = "BM=32 BN=32"}, terms,
-                   {{"simt_f32", "BM=8 BN=128"}, {"simt_f32_pieces"}});
+                   {{"simt_f32", "BM=8 BN=128"}, {"simt_f32_sliced_k"}});
 }
 
 TEST(PiecesOnDevice, LargeTilesHaveTheProcessorsBits) {

@@ -54,9 +54,9 @@ int compare_rows(const KernelOfType& kernel, const Shape& shape, std::span<const
   return compared;
 }
 
-// On an H200, 17152 rows leave 67 tiles of 256 x 256 for 66 clusters of two multiprocessors, which share the last ones;
-// 16896 rows leave 66. Some kernels do not divide a K of 200, but divide one of 520. Small tiles of f32 pack B for 700
-// rows of 257 columns, and not for 40 (see division_test.cpp).
+// On an H200, 17152 rows leave 67 tiles of 256 x 256 for 66 clusters of two SMs, which share the last ones; 16896 rows
+// leave 66. Some kernels do not divide a K of 200, but divide one of 520. Small tiles of f32 pack B for 700 rows of 257
+// columns, and not for 40 (see division_test.cpp).
 TEST(RowsOnDevice, BitsDoNotDependOnTheOtherRows) {
   SKIP_WITHOUT_GPU();
   const Result<Context> context = Context::make(Backend::cuda);

@@ -53,7 +53,7 @@ void expect_exact(ElementType type, std::int64_t m, std::int64_t n, std::int64_t
 template <class T>
 void expect_exact_beyond_the_grid(ElementType type) {
   SKIP_WITHOUT_GPU();
-  expect_exact<T>(type, 20001, 2048, 5, 1);  // 8 rows a block, of which there are 32 a multiprocessor
+  expect_exact<T>(type, 20001, 2048, 5, 1);  // 8 rows a block, of which there are 32 an SM
   expect_exact<T>(type, 20001, 1026, 3, 1);  // the same with rows that are no whole vectors
   expect_exact<T>(type, 300, 36, 5, 9000);   // blocks enough in a single row of them for each product
   expect_exact<T>(type, 3, 5, 40, 70000);    // more products than layers, with a second piece of K

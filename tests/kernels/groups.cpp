@@ -132,8 +132,8 @@ Tally check_shapes(const KernelOfType& kernel) {
     runner.run(shape);
   for (const Shape& shape : {Shape{3, 5, 20011}, Shape{17, 13, 4099}, Shape{64, 64, 1025}, Shape{1, 1, 5003}})
     runner.run(shape);
-  // More tiles than a GPU has multiprocessors: what one tile leaves behind may hurt the next. Kernels for a long K
-  // divide it among so many that fewer rows do.
+  // More tiles than a GPU has SMs: what one tile leaves behind may hurt the next. Kernels for a long K divide it among
+  // so many that fewer rows do.
   runner.run({runner.is_for_long_k() ? 9001 : 40009, 33, 3});
   runner.run({runner.is_for_long_k() ? 517 : 1009, 1013, 3});
   for (const Shape& shape : {Shape{523, 7, 2}, Shape{2, 3001, 1}}) runner.run(shape);

@@ -3,8 +3,8 @@
 /// Barriers in shared memory that count arrivals and bytes (PTX mbarrier, sm_90). A phase ends when both counts are
 /// met; waiters name the parity of the phase they wait for. Those of other CTAs: cluster.cuh.
 ///
-/// Wrappers here and in tma.cuh take pointers, or 32-bit addresses: a ring's places are then a product and a sum in
-/// uniform registers, where pointers are worked out by each thread again and again.
+/// Wrappers here and in tma.cuh take pointers, or 32-bit addresses: a pipeline's addresses are then a product and a sum
+/// in uniform registers, where pointers are worked out by each thread again and again.
 #pragma once
 
 #include <cstdint>

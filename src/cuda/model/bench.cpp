@@ -80,7 +80,7 @@ std::vector<std::byte> normal_elements(ElementType type, std::size_t count) {
 double guess(const GemmDescription& d, const Device& device) {
   constexpr double multiply_adds_of_sm = 64;  // in a clock
   return 1e-6 + static_cast<double>(d.m) * static_cast<double>(d.n) * static_cast<double>(d.k) /
-                    (multiply_adds_of_sm * device.multiprocessors * device.clock_hertz);
+                    (multiply_adds_of_sm * device.sm_count * device.clock_hertz);
 }
 
 /// A graph of launches, ready to be run.

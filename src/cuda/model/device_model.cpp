@@ -20,7 +20,7 @@ DeviceRows nearest_rows(const Device& device) {
   for (DeviceRows& shipped : parse_rows(tuning::cuda_tsv)) all.push_back(std::move(shipped));
   const auto distance = [&](const DeviceRows& rows) {
     return std::tuple(rows.name != device.name, std::abs(rows.facts.compute_capability - device.compute_capability),
-                      std::abs(rows.facts.multiprocessors - device.multiprocessors));
+                      std::abs(rows.facts.sm_count - device.sm_count));
   };
   if (all.empty()) return {};
   return *std::ranges::min_element(all, {}, distance);

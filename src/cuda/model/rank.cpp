@@ -138,7 +138,7 @@ double DeviceModel::formula(const Kernel& kernel, const GemmDescription& d, cons
   const Configuration& c = candidate.configuration;
   const double tile = static_cast<double>(std::max(1, c.bm)) * std::max(1, c.bn) * static_cast<double>(d.k);
   const double whole = static_cast<double>(d.m) * static_cast<double>(d.n) * static_cast<double>(d.k) *
-                       static_cast<double>(d.batch_count) / device_.multiprocessors;
+                       static_cast<double>(d.batch_count) / device_.sm_count;
   constexpr double never_measured = 1e3;
   return never_measured *
          (rows_.overheads.launch + std::max(whole, tile / std::max(1, c.split_k)) / device_.clock_hertz);

@@ -45,7 +45,7 @@ Overheads overheads_of(const Parameters& p) {
 
 Device facts_of(const Parameters& p) {
   return {.compute_capability = static_cast<int>(p.get("CC")),
-          .multiprocessors = static_cast<int>(p.get("SMS")),
+          .sm_count = static_cast<int>(p.get("SMS")),
           .shared_bytes_per_block = p.get("SHARED_BYTES"),
           .l2_bytes = p.get("L2_BYTES"),
           .memory_bytes = p.get("MEMORY_MB") << 20,
@@ -55,8 +55,8 @@ Device facts_of(const Parameters& p) {
 
 std::string facts_text(const Device& d) {
   return fmt::format("CC={} SMS={} SHARED_BYTES={} L2_BYTES={} MEMORY_MB={} CLOCK_KHZ={:.0f} BANDWIDTH_MBS={:.0f}",
-                     d.compute_capability, d.multiprocessors, d.shared_bytes_per_block, d.l2_bytes,
-                     d.memory_bytes >> 20, d.clock_hertz * 1e-3, d.memory_bytes_per_second * 1e-6);
+                     d.compute_capability, d.sm_count, d.shared_bytes_per_block, d.l2_bytes, d.memory_bytes >> 20,
+                     d.clock_hertz * 1e-3, d.memory_bytes_per_second * 1e-6);
 }
 
 std::string overheads_text(const Overheads& o) {
@@ -120,7 +120,7 @@ std::optional<Configuration> configuration_of(std::string_view text) {
 bool is_sound(const DeviceRows& rows) {
   const Device& d = rows.facts;
   const Overheads& o = rows.overheads;
-  return d.compute_capability > 0 && d.multiprocessors > 0 && d.shared_bytes_per_block > 0 && d.memory_bytes > 0 &&
+  return d.compute_capability > 0 && d.sm_count > 0 && d.shared_bytes_per_block > 0 && d.memory_bytes > 0 &&
          d.clock_hertz > 0 && d.memory_bytes_per_second > 0 && o.launch >= 0 && o.side_launch >= 0 && o.overlap >= 0 &&
          std::min({o.share, o.copy_share, o.turn_share}) > 0;
 }

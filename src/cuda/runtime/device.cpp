@@ -40,7 +40,7 @@ Device describe(int index, const cudaDeviceProp& properties) {
   const double transfers = 2.0 * hertz_per_kilohertz * attribute(cudaDevAttrMemoryClockRate, index);
   return {.index = index,
           .compute_capability = 10 * properties.major + properties.minor,
-          .multiprocessors = properties.multiProcessorCount,
+          .sm_count = properties.multiProcessorCount,
           .shared_bytes_per_block = static_cast<std::int64_t>(properties.sharedMemPerBlockOptin),
           .l2_bytes = properties.l2CacheSize,
           .memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem),
@@ -122,7 +122,7 @@ std::vector<DeviceInfo> device_infos() {
          .properties = {{"device", std::to_string(device.index)},
                         {"compute capability",
                          fmt::format("{}.{}", device.compute_capability / 10, device.compute_capability % 10)},
-                        {"multiprocessors", std::to_string(device.multiprocessors)},
+                        {"multiprocessors", std::to_string(device.sm_count)},
                         {"memory", gibibytes(device.memory_bytes)},
                         {"memory bandwidth", fmt::format("{:.0f} GB/s", device.memory_bytes_per_second * 1e-9)},
                         {"L2 cache", fmt::format("{} KiB", device.l2_bytes / 1024)},

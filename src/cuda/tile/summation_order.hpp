@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The order in which the SIMT kernels sum, whatever their split of K and their device.
+/// The order in which the SIMT kernels sum, whatever their split-K and their device.
 ///
-/// K is cut into chunks of chunk_terms. The sum of a chunk starts at zero and takes its terms in order, one fused
+/// K is cut into chunks of chunk_k. The sum of a chunk starts at zero and takes its products in order, one fused
 /// multiply-add each. The chunks are added in order: the first gives x = fma(alpha, sum, beta * C), or alpha * sum
 /// where beta is 0, each further one x = fma(alpha, sum, x). Then come bias, activation and the rounding to C's type.
 /// For f32 in large tiles this is the CPU's order as well (decision 0006): both give the same bits.
 ///
 /// Small tiles of f32, and the kernels for few rows, sum a chunk in pieces (decision 0014): each piece starts at zero,
-/// and is added to the chunk's sum, in order. An error then grows with the terms of a piece and the number of pieces
-/// instead of the terms of a chunk.
+/// and is added to the chunk's sum, in order. An error then grows with the length of a piece and the number of pieces
+/// instead of the length of a chunk.
 #pragma once
 
 namespace exactile::cuda {
 
-inline constexpr int chunk_terms = 512;
+inline constexpr int chunk_k = 512;
 
-/// Terms of a piece in small tiles: in order, as in a chunk.
-inline constexpr int tile_piece_terms = 32;
+/// Of K in a piece in small tiles: in order, as in a chunk.
+inline constexpr int tile_piece_k = 32;
 
-/// Terms of a piece where there are few rows. It is summed as so many sums as 16 bytes have elements, a term for each
+/// Of K in a piece where there are few rows. It is summed as so many sums as 16 bytes have elements, a product for each
 /// in turn, and neighbours among these are added first.
-inline constexpr int few_rows_piece_terms = 64;
+inline constexpr int few_rows_piece_k = 64;
 
 }  // namespace exactile::cuda

@@ -35,7 +35,7 @@ namespace exactile::cuda {
 [[nodiscard]] inline Demand even_demand(const GemmDescription& d, const Device& device) {
   const auto m = static_cast<double>(d.m), n = static_cast<double>(d.n), k = static_cast<double>(d.k);
   const auto batch = static_cast<double>(d.batch_count);
-  return {.steps = m * n * k * batch / device.multiprocessors / (1 << 20),
+  return {.steps = m * n * k * batch / device.sm_count / (1 << 20),
           .bytes = batch * (static_cast<double>(size_in_bytes(d.types.input)) * (m + n) * k +
                             static_cast<double>(size_in_bytes(d.types.output)) * m * n)};
 }

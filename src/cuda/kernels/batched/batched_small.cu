@@ -147,10 +147,10 @@ std::int64_t threads_per_product(const GemmDescription& d) { return padded(d.m) 
 class BatchedSmall final : public DeviceProduct {
  public:
   BatchedSmall(const GemmDescription& d, const Device& device) : description_(d) {
-    // Enough blocks for every multiprocessor come before full blocks.
+    // Enough blocks for every SM come before full blocks.
     const std::int64_t most =
         std::min(threads_per_block / threads_per_product(d), shared_limit / shared_bytes_per_product(d));
-    const std::int64_t spread = (d.batch_count - 1) / (2 * device.multiprocessors) + 1;
+    const std::int64_t spread = (d.batch_count - 1) / (2 * device.sm_count) + 1;
     products_per_block_ = std::min(most, spread);
     blocks_ = std::min<std::int64_t>((d.batch_count - 1) / products_per_block_ + 1, 1 << 20);
   }
@@ -217,7 +217,7 @@ const Kernel batched_small{
       const auto at_a_time = static_cast<double>(std::max<std::int64_t>(1, threads_per_block / threads_per_product(d)));
       return {{{},
                {.tiles = static_cast<double>(d.batch_count),
-                .slots = at_a_time * device.multiprocessors,
+                .slots = at_a_time * device.sm_count,
                 .steps = static_cast<double>(d.k),
                 .bytes = BatchedSmall(d, device).model_bytes(),
                 .stream_k = true}}};

@@ -2,9 +2,9 @@
 /// \file
 /// One warp's share of a tile: WM x WN sums in registers, fed from stages of shared memory, and its way to C.
 ///
-/// Which row, column or term of the tile stands for which of the instruction is free as long as A, B and D agree. The
+/// Which row, column or k of the tile stands for which of the instruction is free as long as A, B and D agree. The
 /// choice here lets every thread read two doubles that the instruction wants in neighbouring registers with one 16-byte
-/// load, and eight neighbouring threads 128 bytes from eight different places of a line:
+/// load, and eight neighbouring threads 128 bytes from eight different places of a row:
 ///   rows: g, g + 8 of the instruction are 2g, 2g + 1 of the tile's 16
 ///   columns: g is g / 2 + 4 (g mod 2)
 ///   terms: t, t + 4 are 2t, 2t + 1 of each 8
@@ -17,9 +17,9 @@ namespace exactile::cuda::dmma {
 
 enum class Instruction : std::uint8_t { m8n8k4, m16n8k8 };
 
-/// StepTerms are loaded at once: 8 take fewer registers, 16 leave more time for the loads. The order of summation is
+/// StepK are loaded at once: 8 take fewer registers, 16 leave more time for the loads. The order of summation is
 /// the same.
-template <int WM, int WN, Instruction I, int StepTerms>
+template <int WM, int WN, Instruction I, int StepK>
 class WarpTile {
   static_assert(WM % 16 == 0 && WN % 8 == 0);
 
@@ -28,8 +28,8 @@ class WarpTile {
   static constexpr int columns = WN;
   static constexpr int a_parts = WM / 16;
   static constexpr int b_parts = WN / 8;
-  static constexpr int step_terms = StepTerms;
-  static constexpr int steps_per_block = block_terms / step_terms;
+  static constexpr int step_k = StepK;
+  static constexpr int steps_per_block = block_k / step_k;
 
   /// `row` and `column` are the warp's first ones in the block's tile.
   __device__ WarpTile(int lane, int row, int column) : row_(row + lane / 4 * 2), column_(column + lane % 4) {
@@ -51,7 +51,7 @@ class WarpTile {
         for (double& x : part) x = 0;
   }
 
-  /// Where step_terms of K lie in shared memory: step `index` of a block.
+  /// Where step_k of K lie in shared memory: step `index` of a block.
   struct Step {
     const char* a;
     const char* b;
@@ -82,7 +82,7 @@ class WarpTile {
         }
       }
 #pragma unroll
-      for (int eight = 0; eight < step_terms / 8; ++eight)
+      for (int eight = 0; eight < step_k / 8; ++eight)
 #pragma unroll
         for (int j = 0; j < b_parts; ++j) multiply_add(sums_[i][j], a_[(first + i) % 2][eight], b_[Parity][j][eight]);
     }
@@ -94,13 +94,13 @@ class WarpTile {
   [[nodiscard]] __device__ int column(int place) const { return column_ + 4 * place; }
   /// The sum of row(part) and column(place), and of the row below.
   [[nodiscard]] __device__ double2 sums(int part, int place) const {
-    const double(&part_sums)[4] = sums_[part][place / 2];
-    return make_double2(part_sums[place % 2], part_sums[2 + place % 2]);
+    const double(&fragment_sums)[4] = sums_[part][place / 2];
+    return make_double2(fragment_sums[place % 2], fragment_sums[2 + place % 2]);
   }
 
  private:
-  using A = double[step_terms / 8][4];
-  using B = double[step_terms / 8][2];
+  using A = double[step_k / 8][4];
+  using B = double[step_k / 8][2];
 
   static __device__ void multiply_add(double (&d)[4], const double (&a)[4], const double (&b)[2]) {
     if constexpr (I == Instruction::m16n8k8) {
@@ -115,10 +115,10 @@ class WarpTile {
   }
   __device__ void load_a(A& a, const Step& step, int part) const {
 #pragma unroll
-    for (int eight = 0; eight < step_terms / 8; ++eight)
+    for (int eight = 0; eight < step_k / 8; ++eight)
 #pragma unroll
       for (int j = 0; j < 2; ++j) {
-        const int line = (step.index * step_terms / 8 + eight) * 8;
+        const int line = (step.index * step_k / 8 + eight) * 8;
         const auto pair =
             *reinterpret_cast<const double2*>(step.a + a_offset_[j] + part * bytes_of_16 + line * line_bytes);
         a[eight][2 * j] = pair.x;
@@ -129,8 +129,8 @@ class WarpTile {
 #pragma unroll
     for (int part = 0; part < b_parts; ++part)
 #pragma unroll
-      for (int eight = 0; eight < step_terms / 8; ++eight) {
-        const auto pair = *reinterpret_cast<const double2*>(step.b + b_offset_[step.index * step_terms / 8 + eight] +
+      for (int eight = 0; eight < step_k / 8; ++eight) {
+        const auto pair = *reinterpret_cast<const double2*>(step.b + b_offset_[step.index * step_k / 8 + eight] +
                                                             part * 8 * line_bytes);
         b[part][eight][0] = pair.x;
         b[part][eight][1] = pair.y;

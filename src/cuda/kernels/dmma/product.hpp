@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// What the f64 tensor-core kernels share on the host: which tile, how many pieces of K, which way round.
+/// What the f64 tensor-core kernels share on the host: which tile, how K is split, which way round.
 #pragma once
 
 #include <span>
 #include <vector>
 
 #include "cuda/kernel.hpp"
-#include "cuda/kernels/dmma/work.cuh"
+#include "cuda/kernels/dmma/parameters.cuh"
 
 namespace exactile::cuda::dmma {
 
@@ -17,32 +17,32 @@ struct TileKind {
   int bn;
   int stages;
   int ctas;  ///< on an SM at a time
-  Status (*launch)(const Work&, const Device&, std::string_view kernel, cudaStream_t);
+  Status (*launch)(const Parameters&, const Device&, std::string_view kernel, cudaStream_t);
 };
 
-/// A product cut to pieces.
-struct Cut {
+/// A product divided into work tiles.
+struct Tiling {
   GemmDescription description;  ///< of the product, or of the transposed one
   bool transposed = false;
   const TileKind* tile = nullptr;
   std::int64_t tiles_m = 0;
   std::int64_t tiles_n = 0;
   std::int64_t chunks = 0;
-  std::int64_t pieces = 0;
+  std::int64_t split_k = 0;
 };
 
-/// A product cut as a configuration says.
-[[nodiscard]] Cut cut(const GemmDescription& description, std::span<const TileKind> kinds,
-                      const Configuration& configuration);
-/// All tiles, ways round and numbers of pieces.
+/// A product divided as a configuration says.
+[[nodiscard]] Tiling tiling_of(const GemmDescription& description, std::span<const TileKind> kinds,
+                               const Configuration& configuration);
+/// All tiles, ways round and splits of K.
 [[nodiscard]] std::vector<Candidate> candidates(const GemmDescription& description, const Device& device,
                                                 std::span<const TileKind> kinds);
 [[nodiscard]] std::string_view why_refused(const GemmDescription& description);
 
 class DmmaProduct final : public DeviceProduct {
  public:
-  DmmaProduct(const Cut& cut, const Device& device, std::string_view kernel)
-      : cut_(cut), device_(device), kernel_(kernel) {}
+  DmmaProduct(const Tiling& tiling_of, const Device& device, std::string_view kernel)
+      : tiling_(tiling_of), device_(device), kernel_(kernel) {}
 
   [[nodiscard]] Status launch(const Launch& launch) const override;
   [[nodiscard]] std::string blocking() const override;
@@ -50,9 +50,9 @@ class DmmaProduct final : public DeviceProduct {
   [[nodiscard]] double model_bytes() const override;
 
  private:
-  [[nodiscard]] Work work(const Launch& launch) const;
+  [[nodiscard]] Parameters parameters(const Launch& launch) const;
 
-  Cut cut_;
+  Tiling tiling_;
   Device device_;
   std::string_view kernel_;
 };

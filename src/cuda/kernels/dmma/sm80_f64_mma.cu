@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `sm80_f64_mma`: f64 on the FP64 tensor cores as sm_80 has them (m8n8k4). All warps copy, all multiply: a ring of
-// stages in shared memory, filled by cp.async some stages ahead, one __syncthreads a stage. Tiles, fragments, chunks of
-// K and epilogue are those of `sm90_f64_mma`. See docs/ladder/f64_mma.md.
+// `sm80_f64_mma`: f64 on the FP64 tensor cores as sm_80 has them (m8n8k4). All warps copy, all multiply: a multistage
+// pipeline in shared memory, filled by cp.async some stages ahead, one __syncthreads a stage. Tiles, fragments, chunks
+// of K and epilogue are those of `sm90_f64_mma`. See docs/ladder/f64_mma.md.
 #include <array>
 #include <memory>
 
@@ -33,24 +33,24 @@ struct Tile {
 template <class T>
 class Copies {
  public:
-  __device__ Copies(const Work& w, const Item& item, char* stages)
+  __device__ Copies(const Parameters& w, const WorkTile& work_tile, char* stages)
       : stages_(stages), a_(w.a, threadIdx.x % 128), b_(w.b, threadIdx.x % 128) {
-    const std::int64_t k = static_cast<std::int64_t>(item.first_chunk) * chunk_terms;
-    const std::int64_t end = min(static_cast<std::int64_t>(item.end_chunk) * chunk_terms, w.k);
-    left_ = static_cast<int>((end - k + block_terms - 1) / block_terms);
-    a_.start(item.product, item.row, w.m, k, w.k);
-    b_.start(item.product, item.column, w.n, k, w.k);
+    const std::int64_t k = static_cast<std::int64_t>(work_tile.first_chunk) * chunk_k;
+    const std::int64_t end = min(static_cast<std::int64_t>(work_tile.end_chunk) * chunk_k, w.k);
+    left_ = static_cast<int>((end - k + block_k - 1) / block_k);
+    a_.start(work_tile.product, work_tile.row, w.m, k, w.k);
+    b_.start(work_tile.product, work_tile.column, w.n, k, w.k);
   }
   /// Begins the copies of the next stage, if there is one. Every call closes a group.
   __device__ void next() {
     if (left_ > 0) {
-      char* const stage = stages_ + turn_ * T::stage_bytes;
+      char* const to = stages_ + stage_ * T::stage_bytes;
       if (threadIdx.x < 128) {
-        a_.fill(stage);
+        a_.fill(to);
       } else {
-        b_.fill(stage + T::a_bytes);
+        b_.fill(to + T::a_bytes);
       }
-      turn_ = turn_ + 1 == T::stages ? 0 : turn_ + 1;
+      stage_ = stage_ + 1 == T::stages ? 0 : stage_ + 1;
       --left_;
     }
     isa::copy_async_commit();
@@ -61,29 +61,29 @@ class Copies {
   Filler<Side::a, T::bm> a_;
   Filler<Side::b, T::bn> b_;
   int left_;
-  int turn_ = 0;
+  int stage_ = 0;
 };
 
 template <class T>
-__global__ void __launch_bounds__(T::threads) kernel(const __grid_constant__ Work w) {
+__global__ void __launch_bounds__(T::threads) kernel(const __grid_constant__ Parameters w) {
   extern __shared__ char shared[];
   char* stages = shared + (-static_cast<std::uint32_t>(__cvta_generic_to_shared(shared)) & 1023);
-  const Item item = item_at<T::bm, T::bn>(w, blockIdx.x);
+  const WorkTile work_tile = work_tile_at<T::bm, T::bn>(w, blockIdx.x);
   const int warp = threadIdx.x / 32;
   typename T::Warp tile(threadIdx.x % 32, warp % T::warps_down * T::Warp::rows,
                         warp / T::warps_down * T::Warp::columns);
-  Copies<T> copies(w, item, stages);
+  Copies<T> copies(w, work_tile, stages);
   for (int s = 0; s + 1 < T::stages; ++s) copies.next();
 
-  int turn = 0;
-  for (std::uint32_t chunk = item.first_chunk; chunk < item.end_chunk; ++chunk) {
-    const int terms = terms_of_chunk(w, chunk);
+  int stage = 0;
+  for (std::uint32_t chunk = work_tile.first_chunk; chunk < work_tile.end_chunk; ++chunk) {
+    const int terms = k_of_chunk(w, chunk);
     tile.clear();
-    for (int p = 0; p < terms; p += block_terms) {
+    for (int p = 0; p < terms; p += block_k) {
       isa::copy_async_wait<T::stages - 2>();
       __syncthreads();  // this stage is there for all, and all are done with the one that is filled next
       copies.next();
-      const char* a = stages + turn * T::stage_bytes;
+      const char* a = stages + stage * T::stage_bytes;
       const char* b = a + T::a_bytes;
       const typename T::Warp::Step low{a, b, 0};
       const typename T::Warp::Step high{a, b, 1};
@@ -92,9 +92,9 @@ __global__ void __launch_bounds__(T::threads) kernel(const __grid_constant__ Wor
           low, [] {}, [&] { return high; });
       tile.template multiply<1, false>(
           high, [] {}, [&] { return high; });
-      turn = turn + 1 == T::stages ? 0 : turn + 1;
+      stage = stage + 1 == T::stages ? 0 : stage + 1;
     }
-    store_chunk(tile, w, item, chunk);
+    store_chunk(tile, w, work_tile, chunk);
   }
 }
 
@@ -102,9 +102,9 @@ using Large = Tile<128, 128, 64, 32, 4>;
 using Medium = Tile<64, 64, 32, 16, 4>;
 
 template <class T>
-Status launch_tile(const Work& work, const Device& /*device*/, std::string_view name, cudaStream_t stream) {
+Status launch_tile(const Parameters& parameters, const Device& /*device*/, std::string_view name, cudaStream_t stream) {
   if (Status s = allow_shared_memory(kernel<T>, T::shared_bytes, name); !s.ok()) return s;
-  kernel<T><<<work.items, T::threads, T::shared_bytes, stream>>>(work);
+  kernel<T><<<parameters.work_tiles, T::threads, T::shared_bytes, stream>>>(parameters);
   return check_launch(name);
 }
 
@@ -127,7 +127,7 @@ const Kernel sm80_f64_mma{
     .refuses = [](const plan::Problem& p, const Device&) { return why_refused(p.description); },
     .candidates = [](const plan::Problem& p, const Device& device) { return candidates(p.description, device, kinds); },
     .make = [](const plan::Problem& p, const Device& device, const Configuration& c) -> std::unique_ptr<DeviceProduct> {
-      return std::make_unique<DmmaProduct>(cut(p.description, kinds, c), device, "sm80_f64_mma");
+      return std::make_unique<DmmaProduct>(tiling_of(p.description, kinds, c), device, "sm80_f64_mma");
     },
     .has_instances = true};
 

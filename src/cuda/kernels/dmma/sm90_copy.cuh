@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// How the copying warps of sm90_f64_mma fill its ring of stages: TMA's boxes, or copies of single elements. T is the
+/// How the producer warps of sm90_f64_mma fill its pipeline: TMA's boxes, or copies of single elements. T is the
 /// kernel's tile.
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace exactile::cuda::dmma {
 
-/// Which stage of the ring, and the parity of its barriers' phase.
-struct Turn {
+/// Where a producer or a consumer is in the pipeline: a stage, and the parity of its barriers' phase.
+struct PipelineState {
   static constexpr std::uint32_t none = ~0u;
   std::uint32_t stage = 0;
   std::uint32_t parity = 0;
@@ -29,8 +29,8 @@ struct Turn {
 /// The operands as TMA sees them, where they are contiguous and aligned as a stage wants them; the others are copied by
 /// elements.
 struct Boxes {
-  CUtensorMap a;  ///< of 16 rows x 16 terms
-  CUtensorMap b;  ///< of 16 terms x BN columns
+  CUtensorMap a;  ///< of 16 rows x 16 of K
+  CUtensorMap b;  ///< of 16 of K x BN columns
   bool has_a;
   bool has_b;
   bool a_is_batched;
@@ -45,14 +45,14 @@ struct Boxes {
 
 /// Begins the copies of the boxes of one stage.
 template <class T>
-__device__ void copy_boxes(const Boxes& boxes, const Item& item, int k, char* stage, std::uint64_t* full) {
-  const int a_product = boxes.a_is_batched ? static_cast<int>(item.product) : 0;
-  const int b_product = boxes.b_is_batched ? static_cast<int>(item.product) : 0;
-  const int row = static_cast<int>(item.row);
-  const int column = static_cast<int>(item.column);
+__device__ void copy_boxes(const Boxes& boxes, const WorkTile& work_tile, int k, char* stage, std::uint64_t* full) {
+  const int a_product = boxes.a_is_batched ? static_cast<int>(work_tile.product) : 0;
+  const int b_product = boxes.b_is_batched ? static_cast<int>(work_tile.product) : 0;
+  const int row = static_cast<int>(work_tile.row);
+  const int column = static_cast<int>(work_tile.column);
   isa::mbarrier_arrive_expect(full, T::depth * ((boxes.has_a ? T::a_bytes : 0) + (boxes.has_b ? T::b_bytes : 0)));
 #pragma unroll
-  for (int d = 0; d < T::depth; ++d, stage += T::block_bytes, k += block_terms) {
+  for (int d = 0; d < T::depth; ++d, stage += T::block_bytes, k += block_k) {
     if (boxes.has_a) {
 #pragma unroll
       for (int i = 0; i < T::bm; i += 16) isa::tma_load(stage + i * line_bytes, &boxes.a, row + i, k, a_product, full);
@@ -61,33 +61,33 @@ __device__ void copy_boxes(const Boxes& boxes, const Item& item, int k, char* st
   }
 }
 
-/// Visits all stages of all items of this block as fast as they are given back.
+/// Visits all stages of all work tiles of this block as fast as they are released.
 template <class T, class Start, class Fill>
-__device__ void for_each_stage(const Work& w, std::uint64_t* empty, Start&& start, Fill&& fill) {
-  Turn turn;
-  for (std::uint32_t index = blockIdx.x; index < w.items; index += gridDim.x) {
-    const Item item = item_at<T::bm, T::bn>(w, index);
-    const std::int64_t k = static_cast<std::int64_t>(item.first_chunk) * chunk_terms;
-    const std::int64_t end = min(static_cast<std::int64_t>(item.end_chunk) * chunk_terms, w.k);
-    start(item, k);
-    for (std::int64_t p = k; p < end; p += T::stage_terms) {
-      isa::mbarrier_wait(empty + turn.stage, turn.parity ^ 1);
-      fill(item, p, turn.stage);
-      turn.next<T::stages>();
+__device__ void for_each_stage(const Parameters& w, std::uint64_t* empty, Start&& start, Fill&& fill) {
+  PipelineState state;
+  for (std::uint32_t index = blockIdx.x; index < w.work_tiles; index += gridDim.x) {
+    const WorkTile work_tile = work_tile_at<T::bm, T::bn>(w, index);
+    const std::int64_t k = static_cast<std::int64_t>(work_tile.first_chunk) * chunk_k;
+    const std::int64_t end = min(static_cast<std::int64_t>(work_tile.end_chunk) * chunk_k, w.k);
+    start(work_tile, k);
+    for (std::int64_t p = k; p < end; p += T::stage_k) {
+      isa::mbarrier_wait(empty + state.stage, state.parity ^ 1);
+      fill(work_tile, p, state.stage);
+      state.next<T::stages>();
     }
   }
 }
 
-/// The copying warps: one thread if TMA moves both operands, else all.
+/// The producer warps: one thread if TMA moves both operands, else all.
 template <class T>
-__device__ void copy_operands(const Work& w, const Boxes& boxes, char* stages, std::uint64_t* full,
+__device__ void copy_operands(const Parameters& w, const Boxes& boxes, char* stages, std::uint64_t* full,
                               std::uint64_t* empty) {
   if (boxes.all()) {
     if (threadIdx.x != 0) return;
     for_each_stage<T>(
-        w, empty, [](const Item&, std::int64_t) {},
-        [&](const Item& item, std::int64_t k, std::uint32_t stage) {
-          copy_boxes<T>(boxes, item, static_cast<int>(k), stages + stage * T::stage_bytes, full + stage);
+        w, empty, [](const WorkTile&, std::int64_t) {},
+        [&](const WorkTile& work_tile, std::int64_t k, std::uint32_t stage) {
+          copy_boxes<T>(boxes, work_tile, static_cast<int>(k), stages + stage * T::stage_bytes, full + stage);
         });
     return;
   }
@@ -95,13 +95,13 @@ __device__ void copy_operands(const Work& w, const Boxes& boxes, char* stages, s
   Filler<Side::b, T::bn> b(w.b, threadIdx.x);
   for_each_stage<T>(
       w, empty,
-      [&](const Item& item, std::int64_t k) {
-        if (!boxes.has_a) a.start(item.product, item.row, w.m, k, w.k);
-        if (!boxes.has_b) b.start(item.product, item.column, w.n, k, w.k);
+      [&](const WorkTile& work_tile, std::int64_t k) {
+        if (!boxes.has_a) a.start(work_tile.product, work_tile.row, w.m, k, w.k);
+        if (!boxes.has_b) b.start(work_tile.product, work_tile.column, w.n, k, w.k);
       },
-      [&](const Item& item, std::int64_t k, std::uint32_t index) {
+      [&](const WorkTile& work_tile, std::int64_t k, std::uint32_t index) {
         char* stage = stages + index * T::stage_bytes;
-        if (boxes.any() && threadIdx.x == 0) copy_boxes<T>(boxes, item, static_cast<int>(k), stage, full + index);
+        if (boxes.any() && threadIdx.x == 0) copy_boxes<T>(boxes, work_tile, static_cast<int>(k), stage, full + index);
 #pragma unroll 1
         for (int d = 0; d < T::depth; ++d, stage += T::block_bytes) {
           if (!boxes.has_a) a.fill(stage);

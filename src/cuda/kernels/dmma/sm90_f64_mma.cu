@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// `sm90_f64_mma`: f64 on Hopper's FP64 tensor cores (m16n8k8). A warpgroup copies, 4 or 8 warps multiply; a ring of
-// stages in shared memory and two barriers a stage lie between them. Blocks are persistent, so that the copies of the
-// next tile run under the stores of this one. Any strides: what is neither contiguous nor aligned is copied by
-// elements. Traffic model: each tile reads its rows of A and columns of B once. See docs/ladder/f64_mma.md.
+// `sm90_f64_mma`: f64 on Hopper's FP64 tensor cores (m16n8k8). A producer warpgroup copies, 4 or 8 consumer warps
+// multiply; a pipeline of stages in shared memory, with two barriers each, lies between them. Blocks are persistent, so
+// that the copies of the next tile run under the stores of this one. Any strides: what is neither contiguous nor
+// aligned is copied by elements. Traffic model: each tile reads its rows of A and columns of B once. See
+// docs/ladder/f64_mma.md.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -22,31 +23,31 @@ namespace {
 
 using namespace dmma;
 
-/// A stage is `Depth` blocks of 16 terms: enough that its barriers do not count.
-template <int Bm, int Bn, int Wm, int Wn, int StepTerms, int Depth, int Stages, int BlocksPerMultiprocessor>
+/// A stage is `Depth` blocks of 16 of K: enough that its barriers do not count.
+template <int Bm, int Bn, int Wm, int Wn, int StepK, int Depth, int Stages, int CtasPerSm>
 struct Tile {
   static constexpr int bm = Bm;
   static constexpr int bn = Bn;
   static constexpr int depth = Depth;
   static constexpr int stages = Stages;
-  static constexpr int blocks = BlocksPerMultiprocessor;
-  static constexpr int copying_threads = 128;
-  static constexpr int multiplying_warps = (Bm / Wm) * (Bn / Wn);
-  static constexpr int threads = copying_threads + 32 * multiplying_warps;
+  static constexpr int blocks = CtasPerSm;
+  static constexpr int producer_threads = 128;
+  static constexpr int consumer_warps = (Bm / Wm) * (Bn / Wn);
+  static constexpr int threads = producer_threads + 32 * consumer_warps;
   static constexpr int a_bytes = Bm * line_bytes;
   static constexpr int b_bytes = Bn * line_bytes;
   static constexpr int block_bytes = a_bytes + b_bytes;
   static constexpr int stage_bytes = Depth * block_bytes;
-  static constexpr int stage_terms = Depth * block_terms;
+  static constexpr int stage_k = Depth * block_k;
   static constexpr int shared_bytes = Stages * stage_bytes + 1024;
   // What the launch allocates, divided anew.
-  static constexpr int launched_registers = threads == 384 ? 168 : 65536 / (threads * BlocksPerMultiprocessor) / 8 * 8;
-  static constexpr int copying_registers = Bm * Bn == 128 * 128 || Wn == 8 ? 56 : 72;
-  static constexpr int multiplying_registers =
-      (threads * launched_registers - copying_threads * copying_registers) / (32 * multiplying_warps);
-  using Warp = WarpTile<Wm, Wn, Instruction::m16n8k8, StepTerms>;
+  static constexpr int launch_registers = threads == 384 ? 168 : 65536 / (threads * CtasPerSm) / 8 * 8;
+  static constexpr int producer_registers = Bm * Bn == 128 * 128 || Wn == 8 ? 56 : 72;
+  static constexpr int consumer_registers =
+      (threads * launch_registers - producer_threads * producer_registers) / (32 * consumer_warps);
+  using Warp = WarpTile<Wm, Wn, Instruction::m16n8k8, StepK>;
   static constexpr int steps = Depth * Warp::steps_per_block;
-  static_assert(multiplying_warps % 4 == 0 && steps % 2 == 0 && chunk_terms % stage_terms == 0);
+  static_assert(consumer_warps % 4 == 0 && steps % 2 == 0 && chunk_k % stage_k == 0);
 };
 
 /// Fragments are loaded ahead of their use, across stages too, so that one warp alone keeps its tensor core busy.
@@ -56,20 +57,20 @@ class ChunkOfStages {
   using Warp = typename T::Warp;
 
   __device__ ChunkOfStages(Warp& tile, const char* stages, std::uint64_t* full, std::uint64_t* empty, bool arrives,
-                           Turn& turn)
-      : tile_(tile), stages_(stages), full_(full), empty_(empty), arrives_(arrives), turn_(turn) {}
+                           PipelineState& state)
+      : tile_(tile), stages_(stages), full_(full), empty_(empty), arrives_(arrives), state_(state) {}
 
   __device__ void multiply(int terms) {
-    isa::mbarrier_wait(full_ + turn_.stage, turn_.parity);
+    isa::mbarrier_wait(full_ + state_.stage, state_.parity);
     tile_.prepare(step(0));
     constexpr auto steps = std::make_integer_sequence<int, T::steps>();
-    for (; terms > T::stage_terms; terms -= T::stage_terms) multiply_stage<true>(steps);
+    for (; terms > T::stage_k; terms -= T::stage_k) multiply_stage<true>(steps);
     multiply_stage<false>(steps);
   }
 
  private:
   [[nodiscard]] __device__ typename Warp::Step step(int s) const {
-    const char* a = stages_ + turn_.stage * T::stage_bytes + s / Warp::steps_per_block * T::block_bytes;
+    const char* a = stages_ + state_.stage * T::stage_bytes + s / Warp::steps_per_block * T::block_bytes;
     return {a, a + T::a_bytes, s % Warp::steps_per_block};
   }
   template <bool More, int... S>
@@ -82,22 +83,22 @@ class ChunkOfStages {
     tile_.template multiply<S % 2, !last || More>(
         step(S),
         [&] {
-          if (S == 1) give_back();
+          if (S == 1) release_stage();
         },
         [&] { return last ? first_of_next<More>() : step(S + 1); });
   }
   /// The stage before this one: what was loaded of it has been multiplied, since the registers have been loaded anew. A
-  /// stage whose loads have only been issued is not given back: they may wait behind copies of elements, and TMA, which
+  /// stage whose loads have only been issued is not released: they may wait behind copies of elements, and TMA, which
   /// waits behind nothing, would write over what they are to read.
-  __device__ void give_back() const {
-    if (turn_.before == Turn::none) return;
+  __device__ void release_stage() const {
+    if (state_.before == PipelineState::none) return;
     __syncwarp();
-    if (arrives_) isa::mbarrier_arrive(empty_ + turn_.before);
+    if (arrives_) isa::mbarrier_arrive(empty_ + state_.before);
   }
   template <bool More>
   [[nodiscard]] __device__ typename Warp::Step first_of_next() {
-    turn_.next<T::stages>();
-    if (More) isa::mbarrier_wait(full_ + turn_.stage, turn_.parity);
+    state_.next<T::stages>();
+    if (More) isa::mbarrier_wait(full_ + state_.stage, state_.parity);
     return step(0);
   }
 
@@ -106,59 +107,59 @@ class ChunkOfStages {
   std::uint64_t* full_;
   std::uint64_t* empty_;
   bool arrives_;
-  Turn& turn_;
+  PipelineState& state_;
 };
 
 template <class T>
-__device__ void multiply_tiles(const Work& w, const char* stages, std::uint64_t* full, std::uint64_t* empty,
+__device__ void multiply_tiles(const Parameters& w, const char* stages, std::uint64_t* full, std::uint64_t* empty,
                                int arrivals) {
   const int lane = threadIdx.x % 32;
-  const int warp = (threadIdx.x - T::copying_threads) / 32;
+  const int warp = (threadIdx.x - T::producer_threads) / 32;
   constexpr int warps_down = T::bm / T::Warp::rows;
   typename T::Warp tile(lane, warp % warps_down * T::Warp::rows, warp / warps_down * T::Warp::columns);
-  Turn turn;
-  for (std::uint32_t index = blockIdx.x; index < w.items; index += gridDim.x) {
-    const Item item = item_at<T::bm, T::bn>(w, index);
-    for (std::uint32_t chunk = item.first_chunk; chunk < item.end_chunk; ++chunk) {
+  PipelineState state;
+  for (std::uint32_t index = blockIdx.x; index < w.work_tiles; index += gridDim.x) {
+    const WorkTile work_tile = work_tile_at<T::bm, T::bn>(w, index);
+    for (std::uint32_t chunk = work_tile.first_chunk; chunk < work_tile.end_chunk; ++chunk) {
       tile.clear();
-      ChunkOfStages<T>(tile, stages, full, empty, lane < arrivals, turn).multiply(terms_of_chunk(w, chunk));
-      store_chunk(tile, w, item, chunk);
+      ChunkOfStages<T>(tile, stages, full, empty, lane < arrivals, state).multiply(k_of_chunk(w, chunk));
+      store_chunk(tile, w, work_tile, chunk);
     }
   }
 }
 
 template <class T>
 __global__ void __launch_bounds__(T::threads, T::blocks)
-    kernel(const __grid_constant__ Work w, const __grid_constant__ Boxes boxes) {
+    kernel(const __grid_constant__ Parameters w, const __grid_constant__ Boxes boxes) {
   extern __shared__ char shared[];
   __shared__ std::uint64_t full[T::stages];
   __shared__ std::uint64_t empty[T::stages];
   char* stages = shared + (-isa::shared_address(shared) & 1023);
   if (threadIdx.x == 0) {
     for (int s = 0; s < T::stages; ++s) {
-      isa::mbarrier_init(full + s, (boxes.any() ? 1 : 0) + (boxes.all() ? 0 : T::copying_threads));
-      isa::mbarrier_init(empty + s, T::multiplying_warps * boxes.arrivals_of_warp());
+      isa::mbarrier_init(full + s, (boxes.any() ? 1 : 0) + (boxes.all() ? 0 : T::producer_threads));
+      isa::mbarrier_init(empty + s, T::consumer_warps * boxes.arrivals_of_warp());
     }
     isa::mbarrier_init_fence();
   }
   __syncthreads();
   start_kernel_after();
   wait_for_kernel_before();
-  if (threadIdx.x < T::copying_threads) {
-    isa::registers_give<T::copying_registers>();
+  if (threadIdx.x < T::producer_threads) {
+    isa::registers_give<T::producer_registers>();
     copy_operands<T>(w, boxes, stages, full, empty);
   } else {
-    isa::registers_take<T::multiplying_registers>();
+    isa::registers_take<T::consumer_registers>();
     multiply_tiles<T>(w, stages, full, empty, boxes.arrivals_of_warp());
   }
 }
 
 /// What TMA can move; a map that the driver refuses is done without.
-Boxes boxes_of(const Work& w, int bn) {
+Boxes boxes_of(const Parameters& w, int bn) {
   constexpr std::int64_t most = std::int64_t{1} << 31;
   Boxes boxes{};
   if (std::max({w.m, w.n, w.k}) >= most) return boxes;
-  const std::int64_t products = w.items / (static_cast<std::int64_t>(w.tiles_m) * w.tiles_n * w.pieces);
+  const std::int64_t products = w.work_tiles / (static_cast<std::int64_t>(w.tiles_m) * w.tiles_n * w.split_k);
   boxes.a_is_batched = products > 1 && w.a.layout.batch_stride != 0;
   boxes.b_is_batched = products > 1 && w.b.layout.batch_stride != 0;
   const auto map = [&](CUtensorMap& to, const Source& source, std::int64_t contiguous, std::int64_t other,
@@ -175,8 +176,8 @@ Boxes boxes_of(const Work& w, int bn) {
                                       .box_rows = box_rows})
         .ok();
   };
-  boxes.has_a = map(boxes.a, w.a, w.m, w.k, w.a.inner, boxes.a_is_batched, 16);
-  boxes.has_b = map(boxes.b, w.b, w.k, w.n, w.b.outer, boxes.b_is_batched, bn);
+  boxes.has_a = map(boxes.a, w.a, w.m, w.k, w.a.k_stride, boxes.a_is_batched, 16);
+  boxes.has_b = map(boxes.b, w.b, w.k, w.n, w.b.mn, boxes.b_is_batched, bn);
   return boxes;
 }
 
@@ -196,10 +197,11 @@ using Tall32 = Tile<32, 16, 16, 8, 16, 2, 5, 3>;
 using Wide32 = Tile<16, 32, 16, 8, 16, 2, 5, 3>;
 
 template <class T>
-Status launch_tile(const Work& work, const Device& device, std::string_view name, cudaStream_t stream) {
+Status launch_tile(const Parameters& parameters, const Device& device, std::string_view name, cudaStream_t stream) {
   if (Status s = allow_shared_memory(kernel<T>, T::shared_bytes, name); !s.ok()) return s;
-  const auto blocks = std::min<std::uint32_t>(work.items, device.multiprocessors * T::blocks);
-  return check(launch_early(true, kernel<T>, blocks, T::threads, T::shared_bytes, stream, work, boxes_of(work, T::bn)),
+  const auto blocks = std::min<std::uint32_t>(parameters.work_tiles, device.sm_count * T::blocks);
+  return check(launch_early(true, kernel<T>, blocks, T::threads, T::shared_bytes, stream, parameters,
+                            boxes_of(parameters, T::bn)),
                "launch", name);
 }
 
@@ -225,7 +227,7 @@ const Kernel sm90_f64_mma{
     .refuses = [](const plan::Problem& p, const Device&) { return why_refused(p.description); },
     .candidates = [](const plan::Problem& p, const Device& device) { return candidates(p.description, device, kinds); },
     .make = [](const plan::Problem& p, const Device& device, const Configuration& c) -> std::unique_ptr<DeviceProduct> {
-      return std::make_unique<DmmaProduct>(cut(p.description, kinds, c), device, "sm90_f64_mma");
+      return std::make_unique<DmmaProduct>(tiling_of(p.description, kinds, c), device, "sm90_f64_mma");
     },
     .has_instances = true};
 

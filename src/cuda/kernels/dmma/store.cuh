@@ -10,11 +10,11 @@ namespace exactile::cuda::dmma {
 
 /// Stores raw sums of one chunk: column after column, an even number of rows each.
 template <class Tile>
-__device__ void store_partial(const Tile& tile, const Work& w, const Item& item, std::uint32_t chunk) {
-  double* to = w.partials + (item.product * w.chunks + chunk) * w.partial_rows * w.n;
-  to += item.column * w.partial_rows + item.row;
-  const std::int64_t rows = w.m - item.row;
-  const std::int64_t columns = w.n - item.column;
+__device__ void store_partial(const Tile& tile, const Parameters& w, const WorkTile& work_tile, std::uint32_t chunk) {
+  double* to = w.partials + (work_tile.product * w.chunks + chunk) * w.partial_rows * w.n;
+  to += work_tile.column * w.partial_rows + work_tile.row;
+  const std::int64_t rows = w.m - work_tile.row;
+  const std::int64_t columns = w.n - work_tile.column;
 #pragma unroll
   for (int i = 0; i < Tile::a_parts; ++i)
 #pragma unroll
@@ -26,12 +26,13 @@ __device__ void store_partial(const Tile& tile, const Work& w, const Item& item,
 /// The part of C that a tile covers.
 class TileOfC {
  public:
-  __device__ TileOfC(const Work& w, const Item& item)
+  __device__ TileOfC(const Parameters& w, const WorkTile& work_tile)
       : row_stride_(w.c_layout.row_stride),
         column_stride_(w.c_layout.column_stride),
-        c_(product_base(w.c, w.c_layout, item.product) + item.row * row_stride_ + item.column * column_stride_),
-        rows_(static_cast<int>(min(w.m - item.row, std::int64_t{1} << 20))),
-        columns_(static_cast<int>(min(w.n - item.column, std::int64_t{1} << 20))),
+        c_(product_base(w.c, w.c_layout, work_tile.product) + work_tile.row * row_stride_ +
+           work_tile.column * column_stride_),
+        rows_(static_cast<int>(min(w.m - work_tile.row, std::int64_t{1} << 20))),
+        columns_(static_cast<int>(min(w.n - work_tile.column, std::int64_t{1} << 20))),
         paired_(row_stride_ == 1 && column_stride_ % 2 == 0 && reinterpret_cast<std::uintptr_t>(c_) % 16 == 0) {}
 
   /// Two elements, one below the other; what lies outside C is 0.
@@ -112,11 +113,12 @@ __device__ void add_to_c(const Tile& tile, const TileOfC& c, double alpha) {
 
 /// Folds the sums of a chunk into C and, if it is the last one, finishes C.
 template <class Tile>
-__device__ void fold_into_c(const Tile& tile, const Work& w, const Item& item, std::uint32_t chunk) {
+__device__ void accumulate_into_c(const Tile& tile, const Parameters& w, const WorkTile& work_tile,
+                                  std::uint32_t chunk) {
   const Epilogue<double, double>& e = w.epilogue;
   const bool first = chunk == 0;
   const bool ends = chunk + 1 == w.chunks && !e.ends_with_sum();
-  const TileOfC c(w, item);
+  const TileOfC c(w, work_tile);
   if (first && e.alpha == 1 && !e.reads_c && !ends) {
 #pragma unroll
     for (int i = 0; i < Tile::a_parts; ++i)
@@ -138,10 +140,11 @@ __device__ void fold_into_c(const Tile& tile, const Work& w, const Item& item, s
 #pragma unroll
     for (int j = 0; j < Tile::places; ++j) {
       const double2 sums = tile.sums(i, j);
-      double2 x = make_double2(fold(e, first, sums.x, before[j].x), fold(e, first, sums.y, before[j].y));
+      double2 x = make_double2(accumulate_chunk(e, first, sums.x, before[j].x),
+                               accumulate_chunk(e, first, sums.y, before[j].y));
       if (ends) {  // the bias is read for rows and columns of C alone
-        const std::int64_t row = min(item.row + tile.row(i), w.m - 1);
-        const std::int64_t column = min(item.column + tile.column(j), w.n - 1);
+        const std::int64_t row = min(work_tile.row + tile.row(i), w.m - 1);
+        const std::int64_t column = min(work_tile.column + tile.column(j), w.n - 1);
         x = make_double2(finish_without_gelu(e, x.x, row, column),
                          finish_without_gelu(e, x.y, min(row + 1, w.m - 1), column));
       }
@@ -153,11 +156,11 @@ __device__ void fold_into_c(const Tile& tile, const Work& w, const Item& item, s
 
 /// Where the sums of a finished chunk go.
 template <class Tile>
-__device__ void store_chunk(const Tile& tile, const Work& w, const Item& item, std::uint32_t chunk) {
+__device__ void store_chunk(const Tile& tile, const Parameters& w, const WorkTile& work_tile, std::uint32_t chunk) {
   if (w.partials != nullptr) {
-    store_partial(tile, w, item, chunk);
+    store_partial(tile, w, work_tile, chunk);
   } else {
-    fold_into_c(tile, w, item, chunk);
+    accumulate_into_c(tile, w, work_tile, chunk);
   }
 }
 

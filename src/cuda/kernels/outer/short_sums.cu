@@ -103,10 +103,10 @@ __global__ void __launch_bounds__(threads_per_block, 4) short_sums_kernel(const 
 #pragma unroll
       for (int r = 0; r < rows_per_thread; ++r) rows[r] = a + min(top + r, d.m - 1) * d.a.row_stride;
       T sums[rows_per_thread][width<T>] = {};
-      add_terms<T, a_is_wide, b_is_wide>(sums, rows, columns, d, count, 0, min(k, tile_piece_terms));
-      if (k > tile_piece_terms) {
+      add_terms<T, a_is_wide, b_is_wide>(sums, rows, columns, d, count, 0, min(k, tile_piece_k));
+      if (k > tile_piece_k) {
         T piece[rows_per_thread][width<T>] = {};
-        add_terms<T, a_is_wide, b_is_wide>(piece, rows, columns, d, count, tile_piece_terms, k);
+        add_terms<T, a_is_wide, b_is_wide>(piece, rows, columns, d, count, tile_piece_k, k);
 #pragma unroll
         for (int r = 0; r < rows_per_thread; ++r)
 #pragma unroll
@@ -144,7 +144,7 @@ class ShortSums final : public DeviceProduct {
   ShortSums(const GemmDescription& description, const Device& device)
       : is_transposed_(description.c.row_stride < description.c.column_stride),
         d_(is_transposed_ ? plan::transposed(description) : description),
-        multiprocessors_(device.multiprocessors),
+        sm_count_(device.sm_count),
         can_start_early_(device.compute_capability >= 90) {}
 
   [[nodiscard]] Status launch(const Launch& launch) const override {
@@ -162,7 +162,7 @@ class ShortSums final : public DeviceProduct {
     const bool is_wide_everywhere = is_wide(nullptr, d_.a, d_.k, width) && is_wide(nullptr, d_.b, d_.n, width);
     return {.tiles = blocks(d_.m, threads_per_block / across * rows_per_thread) * blocks(d_.n, across * width) *
                      static_cast<double>(d_.batch_count),
-            .slots = static_cast<double>(device.multiprocessors) * blocks_of_sm,
+            .slots = static_cast<double>(device.sm_count) * blocks_of_sm,
             .steps = static_cast<double>(d_.k),
             .bytes = model_bytes(),
             .path = d_.c.column_stride != 1 ? 2
@@ -208,18 +208,18 @@ class ShortSums final : public DeviceProduct {
   }
   /// Blocks go on to further rows where there are enough of them.
   [[nodiscard]] dim3 grid_of(std::int64_t needed, int across) const {
-    constexpr std::int64_t blocks_per_multiprocessor = 32, most_blocks = 65535;
+    constexpr std::int64_t blocks_per_sm = 32, most_blocks = 65535;
     const std::int64_t columns = (needed - 1) / across + 1;
     const std::int64_t products = std::min(d_.batch_count, most_blocks);
     const std::int64_t rows = (d_.m - 1) / (threads_per_block / across * rows_per_thread) + 1;
-    const std::int64_t enough = (blocks_per_multiprocessor * multiprocessors_ - 1) / columns / products + 1;
+    const std::int64_t enough = (blocks_per_sm * sm_count_ - 1) / columns / products + 1;
     return dim3(static_cast<unsigned>(columns), static_cast<unsigned>(std::min({rows, enough, most_blocks})),
                 static_cast<unsigned>(products));
   }
 
   bool is_transposed_;  ///< computed as C^T = B^T A^T, whose rows are the shorter way
   GemmDescription d_;   ///< as computed
-  int multiprocessors_;
+  int sm_count_;
   bool can_start_early_;
 };
 

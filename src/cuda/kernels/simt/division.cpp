@@ -12,8 +12,8 @@
 namespace exactile::cuda::simt {
 namespace {
 
-constexpr int few_rows = 8;                                 ///< of a tile
-constexpr std::int64_t most_terms = std::int64_t{1} << 30;  ///< of a unit: they are counted in 32 bits
+constexpr int few_rows = 8;                             ///< of a tile
+constexpr std::int64_t most_k = std::int64_t{1} << 30;  ///< of a work tile: they are counted in 32 bits
 
 double real(std::int64_t x) { return static_cast<double>(x); }
 
@@ -25,11 +25,11 @@ bool are_too_large(const GemmDescription& d, std::int64_t chunks) {
          most_bytes;
 }
 
-/// Whether lines of an operand, their terms far apart, are read 16 bytes at a time, wherever the first one lies.
-bool is_read_by_vectors(const OperandLayout& layout, std::int64_t line_stride, std::int64_t term_stride,
+/// Whether an operand, MN-major, is read 16 bytes at a time, wherever the first one lies.
+bool is_read_by_vectors(const OperandLayout& layout, std::int64_t line_stride, std::int64_t k_stride,
                         std::int64_t lines, std::int64_t bytes) {
   const std::int64_t vector = 16 / bytes;
-  return line_stride == 1 && lines % vector == 0 && term_stride % vector == 0 && layout.batch_stride % vector == 0 &&
+  return line_stride == 1 && lines % vector == 0 && k_stride % vector == 0 && layout.batch_stride % vector == 0 &&
          !layout.pointer_array;
 }
 bool a_is_read_by_vectors(const GemmDescription& d) {
@@ -57,19 +57,19 @@ Division whole_division(const GemmDescription& d, const TileSize& tile) {
   Division division;
   division.row_tiles = static_cast<std::uint32_t>(core::ceil_divide(d.m, tile.bm));
   division.column_tiles = static_cast<std::uint32_t>(core::ceil_divide(d.n, tile.bn));
-  division.chunks = core::ceil_divide(d.k, chunk_terms);
-  division.chunks_per_split = division.chunks;
+  division.chunks = core::ceil_divide(d.k, chunk_k);
+  division.chunks_per_slice = division.chunks;
   return division;
 }
 
-/// The same tiles, of which `slots` blocks share the last.
-Division shared_out(Division division, int slots, std::int64_t k) {
+/// The same tiles, of which `slots` blocks compute the last by stream-K.
+Division with_stream_k(Division division, int slots, std::int64_t k) {
   const int tiles = static_cast<int>(division.row_tiles * division.column_tiles);
-  const int pieces = static_cast<int>(core::ceil_divide(k, share_terms));
-  const int whole = TileShares(tiles, slots, pieces, true).whole_tiles();
-  division.sharing = static_cast<std::uint32_t>(slots);
-  division.whole = static_cast<std::uint32_t>(whole);
-  division.shares = TileShares(tiles - whole, slots, pieces, true);
+  const int pieces = static_cast<int>(core::ceil_divide(k, stream_k_step));
+  const int whole = StreamK(tiles, slots, pieces, true).data_parallel_tiles();
+  division.stream_k_ctas = static_cast<std::uint32_t>(slots);
+  division.data_parallel_tiles = static_cast<std::uint32_t>(whole);
+  division.stream_k = StreamK(tiles - whole, slots, pieces, true);
   return division;
 }
 
@@ -77,24 +77,24 @@ Candidate candidate(const GemmDescription& d, const Device& device, const TileSi
                     const Packing& packs) {
   const std::int64_t in = size_in_bytes(d.types.input), sum = size_in_bytes(accumulator_type(d.types.input));
   const double c_elements = real(d.m) * real(d.n) * real(d.batch_count);
-  const auto terms = std::min(real(d.k), real(division.chunks_per_split * chunk_terms));
-  Demand demand{.tiles = real(division.units(d.batch_count)),
-                .slots = real(device.multiprocessors),  // CTAs of an SM take turns
-                .steps = std::ceil(terms / share_terms),
+  const auto terms = std::min(real(d.k), real(division.chunks_per_slice * chunk_k));
+  Demand demand{.tiles = real(division.work_tiles(d.batch_count)),
+                .slots = real(device.sm_count),  // CTAs of an SM take turns
+                .steps = std::ceil(terms / stream_k_step),
                 .bytes = real(in) * real(d.k) * real(d.batch_count) * (real(d.m) + real(d.n)) +
                          real(size_in_bytes(d.types.output)) * c_elements,
                 .side_kernels = (packs.a ? 1 : 0) + (packs.b ? 1 : 0),
                 .path = packs.any() ? 0 : path_of(d, tile),
-                .stream_k = division.sharing > 0};
+                .stream_k = division.stream_k_ctas > 0};
   if (packs.a) demand.copied_bytes += real(in) * real(d.m) * real(d.k) + packed_bytes(d, d.m);
   if (packs.b) demand.copied_bytes += real(in) * real(d.n) * real(d.k) + packed_bytes(d, d.n);
-  if (division.splits > 1) demand.copied_bytes += 2 * real(sum) * c_elements * real(division.chunks);
-  demand.side_kernels += division.splits > 1 || division.sharing > 0 ? 1 : 0;
+  if (division.split_k > 1) demand.copied_bytes += 2 * real(sum) * c_elements * real(division.chunks);
+  demand.side_kernels += division.split_k > 1 || division.stream_k_ctas > 0 ? 1 : 0;
   return {{.bm = tile.bm,
            .bn = tile.bn,
-           .split_k = static_cast<int>(division.splits),
+           .split_k = static_cast<int>(division.split_k),
            .pack = packs.any() ? 1 : 0,
-           .stream_k = division.sharing > 0 ? 1 : 0},
+           .stream_k = division.stream_k_ctas > 0 ? 1 : 0},
           demand};
 }
 
@@ -104,9 +104,9 @@ Packing packing(const GemmDescription& d, const Device& device, const TileSize& 
   if (size_in_bytes(d.types.input) != 4 || tile.bm <= few_rows || d.batch_count != 1 || d.a.pointer_array ||
       d.b.pointer_array)
     return {};
-  Packing packs{.a = may_share(4, tile.bm) && !a_is_read_by_vectors(d), .b = !b_is_read_by_vectors(d)};
-  // Small tiles read B by vectors beside an A along its terms alone.
-  if (!may_share(4, tile.bm) && (d.a.column_stride != 1 || d.b.row_stride == 1 || d.n < packed_step)) return {};
+  Packing packs{.a = may_stream_k(4, tile.bm) && !a_is_read_by_vectors(d), .b = !b_is_read_by_vectors(d)};
+  // Small tiles read B by vectors beside a K-major A alone.
+  if (!may_stream_k(4, tile.bm) && (d.a.column_stride != 1 || d.b.row_stride == 1 || d.n < packed_step)) return {};
   return is_small_packed(d, d.m, device) && is_small_packed(d, d.n, device) ? packs : Packing();
 }
 
@@ -118,44 +118,44 @@ bool is_transposed(const GemmDescription& d, const TileSize& tile) {
 
 GemmDescription oriented(const GemmDescription& d, bool transposed) { return transposed ? plan::transposed(d) : d; }
 
-Division in_splits(Division division, std::int64_t splits) {
-  division.chunks_per_split = core::ceil_divide(division.chunks, std::min(splits, division.chunks));
-  division.splits = static_cast<std::uint32_t>(core::ceil_divide(division.chunks, division.chunks_per_split));
-  if (division.splits == 1) division.chunks_per_split = division.chunks;
+Division with_split_k(Division division, std::int64_t split_k) {
+  division.chunks_per_slice = core::ceil_divide(division.chunks, std::min(split_k, division.chunks));
+  division.split_k = static_cast<std::uint32_t>(core::ceil_divide(division.chunks, division.chunks_per_slice));
+  if (division.split_k == 1) division.chunks_per_slice = division.chunks;
   return division;
 }
 
 Division division_of(const GemmDescription& d, const Device& device, const TileSize& tile,
                      const Configuration& configuration) {
-  const Division division = in_splits(whole_division(d, tile), configuration.split_k);
-  return configuration.stream_k != 0 ? shared_out(division, device.multiprocessors * tile.ctas, d.k) : division;
+  const Division division = with_split_k(whole_division(d, tile), configuration.split_k);
+  return configuration.stream_k != 0 ? with_stream_k(division, device.sm_count * tile.ctas, d.k) : division;
 }
 
 std::vector<Candidate> candidates(const plan::Problem& problem, const Device& device, const TileSize& tile) {
   const GemmDescription d = oriented(problem.description, is_transposed(problem.description, tile));
   const Division whole = whole_division(d, tile);
-  const double tiles = real(whole.units(d.batch_count));
-  const int slots = device.multiprocessors * tile.ctas;
+  const double tiles = real(whole.work_tiles(d.batch_count));
+  const int slots = device.sm_count * tile.ctas;
   const Packing packs = packing(d, device, tile);
   std::vector<Candidate> all;
   const auto add = [&](const Division& division) {
     all.push_back(candidate(d, device, tile, division, {}));
     if (packs.any()) all.push_back(candidate(d, device, tile, division, packs));
   };
-  for (std::int64_t splits = 1; splits < 2 * whole.chunks; splits *= 2) {
-    const Division division = in_splits(whole, splits);
+  for (std::int64_t split_k = 1; split_k < 2 * whole.chunks; split_k *= 2) {
+    const Division division = with_split_k(whole, split_k);
     const bool is_possible =
-        division.splits == 1 || (tiles * division.splits <= 0x7fffffff && !are_too_large(d, division.chunks));
-    // Where not even one split of each chunk is short enough, the longest is taken.
+        division.split_k == 1 || (tiles * division.split_k <= 0x7fffffff && !are_too_large(d, division.chunks));
+    // Where not even one slice for each chunk is short enough, the longest is taken.
     if (!all.empty() && !is_possible) break;
-    if (division.chunks_per_split <= most_terms / chunk_terms || 2 * splits >= 2 * whole.chunks) add(division);
-    if (tiles * real(splits) > 8.0 * slots) break;  // units enough for every SM
+    if (division.chunks_per_slice <= most_k / chunk_k || 2 * split_k >= 2 * whole.chunks) add(division);
+    if (tiles * real(split_k) > 8.0 * slots) break;  // work tiles enough for every SM
   }
-  if (all.empty()) add(in_splits(whole, whole.chunks));
+  if (all.empty()) add(with_split_k(whole, whole.chunks));
   const bool by_vectors = packs.any() || (a_is_read_by_vectors(d) && b_is_read_by_vectors(d));
-  if (may_share(size_in_bytes(d.types.input), tile.bm) && by_vectors && d.batch_count == 1 && d.k <= most_terms &&
+  if (may_stream_k(size_in_bytes(d.types.input), tile.bm) && by_vectors && d.batch_count == 1 && d.k <= most_k &&
       tiles > slots && std::fmod(tiles, slots) != 0)
-    all.push_back(candidate(d, device, tile, shared_out(whole, slots, d.k), packs));
+    all.push_back(candidate(d, device, tile, with_stream_k(whole, slots, d.k), packs));
   return all;
 }
 

@@ -13,13 +13,13 @@
 #include "core/checked.hpp"
 #include "cuda/kernel.hpp"
 #include "cuda/kernels/simt/pack.cuh"
-#include "cuda/kernels/simt/share_kernel.cuh"
+#include "cuda/kernels/simt/stream_k_kernel.cuh"
 #include "cuda/runtime/shared_memory.hpp"
 
 namespace exactile::cuda::simt {
 
 template <class In, class Out>
-using TileKernel = void (*)(Work<In, Out>);
+using TileKernel = void (*)(Parameters<In, Out>);
 
 /// An instance of the kernel and the shared memory it takes.
 template <class S>
@@ -28,33 +28,34 @@ struct Instance {
   int shared_bytes;
 };
 
-template <class S, Walk a, Walk b>
+template <class S, AccessPattern a, AccessPattern b>
 constexpr Instance<S> instance() {
   return {tile_kernel<S, a, b>, Mainloop<S, a, b>::shared_bytes};
 }
 
-/// The instance for operands that lie so; vectors are given up where one of both operands can only go along rows.
+/// The instance for operands that lie so; vectors are given up where one of both operands can only be read MN-major.
 template <class S>
-constexpr Instance<S> instance_for(Walk a, Walk b) {
-  using enum Walk;
+constexpr Instance<S> instance_for(AccessPattern a, AccessPattern b) {
+  using enum AccessPattern;
   if (a == any_strides || b == any_strides) return instance<S, any_strides, any_strides>();
-  if (a == along_terms && b == along_terms) return instance<S, along_terms, along_terms>();
-  if (a != along_rows && b != along_rows) {
-    if (a == along_terms) return instance<S, along_terms, vectors>();
-    return b == along_terms ? instance<S, vectors, along_terms>() : instance<S, vectors, vectors>();
+  if (a == k_major && b == k_major) return instance<S, k_major, k_major>();
+  if (a != mn_major && b != mn_major) {
+    if (a == k_major) return instance<S, k_major, mn_major_vectors>();
+    return b == k_major ? instance<S, mn_major_vectors, k_major>() : instance<S, mn_major_vectors, mn_major_vectors>();
   }
-  if (a == along_terms) return instance<S, along_terms, along_rows>();
-  return b == along_terms ? instance<S, along_rows, along_terms>() : instance<S, along_rows, along_rows>();
+  if (a == k_major) return instance<S, k_major, mn_major>();
+  return b == k_major ? instance<S, mn_major, k_major>() : instance<S, mn_major, mn_major>();
 }
 
 /// How an operand lies. `vector`: elements of 16 bytes; `data` is null where it is not known yet.
-[[nodiscard]] inline Walk walk_for(const void* data, const OperandLayout& layout, std::int64_t rows, std::int64_t terms,
-                                   std::int64_t row_stride, std::int64_t term_stride, int vector) {
-  if (term_stride == 1 || terms == 1) return Walk::along_terms;
-  if (row_stride != 1 && rows != 1) return Walk::any_strides;
-  const bool whole = rows % vector == 0 && term_stride % vector == 0 && layout.batch_stride % vector == 0 &&
+[[nodiscard]] inline AccessPattern access_pattern_for(const void* data, const OperandLayout& layout, std::int64_t rows,
+                                                      std::int64_t terms, std::int64_t row_stride,
+                                                      std::int64_t k_stride, int vector) {
+  if (k_stride == 1 || terms == 1) return AccessPattern::k_major;
+  if (row_stride != 1 && rows != 1) return AccessPattern::any_strides;
+  const bool whole = rows % vector == 0 && k_stride % vector == 0 && layout.batch_stride % vector == 0 &&
                      reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && !layout.pointer_array;
-  return whole ? Walk::vectors : Walk::along_rows;
+  return whole ? AccessPattern::mn_major_vectors : AccessPattern::mn_major;
 }
 
 template <class S>
@@ -93,27 +94,30 @@ class Product final : public DeviceProduct {
       d.b = {.row_stride = packed_pitch(d.n), .column_stride = 1};
       pack(from, arguments.b, launch.stream);
     }
-    std::byte* const carried = workspace + sums_bytes() + packed_bytes(packs_.a, d_.m) + packed_bytes(packs_.b, d_.n);
-    const Work<In, Out> work{d,
-                             division_,
-                             static_cast<const In*>(arguments.a),
-                             static_cast<const In*>(arguments.b),
-                             static_cast<Out*>(arguments.c),
-                             static_cast<Sum*>(launch.workspace),
-                             Epilogue<In, Out>(d, arguments),
-                             reinterpret_cast<SumWord<Sum>*>(carried),
-                             reinterpret_cast<unsigned*>(carried + carried_bytes())};
-    const Walk a = packs_.a ? Walk::vectors : walk_a(d, arguments.a);
-    const Walk b = packs_.b ? Walk::vectors : walk_b(d, arguments.b);
-    const bool shares = division_.sharing > 0 && a == Walk::vectors && b == Walk::vectors;
-    if (const std::int64_t blocks = shares ? division_.whole : division_.units(d_.batch_count); blocks > 0) {
+    std::byte* const carry = workspace + sums_bytes() + packed_bytes(packs_.a, d_.m) + packed_bytes(packs_.b, d_.n);
+    const Parameters<In, Out> p{d,
+                                division_,
+                                static_cast<const In*>(arguments.a),
+                                static_cast<const In*>(arguments.b),
+                                static_cast<Out*>(arguments.c),
+                                static_cast<Sum*>(launch.workspace),
+                                Epilogue<In, Out>(d, arguments),
+                                reinterpret_cast<AccumulatorWord<Sum>*>(carry),
+                                reinterpret_cast<unsigned*>(carry + carry_bytes())};
+    const AccessPattern a = packs_.a ? AccessPattern::mn_major_vectors : walk_a(d, arguments.a);
+    const AccessPattern b = packs_.b ? AccessPattern::mn_major_vectors : walk_b(d, arguments.b);
+    const bool uses_stream_k =
+        division_.stream_k_ctas > 0 && a == AccessPattern::mn_major_vectors && b == AccessPattern::mn_major_vectors;
+    if (const std::int64_t blocks =
+            uses_stream_k ? division_.data_parallel_tiles : division_.work_tiles(d_.batch_count);
+        blocks > 0) {
       const auto [kernel, shared_bytes] = instance_for<S>(a, b);
-      if (Status s = enqueue(kernel, shared_bytes, blocks, work, launch.stream); !s.ok()) return s;
+      if (Status s = enqueue(kernel, shared_bytes, blocks, p, launch.stream); !s.ok()) return s;
     }
-    if constexpr (may_share)
-      if (shares) return enqueue_shares(work, launch.stream);
-    if (division_.splits == 1) return {};
-    add_chunks(work, launch.stream);
+    if constexpr (may_stream_k)
+      if (uses_stream_k) return enqueue_stream_k(p, launch.stream);
+    if (division_.split_k == 1) return {};
+    enqueue_splitk_reduce(p, launch.stream);
     return check_launch(name_);
   }
 
@@ -123,8 +127,8 @@ class Product final : public DeviceProduct {
   }
 
   [[nodiscard]] std::int64_t workspace_bytes() const override {
-    return sums_bytes() + packed_bytes(packs_.a, d_.m) + packed_bytes(packs_.b, d_.n) + carried_bytes() +
-           static_cast<std::int64_t>(ready_bytes());
+    return sums_bytes() + packed_bytes(packs_.a, d_.m) + packed_bytes(packs_.b, d_.n) + carry_bytes() +
+           static_cast<std::int64_t>(carry_ready_bytes());
   }
 
   /// Each row of tiles reads B once and each column of tiles A; every chunk reads and writes its totals.
@@ -137,40 +141,42 @@ class Product final : public DeviceProduct {
 
  private:
   static constexpr int vector = 16 / sizeof(Sum);
-  static constexpr bool may_share = simt::may_share(sizeof(In), S::bm);
+  static constexpr bool may_stream_k = simt::may_stream_k(sizeof(In), S::bm);
 
-  [[nodiscard]] static Walk walk_a(const GemmDescription& d, const void* data) {
-    return walk_for(data, d.a, d.m, d.k, d.a.row_stride, d.a.column_stride, vector);
+  [[nodiscard]] static AccessPattern walk_a(const GemmDescription& d, const void* data) {
+    return access_pattern_for(data, d.a, d.m, d.k, d.a.row_stride, d.a.column_stride, vector);
   }
-  [[nodiscard]] static Walk walk_b(const GemmDescription& d, const void* data) {
-    return walk_for(data, d.b, d.n, d.k, d.b.column_stride, d.b.row_stride, vector);
+  [[nodiscard]] static AccessPattern walk_b(const GemmDescription& d, const void* data) {
+    return access_pattern_for(data, d.b, d.n, d.k, d.b.column_stride, d.b.row_stride, vector);
   }
 
   [[nodiscard]] std::int64_t packed_bytes(bool packs, std::int64_t rows) const {
     return packs ? core::round_up(packed_pitch(rows) * d_.k * static_cast<std::int64_t>(sizeof(In)), 256) : 0;
   }
   [[nodiscard]] std::int64_t sums_bytes() const {
-    if (division_.splits == 1 && std::is_same_v<Out, Sum>) return 0;
-    const std::int64_t copies = division_.splits == 1 ? 1 : division_.chunks;
+    if (division_.split_k == 1 && std::is_same_v<Out, Sum>) return 0;
+    const std::int64_t copies = division_.split_k == 1 ? 1 : division_.chunks;
     return core::round_up(copies * d_.m * d_.n * d_.batch_count * static_cast<std::int64_t>(sizeof(Sum)), 256);
   }
-  [[nodiscard]] std::int64_t carried_bytes() const {
-    return division_.sharing * carried_words<S> * static_cast<std::int64_t>(sizeof(SumWord<Sum>));
+  [[nodiscard]] std::int64_t carry_bytes() const {
+    return division_.stream_k_ctas * carry_words<S> * static_cast<std::int64_t>(sizeof(AccumulatorWord<Sum>));
   }
-  [[nodiscard]] std::size_t ready_bytes() const { return division_.sharing * sizeof(unsigned); }
+  [[nodiscard]] std::size_t carry_ready_bytes() const { return division_.stream_k_ctas * sizeof(unsigned); }
   [[nodiscard]] Status enqueue(TileKernel<In, Out> kernel, int shared_bytes, std::int64_t blocks,
-                               const Work<In, Out>& work, cudaStream_t stream) const {
+                               const Parameters<In, Out>& p, cudaStream_t stream) const {
     if (constexpr int always_allowed = 48 << 10; shared_bytes > always_allowed)
       if (Status status = allow_shared_memory(kernel, shared_bytes, name_); !status.ok()) return status;
-    kernel<<<static_cast<unsigned>(blocks), S::threads, shared_bytes, stream>>>(work);
+    kernel<<<static_cast<unsigned>(blocks), S::threads, shared_bytes, stream>>>(p);
     return check_launch(name_);
   }
-  [[nodiscard]] Status enqueue_shares(const Work<In, Out>& work, cudaStream_t stream) const {
-    constexpr auto kernel = share_kernel<S, Walk::vectors, Walk::vectors>;
-    constexpr int shared_bytes = Mainloop<S, Walk::vectors, Walk::vectors>::shared_bytes;
-    if (Status s = check(cudaMemsetAsync(work.ready, 0, ready_bytes(), stream), "cudaMemsetAsync", name_); !s.ok())
+  [[nodiscard]] Status enqueue_stream_k(const Parameters<In, Out>& p, cudaStream_t stream) const {
+    constexpr auto kernel = stream_k_kernel<S, AccessPattern::mn_major_vectors, AccessPattern::mn_major_vectors>;
+    constexpr int shared_bytes =
+        Mainloop<S, AccessPattern::mn_major_vectors, AccessPattern::mn_major_vectors>::shared_bytes;
+    if (Status s = check(cudaMemsetAsync(p.carry_ready, 0, carry_ready_bytes(), stream), "cudaMemsetAsync", name_);
+        !s.ok())
       return s;
-    return enqueue(kernel, shared_bytes, division_.sharing, work, stream);
+    return enqueue(kernel, shared_bytes, division_.stream_k_ctas, p, stream);
   }
   void pack(const Panels<In>& from, const void* to, cudaStream_t stream) const {
     const std::int64_t pitch = packed_pitch(from.rows);
@@ -190,7 +196,8 @@ class Product final : public DeviceProduct {
 /// Whether a device can run S whatever its operands.
 template <class S>
 [[nodiscard]] bool fits(const Device& device) {
-  return instance<S, Walk::any_strides, Walk::any_strides>().shared_bytes <= device.shared_bytes_per_block;
+  return instance<S, AccessPattern::any_strides, AccessPattern::any_strides>().shared_bytes <=
+         device.shared_bytes_per_block;
 }
 
 /// The family whose configurations are those of Shapes, each for the family's one pair of types. The last of them fits

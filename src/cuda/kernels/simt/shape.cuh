@@ -5,27 +5,27 @@
 /// and lanes of one row of the grid read the same address.
 #pragma once
 
-#include "cuda/kernels/simt/fold.cuh"
+#include "cuda/kernels/simt/splitk_reduce.cuh"
 #include "cuda/tile/summation_order.hpp"
 
 namespace exactile::cuda::simt {
 
-/// BM x BN x BK: tile of C and terms of a panel. A thread computes TM x TN elements, a warp has LM x (32 / LM) lanes
-/// and the block (BM / TM / LM) x (BN / TN / LN) warps. PieceTerms: see summation_order.hpp; a thread holds twice as
-/// many sums where that is less than a chunk. Ahead: terms by which operands are loaded before they are multiplied.
+/// BM x BN x BK: tile of C and k of a panel. A thread computes TM x TN elements, a warp has LM x (32 / LM) lanes and
+/// the block (BM / TM / LM) x (BN / TN / LN) warps. PieceK: see summation_order.hpp; a thread holds twice as many sums
+/// where that is less than a chunk. Prefetch: how many k ahead of their use operands are loaded.
 template <class InT, class OutT, int Bm, int Bn, int Bk, int Tm, int Tn, int Lm, int Stages, int BlocksPerSm,
-          bool Mixed = false, int PieceTerms = chunk_terms, int Ahead = 1>
+          bool Mixed = false, int PieceK = chunk_k, int Prefetch = 1>
 struct Shape {
   using In = InT;
   using Out = OutT;
   using Sum = DeviceSum<In>;
   static constexpr int bm = Bm, bn = Bn, bk = Bk, tm = Tm, tn = Tn, lm = Lm, ln = 32 / Lm;
   static constexpr int stages = Stages, blocks_per_sm = BlocksPerSm;
-  static constexpr int piece_terms = PieceTerms, ahead = Ahead;
+  static constexpr int piece_k = PieceK, prefetch = Prefetch;
   static constexpr int warps_m = bm / (tm * lm), warps_n = bn / (tn * ln);
   static constexpr int threads = 32 * warps_m * warps_n;
-  static_assert(bm % (tm * lm) == 0 && bn % (tn * ln) == 0 && chunk_terms % bk == 0 && bk % 2 == 0);
-  static_assert(piece_terms % bk == 0 && chunk_terms % piece_terms == 0);
+  static_assert(bm % (tm * lm) == 0 && bn % (tn * ln) == 0 && chunk_k % bk == 0 && bk % 2 == 0);
+  static_assert(piece_k % bk == 0 && chunk_k % piece_k == 0);
   static_assert(!Mixed || (lm > 1 && ln > 1));
 
   /// Where a lane lies in the grid of its warp: row after row, or Mixed, so that bit 0 of a lane's number tells columns

@@ -14,8 +14,8 @@ constexpr std::string_view name = "simt_f32";
 using Tile128x128 = simt::Shape<float, float, 128, 128, 16, 8, 8, 4, 3, 2>;
 using Tile64x128 = simt::Shape<float, float, 64, 128, 16, 8, 8, 4, 3, 4, true>;
 using Tile64x64 = simt::Shape<float, float, 64, 64, 16, 8, 8, 4, 3, 6, true>;
-using Tile32x32 = simt::Shape<float, float, 32, 32, 32, 4, 4, 4, 3, 8, true, tile_piece_terms, 2>;
-using Tile8x128 = simt::Shape<float, float, 8, 128, 32, 8, 1, 1, 4, 3, false, tile_piece_terms, 2>;
+using Tile32x32 = simt::Shape<float, float, 32, 32, 32, 4, 4, 4, 3, 8, true, tile_piece_k, 2>;
+using Tile8x128 = simt::Shape<float, float, 8, 128, 32, 8, 1, 1, 4, 3, false, tile_piece_k, 2>;
 
 }  // namespace
 

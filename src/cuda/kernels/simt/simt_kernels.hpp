@@ -13,7 +13,7 @@ extern const Kernel simt_i64;
 extern const Kernel simt_cf32;
 extern const Kernel simt_cf64;
 extern const Kernel simt_native;
-extern const Kernel simt_f32_pieces;
+extern const Kernel simt_f32_sliced_k;
 extern const Kernel simt_few_rows;
 
 }  // namespace exactile::cuda

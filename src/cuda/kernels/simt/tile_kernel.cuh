@@ -2,41 +2,42 @@
 /// \file
 /// The SIMT engine's kernel: a thread block computes a tile of C, a thread a part of it in registers.
 ///
-/// Panels of A and B go through a ring of shared memory that is filled several panels ahead. A row of a panel holds one
-/// term (one p of sum_p A[i][p] * B[p][j]) of all rows of the tile. Which elements a thread has: shape.cuh; what
-/// becomes of their sums: totals.cuh.
+/// Panels of A and B go through a multistage pipeline in shared memory that is filled several panels ahead. A row of a
+/// panel holds one k (of sum_k A[i][k] * B[k][j]) of all rows of the tile. Which elements a thread has: shape.cuh; what
+/// becomes of their sums: chunk_epilogue.cuh.
 #pragma once
 
+#include "cuda/kernels/simt/chunk_epilogue.cuh"
 #include "cuda/kernels/simt/panel_loader.cuh"
-#include "cuda/kernels/simt/totals.cuh"
 
 namespace exactile::cuda::simt {
 
-template <class S, Walk walk_a, Walk walk_b>
+template <class S, AccessPattern walk_a, AccessPattern walk_b>
 struct Mainloop {
   using Sum = typename S::Sum;
   using LoaderA = PanelLoader<typename S::In, S::bm, S::bk, S::threads, walk_a>;
   using LoaderB = PanelLoader<typename S::In, S::bn, S::bk, S::threads, walk_b>;
   using StripA = Strip<Sum, S::tm, S::lm>;
   using StripB = Strip<Sum, S::tn, S::ln>;
-  static constexpr int buffers = S::ahead == 1 ? 2 : 4;  ///< operands' terms in registers, those not in use for free
-  static_assert(S::ahead < buffers && S::bk % buffers == 0);
+  static constexpr int buffers =
+      S::prefetch == 1 ? 2 : 4;  ///< operands of several k in registers, those not in use for free
+  static_assert(S::prefetch < buffers && S::bk % buffers == 0);
   static constexpr bool is_async = copies_async<typename S::In>;
   static constexpr int slot_elements = LoaderA::elements + LoaderB::elements;
   static constexpr int shared_bytes = static_cast<int>(sizeof(Sum)) * S::stages * slot_elements;
 
   LoaderA a;
   LoaderB b;
-  Sum* ring;
-  int terms_to_fetch;
-  int slot = 0;              ///< of the panel whose terms are multiplied
+  Sum* pipeline;
+  int k_to_fetch;
+  int slot = 0;              ///< of the panel that is multiplied
   int row;                   ///< the thread's first row in the tile
   int column;                ///< and column
-  Sum left[buffers][S::tm];  ///< operands of this term and the next ones
+  Sum left[buffers][S::tm];  ///< operands of this k and the next ones
   Sum right[buffers][S::tn];
 
   __device__ Mainloop(const Panels<typename S::In>& from_a, const Panels<typename S::In>& from_b, Sum* shared)
-      : a(from_a, thread()), b(from_b, thread()), ring(shared), terms_to_fetch(static_cast<int>(from_a.terms)) {
+      : a(from_a, thread()), b(from_b, thread()), pipeline(shared), k_to_fetch(static_cast<int>(from_a.terms)) {
     const int warp = thread() / 32, lane = thread() % 32;
     row = first_row<S>(warp, lane);
     column = first_column<S>(warp, lane);
@@ -48,18 +49,18 @@ struct Mainloop {
     await_panel();
   }
 
-  /// Of those that share the ring: a block, or where S has one warp, that warp alone.
+  /// Of those that share the pipeline: a block, or where S has one warp, that warp alone.
   [[nodiscard]] __device__ static unsigned thread() { return S::threads == 32 ? threadIdx.x % 32 : threadIdx.x; }
 
   /// Between chunks the operands give their registers to the totals.
   __device__ void begin_chunk() {
 #pragma unroll
-    for (int p = 0; p < S::ahead; ++p) load(p, p);
+    for (int p = 0; p < S::prefetch; ++p) load(p, p);
   }
 
-  __device__ Sum* panels(int at) const { return ring + at * slot_elements; }
+  __device__ Sum* panels(int at) const { return pipeline + at * slot_elements; }
 
-  /// Waits until the next panel is there. All have then loaded the last term of the one before.
+  /// Waits until the next panel is there. All have then loaded the last k of the one before.
   __device__ void await_panel() const {
     if constexpr (is_async) isa::copy_async_wait<S::stages - 2>();
     if constexpr (S::threads == 32) {
@@ -75,9 +76,9 @@ struct Mainloop {
   }
 
   __device__ void fetch(int to) {
-    a.fetch(panels(to), terms_to_fetch);
-    b.fetch(panels(to) + LoaderA::elements, terms_to_fetch);
-    terms_to_fetch -= S::bk;
+    a.fetch(panels(to), k_to_fetch);
+    b.fetch(panels(to) + LoaderA::elements, k_to_fetch);
+    k_to_fetch -= S::bk;
     if constexpr (is_async) isa::copy_async_commit();
   }
 
@@ -92,13 +93,13 @@ struct Mainloop {
       const int free_slot = slot == 0 ? S::stages - 1 : slot - 1;
 #pragma unroll
       for (int p = 0; p < S::bk; ++p) {
-        if (p == S::bk - S::ahead) {
+        if (p == S::bk - S::prefetch) {
           deposit(free_slot);
           await_panel();
           slot = slot == S::stages - 1 ? 0 : slot + 1;
         }
-        load((p + S::ahead) % buffers, (p + S::ahead) % S::bk);
-        multiply_term(sums, left[p % buffers], right[p % buffers]);
+        load((p + S::prefetch) % buffers, (p + S::prefetch) % S::bk);
+        multiply_k_step(sums, left[p % buffers], right[p % buffers]);
         if (p == 0) fetch(free_slot);
       }
     }
@@ -106,8 +107,8 @@ struct Mainloop {
 
   /// Adds the `count` panels of a chunk, piece by piece, to sums that are zero.
   __device__ void accumulate_chunk(Sum (&sums)[S::tm][S::tn], int count) {
-    constexpr int of_piece = S::piece_terms / S::bk;
-    if constexpr (S::piece_terms == chunk_terms) {
+    constexpr int of_piece = S::piece_k / S::bk;
+    if constexpr (S::piece_k == chunk_k) {
       accumulate(sums, count);
     } else {
 #pragma unroll 1
@@ -126,7 +127,7 @@ struct Mainloop {
   /// two new operands a cycle, one from the even and one from the odd registers. Compilers give x[i], y[j] and
   /// sums[i][j] registers of the parity of i, j and j; the order 1, 0, 3, 2, ... of the rows makes x[i] and sums[i][j]
   /// differ where the serpentine turns.
-  __device__ static void multiply_term(Sum (&sums)[S::tm][S::tn], const Sum (&x)[S::tm], const Sum (&y)[S::tn]) {
+  __device__ static void multiply_k_step(Sum (&sums)[S::tm][S::tn], const Sum (&x)[S::tm], const Sum (&y)[S::tn]) {
 #pragma unroll
     for (int line = 0; line < S::tm; ++line)
 #pragma unroll
@@ -139,46 +140,46 @@ struct Mainloop {
 };
 
 /// Rows that can be read: where they are read by vectors, memory has a whole number of them.
-template <Walk walk, class Sum>
+template <AccessPattern walk, class Sum>
 __device__ inline std::int64_t whole(std::int64_t rows) {
-  constexpr std::int64_t vector = walk == Walk::vectors ? 16 / sizeof(Sum) : 1;
+  constexpr std::int64_t vector = walk == AccessPattern::mn_major_vectors ? 16 / sizeof(Sum) : 1;
   return (rows + vector - 1) / vector * vector;
 }
 
-template <class S, Walk walk_a, Walk walk_b>
-[[nodiscard]] __device__ inline Mainloop<S, walk_a, walk_b> begin_terms(
-    const Work<typename S::In, typename S::Out>& work, std::int64_t product, std::int64_t row, std::int64_t column,
+template <class S, AccessPattern walk_a, AccessPattern walk_b>
+[[nodiscard]] __device__ inline Mainloop<S, walk_a, walk_b> begin_mainloop(
+    const Parameters<typename S::In, typename S::Out>& p, std::int64_t product, std::int64_t row, std::int64_t column,
     std::int64_t begin, std::int64_t end, typename S::Sum* shared) {
   using In = typename S::In;
   using Sum = typename S::Sum;
-  const GemmDescription& d = work.d;
-  const Panels<In> from_a{product_base(work.a, d.a, product) + row * d.a.row_stride + begin * d.a.column_stride,
+  const GemmDescription& d = p.d;
+  const Panels<In> from_a{product_base(p.a, d.a, product) + row * d.a.row_stride + begin * d.a.column_stride,
                           d.a.row_stride, d.a.column_stride, whole<walk_a, Sum>(d.m - row), end - begin};
-  const Panels<In> from_b{product_base(work.b, d.b, product) + column * d.b.column_stride + begin * d.b.row_stride,
+  const Panels<In> from_b{product_base(p.b, d.b, product) + column * d.b.column_stride + begin * d.b.row_stride,
                           d.b.column_stride, d.b.row_stride, whole<walk_b, Sum>(d.n - column), end - begin};
   return {from_a, from_b, shared};
 }
 
-/// A block for each unit.
-template <class S, Walk walk_a, Walk walk_b>
+/// A block for each work tile.
+template <class S, AccessPattern walk_a, AccessPattern walk_b>
 __global__ void __launch_bounds__(S::threads, S::blocks_per_sm)
-    tile_kernel(const __grid_constant__ Work<typename S::In, typename S::Out> work) {
+    tile_kernel(const __grid_constant__ Parameters<typename S::In, typename S::Out> p) {
   using Sum = typename S::Sum;
   extern __shared__ __align__(16) unsigned char shared[];
-  const GemmDescription& d = work.d;
-  const Unit unit = unit_of(work.division, blockIdx.x, S::bm, S::bn);
-  auto loop = begin_terms<S, walk_a, walk_b>(work, unit.product, unit.row, unit.column, unit.chunk_begin * chunk_terms,
-                                             min(unit.chunk_end * chunk_terms, d.k), reinterpret_cast<Sum*>(shared));
-  const ThreadPlace at{unit.row + loop.row, unit.column + loop.column};
-  for (std::int64_t chunk = unit.chunk_begin; chunk < unit.chunk_end; ++chunk) {
+  const GemmDescription& d = p.d;
+  const WorkTile work_tile = work_tile_at(p.division, blockIdx.x, S::bm, S::bn);
+  auto loop = begin_mainloop<S, walk_a, walk_b>(
+      p, work_tile.product, work_tile.row, work_tile.column, work_tile.chunk_begin * chunk_k,
+      min(work_tile.chunk_end * chunk_k, d.k), reinterpret_cast<Sum*>(shared));
+  const ThreadPlace at{work_tile.row + loop.row, work_tile.column + loop.column};
+  for (std::int64_t chunk = work_tile.chunk_begin; chunk < work_tile.chunk_end; ++chunk) {
     Sum sums[S::tm][S::tn] = {};
-    const std::int64_t left = d.k - chunk * chunk_terms;
+    const std::int64_t left = d.k - chunk * chunk_k;
     loop.begin_chunk();
-    loop.accumulate_chunk(sums,
-                          left < chunk_terms ? (static_cast<int>(left) + S::bk - 1) / S::bk : chunk_terms / S::bk);
-    add_chunk<S>(sums, work, unit.product, chunk, at);
+    loop.accumulate_chunk(sums, left < chunk_k ? (static_cast<int>(left) + S::bk - 1) / S::bk : chunk_k / S::bk);
+    add_chunk<S>(sums, p, work_tile.product, chunk, at);
   }
-  finish<S>(work, unit.product, at);
+  finish<S>(p, work_tile.product, at);
 }
 
 }  // namespace exactile::cuda::simt

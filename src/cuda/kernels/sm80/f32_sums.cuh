@@ -11,9 +11,9 @@ namespace exactile::cuda::sm80 {
 template <int WarpsM, int WarpsN, int WarpColumns, int BlocksPerSm>
 struct F32Shape {
   static constexpr int warps_n = WarpsN, warp_rows = 32, warp_columns = WarpColumns, blocks_per_sm = BlocksPerSm;
-  static constexpr int bm = WarpsM * warp_rows, bn = WarpsN * warp_columns, lines = bm + bn;
+  static constexpr int bm = WarpsM * warp_rows, bn = WarpsN * warp_columns, vectors = bm + bn;
   static constexpr int threads = 32 * WarpsM * WarpsN;
-  static_assert(threads / 32 * warp_lines == lines, "each warp splits as many lines");
+  static_assert(threads / 32 * warp_vectors == vectors, "each warp splits as many vectors");
 };
 
 /// A warp's sums: 16 x 8 elements of C at a time, as isa::mma() has them.
@@ -51,7 +51,7 @@ struct WarpSums {
         for (int e = 0; e < 4; ++e) visitor(at[i][j][e], row(i, e), column(j, e), i, j, e);
   }
 
-  __device__ void shrink(const float (&by)[S::lines]) {
+  __device__ void shrink(const float (&by)[S::vectors]) {
 #pragma unroll
     for (int i = 0; i < row_tiles; ++i)
 #pragma unroll
@@ -61,22 +61,22 @@ struct WarpSums {
   }
 
   /// Adds the sum of a chunk: small products first, from 0 and by the tensor cores.
-  __device__ void add(SliceTile<S::lines>& lines) {
-    using Tile = SliceTile<S::lines>;
+  __device__ void add(SliceTile<S::vectors>& vectors) {
+    using Tile = SliceTile<S::vectors>;
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    const int of_a = isa::found_anew(Tile::place(first_row() + lane % 16, lane / 16, 0));
-    const int of_b = isa::found_anew(Tile::place(S::bm + first_column() + lane % 8 + lane / 16 * 8, lane / 8 % 2, 0));
+    const int of_a = isa::opaque(Tile::place(first_row() + lane % 16, lane / 16, 0));
+    const int of_b = isa::opaque(Tile::place(S::bm + first_column() + lane % 8 + lane / 16 * 8, lane / 8 % 2, 0));
     using OfA = std::uint32_t[rows_at_once][4];
     using OfB = std::uint32_t[column_tiles / 2][4];
     const auto load_a = [&](OfA& a, int first, int slice, int step) {
 #pragma unroll
       for (int i = 0; i < rows_at_once; ++i)
-        isa::load_matrices(a[i], lines.data + (of_a ^ Tile::place(16 * (first + i), 2 * step, slice)));
+        isa::load_matrices(a[i], vectors.data + (of_a ^ Tile::place(16 * (first + i), 2 * step, slice)));
     };
     const auto load_b = [&](OfB& b, int slice, int step) {
 #pragma unroll
       for (int j = 0; j < column_tiles / 2; ++j)
-        isa::load_matrices(b[j], lines.data + (of_b ^ Tile::place(16 * j, 2 * step, slice)));
+        isa::load_matrices(b[j], vectors.data + (of_b ^ Tile::place(16 * j, 2 * step, slice)));
     };
     const auto multiply = [&](float(&sums)[rows_at_once][column_tiles][4], const OfA& a, const OfB& b) {
 #pragma unroll
@@ -114,18 +114,18 @@ struct WarpSums {
     }
   }
 
-  /// Adds a chunk of f32, term by term.
-  __device__ void add_plain(const float (&chunk)[chunk_k][S::lines]) {
+  /// Adds a chunk of f32, one k after the other.
+  __device__ void add_plain(const float (&chunk)[chunk_k][S::vectors]) {
 #pragma unroll 2
-    for (int term = 0; term < chunk_k; ++term) {
+    for (int k = 0; k < chunk_k; ++k) {
       float y[column_tiles][2];
 #pragma unroll
-      for (int j = 0; j < column_tiles * 2; ++j) y[j / 2][j % 2] = chunk[term][S::bm + column(j / 2, j % 2)];
+      for (int j = 0; j < column_tiles * 2; ++j) y[j / 2][j % 2] = chunk[k][S::bm + column(j / 2, j % 2)];
 #pragma unroll
       for (int i = 0; i < row_tiles; ++i)
 #pragma unroll
         for (int r = 0; r < 2; ++r) {
-          const float x = chunk[term][row(i, 2 * r)];
+          const float x = chunk[k][row(i, 2 * r)];
 #pragma unroll
           for (int j = 0; j < column_tiles; ++j)
 #pragma unroll

@@ -5,50 +5,50 @@
 /// by is its own affair, and the order of summation is that of K, so an element of C does not depend on others.
 #pragma once
 
-#include "cuda/kernels/simt/work.cuh"
+#include "cuda/kernels/simt/parameters.cuh"
 #include "cuda/kernels/sm80/f32_sums.cuh"
 
 namespace exactile::cuda::sm80 {
 
 /// A product whose rows of C are contiguous if anything is. Passed to kernels by value.
 struct F32Work {
-  simt::Work<float, float> product;
-  bool a_along_k;  ///< its K is contiguous, or nearest to it
-  bool b_along_k;
-  std::uint32_t units;   ///< tiles of all products
-  float tiny_scale;      ///< the error of a tiny element, where the promise leaves an error of 1
-  std::uint64_t* tiles;  ///< counts tiles, and those that were summed again in f32; or null
+  simt::Parameters<float, float> product;
+  bool a_k_major;  ///< K-major, or nearest to it
+  bool b_k_major;
+  std::uint32_t work_tiles;  ///< tiles of all products
+  float underflow_scale;     ///< the error of a tiny element, where the promise leaves an error of 1
+  std::uint64_t* tiles;      ///< counts tiles, and those that were summed again in f32; or null
 };
 
-/// The block's shared memory. Lines are the rows of A, then the columns of B.
+/// The block's shared memory. Vectors are the rows of A, then the columns of B.
 template <class S>
 struct F32Space {
   union {
-    SliceTile<S::lines> slices[2];
-    float plain[chunk_k][S::lines];  ///< of a chunk that is summed in f32
+    SliceTile<S::vectors> slices[2];
+    float plain[chunk_k][S::vectors];  ///< of a chunk that is summed in f32
   };
-  float shrink[2][S::lines];
-  float2 scale_back[S::lines];  ///< in two factors
-  float error[S::lines];
-  simt::Unit units[3];  ///< of the tile before, this one and the next, in turn
+  float shrink[2][S::vectors];
+  float2 scale_back[S::vectors];  ///< in two factors
+  float error[S::vectors];
+  simt::WorkTile work_tiles[3];  ///< of the tile before, this one and the next, in turn
 };
 
-/// The lines of a tile that this warp splits.
+/// The vectors of a tile that this warp splits.
 template <class S>
-[[nodiscard]] __device__ inline LineSource source_of(const F32Work& w, const simt::Unit& unit) {
-  const simt::Work<float, float>& p = w.product;
+[[nodiscard]] __device__ inline VectorSource source_of(const F32Work& w, const simt::WorkTile& work_tile) {
+  const simt::Parameters<float, float>& p = w.product;
   const GemmDescription& d = p.d;
-  const int first = static_cast<int>(threadIdx.x) / 32 * warp_lines;
+  const int first = static_cast<int>(threadIdx.x) / 32 * warp_vectors;
   if (first < S::bm) {
-    const std::int64_t row = unit.row + first;
-    return {{product_base(p.a, d.a, unit.product) + row * d.a.row_stride, d.a.row_stride, d.a.column_stride, d.m - row,
-             d.k},
-            w.a_along_k};
+    const std::int64_t row = work_tile.row + first;
+    return {{product_base(p.a, d.a, work_tile.product) + row * d.a.row_stride, d.a.row_stride, d.a.column_stride,
+             d.m - row, d.k},
+            w.a_k_major};
   }
-  const std::int64_t column = unit.column + first - S::bm;
-  return {{product_base(p.b, d.b, unit.product) + column * d.b.column_stride, d.b.column_stride, d.b.row_stride,
+  const std::int64_t column = work_tile.column + first - S::bm;
+  return {{product_base(p.b, d.b, work_tile.product) + column * d.b.column_stride, d.b.column_stride, d.b.row_stride,
            d.n - column, d.k},
-          w.b_along_k};
+          w.b_k_major};
 }
 
 /// Whether slices may have missed the promise. True for NaN, which Inf becomes.
@@ -63,10 +63,11 @@ template <class S>
 
 /// The sums of the tile in f32, by all threads.
 template <class S>
-__device__ inline void sum_plainly(WarpSums<S>& sums, F32Space<S>& space, const F32Work& w, const simt::Unit& unit) {
+__device__ inline void sum_plainly(WarpSums<S>& sums, F32Space<S>& space, const F32Work& w,
+                                   const simt::WorkTile& work_tile) {
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-  const bool along_k = warp * warp_lines < S::bm ? w.a_along_k : w.b_along_k;
-  LineSource source = source_of<S>(w, unit);
+  const bool k_major = warp * warp_vectors < S::bm ? w.a_k_major : w.b_k_major;
+  VectorSource source = source_of<S>(w, work_tile);
   for (std::int64_t k = 0; k < w.product.d.k; k += chunk_k) {
     Elements x;
     source.load(x);
@@ -74,9 +75,9 @@ __device__ inline void sum_plainly(WarpSums<S>& sums, F32Space<S>& space, const 
     for (int o = 0; o < 4; ++o)
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        const int term = along_k ? lane % 8 * 4 + i : lane / 4 * 4 + o;
-        const int line = along_k ? lane / 8 + 4 * o : lane % 4 * 4 + i;
-        space.plain[term][warp * warp_lines + line] = x[o][i];
+        const int k = k_major ? lane % 8 * 4 + i : lane / 4 * 4 + o;
+        const int vector = k_major ? lane / 8 + 4 * o : lane % 4 * 4 + i;
+        space.plain[k][warp * warp_vectors + vector] = x[o][i];
       }
     __syncthreads();
     sums.add_plain(space.plain);
@@ -86,12 +87,13 @@ __device__ inline void sum_plainly(WarpSums<S>& sums, F32Space<S>& space, const 
 
 /// From sums to C.
 template <class S>
-__device__ inline void store_tile(const WarpSums<S>& sums, const simt::Work<float, float>& p, const simt::Unit unit) {
+__device__ inline void store_tile(const WarpSums<S>& sums, const simt::Parameters<float, float>& p,
+                                  const simt::WorkTile work_tile) {
   using Sums = WarpSums<S>;
   const GemmDescription& d = p.d;
-  float* const c = product_base(p.c, d.c, unit.product);
-  const std::int64_t rows = d.m - unit.row, columns = d.n - unit.column;
-  float* const corner = c + unit.row * d.c.row_stride + unit.column * d.c.column_stride;
+  float* const c = product_base(p.c, d.c, work_tile.product);
+  const std::int64_t rows = d.m - work_tile.row, columns = d.n - work_tile.column;
+  float* const corner = c + work_tile.row * d.c.row_stride + work_tile.column * d.c.column_stride;
   if (p.epilogue.is_plain && d.c.column_stride == 1 && d.c.row_stride % 2 == 0 &&
       reinterpret_cast<std::uintptr_t>(corner) % 8 == 0) {
 #pragma unroll
@@ -136,8 +138,9 @@ __device__ inline void store_tile(const WarpSums<S>& sums, const simt::Work<floa
     for (int j = 0; j < in_row; ++j) {
       const int column = Sums::column(j / 2, j % 2);
       if (column >= columns) continue;
-      const float x = linear.is_plain ? finished[i][j]
-                                      : linear.value(finished[i][j], before[j], unit.row + row, unit.column + column);
+      const float x = linear.is_plain
+                          ? finished[i][j]
+                          : linear.value(finished[i][j], before[j], work_tile.row + row, work_tile.column + column);
       if (p.epilogue.activation == Activation::none) {
         to[column * d.c.column_stride] = x;
       } else {
@@ -160,38 +163,39 @@ __global__ void __launch_bounds__(S::threads, S::blocks_per_sm) f32_mma_kernel(c
   auto& space = *reinterpret_cast<F32Space<S>*>(shared);
   using Sums = WarpSums<S>;
   const GemmDescription& d = w.product.d;
-  const int first_line = static_cast<int>(threadIdx.x) / 32 * warp_lines;
-  const bool along_k = first_line < S::bm ? w.a_along_k : w.b_along_k;
+  const int first_vector = static_cast<int>(threadIdx.x) / 32 * warp_vectors;
+  const bool k_major = first_vector < S::bm ? w.a_k_major : w.b_k_major;
   const int chunks = static_cast<int>((d.k + chunk_k - 1) / chunk_k);
 
   // Dividing takes a while: one thread finds out where the next tile is.
   const auto find = [&](int slot, std::uint32_t index) {
-    if (threadIdx.x == 0 && index < w.units) space.units[slot] = simt::unit_of(w.product.division, index, S::bm, S::bn);
+    if (threadIdx.x == 0 && index < w.work_tiles)
+      space.work_tiles[slot] = simt::work_tile_at(w.product.division, index, S::bm, S::bn);
   };
   find(0, blockIdx.x);
   __syncthreads();
-  LineSource source = source_of<S>(w, space.units[0]);
+  VectorSource source = source_of<S>(w, space.work_tiles[0]);
   Elements x;
   source.load(x);
   int slot = 0;
-  for (std::uint32_t index = blockIdx.x; index < w.units; index += gridDim.x) {
-    const simt::Unit& unit = space.units[slot];
+  for (std::uint32_t index = blockIdx.x; index < w.work_tiles; index += gridDim.x) {
+    const simt::WorkTile& work_tile = space.work_tiles[slot];
     slot = slot == 2 ? 0 : slot + 1;
     find(slot, index + gridDim.x);
-    LineState state;
+    VectorState state;
     Sums sums;
     bool shrinks = false;
     // A chunk is split while the one before it is multiplied.
     for (int chunk = 0; chunk <= chunks; ++chunk) {
       bool next_shrinks = false;
       if (chunk < chunks) {
-        SliceTile<S::lines>& to = space.slices[chunk % 2];
+        SliceTile<S::vectors>& to = space.slices[chunk % 2];
         float* const shrink = space.shrink[chunk % 2];
-        next_shrinks = along_k ? split_lines<true>(to, first_line, x, state, shrink)
-                               : split_lines<false>(to, first_line, x, state, shrink);
+        next_shrinks = k_major ? split_vectors<true>(to, first_vector, x, state, shrink)
+                               : split_vectors<false>(to, first_vector, x, state, shrink);
         const bool is_last = chunk + 1 == chunks;
-        if (is_last && index + gridDim.x < w.units) source = source_of<S>(w, space.units[slot]);
-        if (!is_last || index + gridDim.x < w.units) source.load(x);
+        if (is_last && index + gridDim.x < w.work_tiles) source = source_of<S>(w, space.work_tiles[slot]);
+        if (!is_last || index + gridDim.x < w.work_tiles) source.load(x);
       }
       if (chunk > 0) {
         if (shrinks) sums.shrink(space.shrink[(chunk - 1) % 2]);
@@ -200,10 +204,10 @@ __global__ void __launch_bounds__(S::threads, S::blocks_per_sm) f32_mma_kernel(c
       shrinks = __syncthreads_or(next_shrinks);
     }
 
-    if (along_k ? LineView<true>::is_keeper() : LineView<false>::is_keeper()) {
-      const int own = first_line + (along_k ? LineView<true>::own_line() : LineView<false>::own_line());
+    if (k_major ? VectorView<true>::is_keeper() : VectorView<false>::is_keeper()) {
+      const int own = first_vector + (k_major ? VectorView<true>::own_vector() : VectorView<false>::own_vector());
       space.scale_back[own] = scale_back_of(state.scale);
-      space.error[own] = state.error(w.tiny_scale);
+      space.error[own] = state.error(w.underflow_scale);
     }
     __syncthreads();
     bool doubts = false;
@@ -222,7 +226,7 @@ __global__ void __launch_bounds__(S::threads, S::blocks_per_sm) f32_mma_kernel(c
     };
     if (doubts) {
       Sums plain;
-      sum_plainly<S>(plain, space, w, unit);
+      sum_plainly<S>(plain, space, w, work_tile);
       sums.for_each([&](float& sum, int row, int column, int i, int j, int e) {
         sum = is_doubtful(sum, space.error[row], space.error[S::bm + column]) ? plain.at[i][j][e]
                                                                               : scaled_back(sum, row, column);
@@ -230,7 +234,7 @@ __global__ void __launch_bounds__(S::threads, S::blocks_per_sm) f32_mma_kernel(c
     } else {
       sums.for_each([&](float& sum, int row, int column, int, int, int) { sum = scaled_back(sum, row, column); });
     }
-    store_tile<S>(sums, w.product, unit);
+    store_tile<S>(sums, w.product, work_tile);
   }
 }
 

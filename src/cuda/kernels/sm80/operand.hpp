@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// An operand of the sm80 family: read where it lies if its lines are contiguous along K and aligned, else laid out
-/// anew.
+/// An operand of the sm80 family: read where it lies if it is K-major and aligned, else laid out anew.
 #pragma once
 
 #include "cuda/tile/transposed_copy.hpp"
 
 namespace exactile::cuda::sm80 {
 
-/// A, or the transpose of B: `lines` lines of k terms.
+/// A, or the transpose of B: `vectors` rows (columns of B) of k elements.
 class OperandPlan {
  public:
-  OperandPlan(const OperandLayout& layout, ElementType type, std::int64_t lines, std::int64_t k);
+  OperandPlan(const OperandLayout& layout, ElementType type, std::int64_t vectors, std::int64_t k);
 
   /// Whether it can be read where it lies, at a suitable address or at this one.
   [[nodiscard]] bool may_stay() const { return may_stay_; }
@@ -20,8 +19,10 @@ class OperandPlan {
   }
   /// Of the copy of one product.
   [[nodiscard]] std::int64_t product_bytes() const { return copy_.product_bytes(); }
-  /// Elements from line to line and from product to product.
-  [[nodiscard]] std::int64_t line_stride(bool is_copied) const { return is_copied ? copy_.pitch : layout_.row_stride; }
+  /// Elements from vector to vector and from product to product.
+  [[nodiscard]] std::int64_t vector_stride(bool is_copied) const {
+    return is_copied ? copy_.pitch : layout_.row_stride;
+  }
   [[nodiscard]] std::int64_t batch_stride(bool is_copied) const {
     return is_copied ? copy_.layout().batch_stride : layout_.batch_stride;
   }

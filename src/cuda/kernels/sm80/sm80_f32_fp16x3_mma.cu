@@ -29,7 +29,7 @@ using Large = F32Shape<4, 4, 32, 1>;  // 128 x 128
 using Small = F32Shape<2, 4, 16, 2>;  // 64 x 64
 
 template <class S>
-[[nodiscard]] std::int64_t unit_count(const GemmDescription& d) {
+[[nodiscard]] std::int64_t work_tile_count(const GemmDescription& d) {
   return tile_count(d, S::bm, S::bn) * d.batch_count;
 }
 
@@ -45,7 +45,7 @@ class F32Product final : public DeviceProduct {
       : is_transposed_(plan::is_column_major(d)),
         d_(is_transposed_ ? plan::transposed(d) : d),
         is_large_(is_large),
-        multiprocessors_(device.multiprocessors) {}
+        sm_count_(device.sm_count) {}
 
   [[nodiscard]] Status launch(const Launch& launch) const override {
     return is_large_ ? enqueue<Large>(launch) : enqueue<Small>(launch);
@@ -69,11 +69,11 @@ class F32Product final : public DeviceProduct {
   [[nodiscard]] Status enqueue(const Launch& launch) const {
     GemmArguments arguments = launch.arguments;
     if (is_transposed_) std::swap(arguments.a, arguments.b);
-    const auto runs_along_k = [](std::int64_t k_stride, std::int64_t other) {
+    const auto is_k_major = [](std::int64_t k_stride, std::int64_t other) {
       return std::abs(k_stride) <= std::abs(other);
     };
     constexpr float margin = 1.25f;  // the sum has errors too
-    const auto units = static_cast<std::uint32_t>(unit_count<S>(d_));
+    const auto work_tiles = static_cast<std::uint32_t>(work_tile_count<S>(d_));
     const F32Work work{
         .product = {.d = d_,
                     .division = {.row_tiles = static_cast<std::uint32_t>(core::ceil_divide(d_.m, S::bm)),
@@ -83,15 +83,15 @@ class F32Product final : public DeviceProduct {
                     .c = static_cast<float*>(arguments.c),
                     .sums = nullptr,
                     .epilogue = Epilogue<float, float>(d_, arguments)},
-        .a_along_k = runs_along_k(d_.a.column_stride, d_.a.row_stride),
-        .b_along_k = runs_along_k(d_.b.row_stride, d_.b.column_stride),
-        .units = units,
-        .tiny_scale = margin * Fp16x3::tiny_error(static_cast<int>(d_.k)) * 0x1p24f /
-                      static_cast<float>(d_.k - mma_roundings(d_.k)),
+        .a_k_major = is_k_major(d_.a.column_stride, d_.a.row_stride),
+        .b_k_major = is_k_major(d_.b.row_stride, d_.b.column_stride),
+        .work_tiles = work_tiles,
+        .underflow_scale = margin * Fp16x3::underflow_error(static_cast<int>(d_.k)) * 0x1p24f /
+                           static_cast<float>(d_.k - mma_roundings(d_.k)),
         .tiles = launch.path_counts};
     constexpr int shared_bytes = sizeof(F32Space<S>);
     if (Status s = allow_shared_memory(f32_mma_kernel<S>, shared_bytes, f32_name); !s.ok()) return s;
-    const std::uint32_t blocks = std::min(units, static_cast<std::uint32_t>(multiprocessors_ * S::blocks_per_sm));
+    const std::uint32_t blocks = std::min(work_tiles, static_cast<std::uint32_t>(sm_count_ * S::blocks_per_sm));
     f32_mma_kernel<S><<<blocks, S::threads, shared_bytes, launch.stream>>>(work);
     return check_launch(f32_name);
   }
@@ -99,7 +99,7 @@ class F32Product final : public DeviceProduct {
   bool is_transposed_;
   GemmDescription d_;
   bool is_large_;
-  int multiprocessors_;
+  int sm_count_;
 };
 
 std::string_view f32_refuses(const plan::Problem& problem, const Device& device) {
@@ -125,8 +125,8 @@ Candidate f32_candidate(const GemmDescription& d, const Device& device) {
       4.0 * static_cast<double>(d.batch_count) *
       (static_cast<double>(d.m + d.n) * static_cast<double>(d.k) + static_cast<double>(d.m) * static_cast<double>(d.n));
   return {{.bm = S::bm, .bn = S::bn},
-          {.tiles = static_cast<double>(unit_count<S>(d)),
-           .slots = static_cast<double>(device.multiprocessors) * S::blocks_per_sm,
+          {.tiles = static_cast<double>(work_tile_count<S>(d)),
+           .slots = static_cast<double>(device.sm_count) * S::blocks_per_sm,
            .steps = static_cast<double>(core::ceil_divide(d.k, chunk_k)),
            .bytes = bytes,
            .path = loads_by_vectors(d.a) && loads_by_vectors(d.b) ? 0 : 1}};

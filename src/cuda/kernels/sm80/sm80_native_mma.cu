@@ -39,13 +39,13 @@ class Product final : public DeviceProduct {
     for (std::int64_t first = 0; first < d_.batch_count; first += step) {
       const std::int64_t products = std::min(step, d_.batch_count - first);
       auto* room = static_cast<char*>(launch.workspace);
-      sm80::Work<In, Out> work{.a = {},
-                               .b = {},
-                               .c = {},
-                               .c_layout = d_.c,
-                               .k = d_.k,
-                               .batch = products,
-                               .epilogue = Epilogue<In, Out>(d_, arguments)};
+      sm80::Parameters<In, Out> work{.a = {},
+                                     .b = {},
+                                     .c = {},
+                                     .c_layout = d_.c,
+                                     .k = d_.k,
+                                     .batch = products,
+                                     .epilogue = Epilogue<In, Out>(d_, arguments)};
       if (Status s = place(work.a, a_, d_.m, arguments.a, copies_a, first, products, room, launch.stream); !s.ok())
         return s;
       if (Status s = place(work.b, b_, d_.n, arguments.b, copies_b, first, products, room, launch.stream); !s.ok())
@@ -79,16 +79,16 @@ class Product final : public DeviceProduct {
   }
 
  private:
-  /// The lines of products `first` and on: where they lie, or copied to `room`, which then moves on.
-  Status place(sm80::Lines<In>& lines, const OperandPlan& operand, std::int64_t count, const void* data, bool copies,
-               std::int64_t first, std::int64_t products, char*& room, cudaStream_t stream) const {
+  /// The rows (columns of B) of products `first` and on: where they lie, or copied to `room`, which then moves on.
+  Status place(sm80::Vectors<In>& vectors, const OperandPlan& operand, std::int64_t count, const void* data,
+               bool copies, std::int64_t first, std::int64_t products, char*& room, cudaStream_t stream) const {
     const void* from = from_product(data, operand.layout(), d_.types.input, first);
     if (copies) {
       if (Status s = operand.copy(from, room, products, stream, kernel_); !s.ok()) return s;
       from = room;
       room += at_once_ * operand.product_bytes();
     }
-    lines = {static_cast<const In*>(from), operand.line_stride(copies), operand.batch_stride(copies), count};
+    vectors = {static_cast<const In*>(from), operand.vector_stride(copies), operand.batch_stride(copies), count};
     return {};
   }
 
@@ -119,7 +119,7 @@ std::vector<Candidate> candidates(const plan::Problem& problem, const Device& de
   const std::int64_t copied = (a.may_stay() ? 0 : a.product_bytes()) + (b.may_stay() ? 0 : b.product_bytes());
   return {{{.bm = sm80::tile, .bn = sm80::tile},
            {.tiles = static_cast<double>(tile_count(d, sm80::tile, sm80::tile)) * static_cast<double>(d.batch_count),
-            .slots = static_cast<double>(device.multiprocessors),
+            .slots = static_cast<double>(device.sm_count),
             .steps = std::ceil(static_cast<double>(d.k) * element / sm80::stage_bytes),
             .bytes = element * static_cast<double>(d.m + d.n) * static_cast<double>(d.k * d.batch_count),
             .turned_bytes = 2.0 * static_cast<double>(copied) * static_cast<double>(d.batch_count),

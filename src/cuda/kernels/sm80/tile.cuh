@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The kernel of the sm80 family: a block of eight warps computes 128 x 128 elements of C, 64 x 32 a warp, from a ring
-/// of three stages of 64 bytes of K that cp.async fills.
+/// The kernel of the sm80 family: a block of eight warps computes 128 x 128 elements of C, 64 x 32 a warp, from a
+/// pipeline of three stages of 64 bytes of K that cp.async fills.
 #pragma once
 
 #include "cuda/isa/copy_async.cuh"
@@ -18,9 +18,9 @@ constexpr int warp_rows = 64;
 constexpr int warp_columns = 32;
 constexpr int group_rows = 8;  ///< rows of tiles that are walked together, so that L2 serves their columns
 
-/// Rows of A, or columns of B, with the terms of each contiguous and beginning at multiples of 16 bytes.
+/// Vectors: rows of A, or columns of B, each contiguous along K and beginning at multiples of 16 bytes.
 template <class In>
-struct Lines {
+struct Vectors {
   const In* data;
   std::int64_t stride;
   std::int64_t batch_stride;
@@ -28,9 +28,9 @@ struct Lines {
 };
 
 template <class In, class Out>
-struct Work {
-  Lines<In> a;
-  Lines<In> b;
+struct Parameters {
+  Vectors<In> a;
+  Vectors<In> b;
   Out* c;
   OperandLayout c_layout;
   std::int64_t k;
@@ -38,12 +38,12 @@ struct Work {
   Epilogue<In, Out> epilogue;
 };
 
-/// 128 lines of a stage in pieces of 16 bytes. Pieces are exchanged so that the same piece of eight neighbouring lines,
-/// which a warp loads together, lies in all banks once.
+/// 128 vectors of a stage in pieces of 16 bytes. Pieces are exchanged so that the same piece of eight neighbouring
+/// vectors, which a warp loads together, lies in all banks once.
 struct Panel {
   uint4 pieces[tile][stage_bytes / 16];
 
-  [[nodiscard]] __device__ uint4* at(int line, int piece) { return &pieces[line][piece ^ (line >> 1 & 3)]; }
+  [[nodiscard]] __device__ uint4* at(int vector, int piece) { return &pieces[vector][piece ^ (vector >> 1 & 3)]; }
 };
 
 struct Stage {
@@ -51,18 +51,19 @@ struct Stage {
   Panel b;
 };
 
-/// A thread's part of the copies of one operand: the same piece of two lines.
+/// A thread's part of the copies of one operand: the same piece of two vectors.
 template <class In>
 class Copier {
  public:
-  __device__ Copier(const Lines<In>& lines, std::int64_t product, std::int64_t first, std::int64_t k)
-      : piece_(static_cast<int>(threadIdx.x) % 4), line_(static_cast<int>(threadIdx.x) / 4) {
+  __device__ Copier(const Vectors<In>& vectors, std::int64_t product, std::int64_t first, std::int64_t k)
+      : piece_(static_cast<int>(threadIdx.x) % 4), vector_(static_cast<int>(threadIdx.x) / 4) {
     left_ = k * static_cast<int>(sizeof(In)) - piece_ * 16;
     for (int i = 0; i < 2; ++i) {
-      const std::int64_t line = first + line_ + i * lines_at_once;
-      is_there_[i] = line < lines.count;
+      const std::int64_t vector = first + vector_ + i * vectors_at_once;
+      is_there_[i] = vector < vectors.count;
       from_[i] =
-          reinterpret_cast<const char*>(lines.data + product * lines.batch_stride + line * lines.stride) + piece_ * 16;
+          reinterpret_cast<const char*>(vectors.data + product * vectors.batch_stride + vector * vectors.stride) +
+          piece_ * 16;
     }
   }
 
@@ -71,17 +72,17 @@ class Copier {
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       const auto valid = static_cast<int>(is_there_[i] ? max(min(left_, std::int64_t{16}), std::int64_t{0}) : 0);
-      isa::copy_async<16>(to.at(line_ + i * lines_at_once, piece_), from_[i], valid);
+      isa::copy_async<16>(to.at(vector_ + i * vectors_at_once, piece_), from_[i], valid);
       from_[i] += stage_bytes;
     }
     left_ -= stage_bytes;
   }
 
  private:
-  static constexpr int lines_at_once = threads / 4;
+  static constexpr int vectors_at_once = threads / 4;
 
   int piece_;
-  int line_;
+  int vector_;
   std::int64_t left_;  ///< bytes of K from this piece on
   bool is_there_[2];
   const char* from_[2];
@@ -145,8 +146,8 @@ class WarpTile {
 };
 
 template <class In, class Out>
-__global__ void __launch_bounds__(threads, 2) mma_kernel(Work<In, Out> w) {
-  __shared__ Stage ring[stages];
+__global__ void __launch_bounds__(threads, 2) mma_kernel(Parameters<In, Out> w) {
+  __shared__ Stage pipeline[stages];
   const std::int64_t tiles_down = (w.a.count + tile - 1) / tile;
   const std::int64_t tiles_across = (w.b.count + tile - 1) / tile;
   const std::int64_t group = blockIdx.x / (group_rows * tiles_across) * group_rows;
@@ -166,13 +167,13 @@ __global__ void __launch_bounds__(threads, 2) mma_kernel(Work<In, Out> w) {
 
     WarpTile<In> warp;
     __syncthreads();  // the product before has been read
-    for (int stage = 0; stage + 1 < stages; ++stage) copy(ring[stage]);
+    for (int stage = 0; stage + 1 < stages; ++stage) copy(pipeline[stage]);
     int stage = 0;
     for (std::int64_t rest = w.k * static_cast<int>(sizeof(In)); rest > 0; rest -= stage_bytes) {
       isa::copy_async_wait<stages - 2>();
       __syncthreads();  // everybody's copies are there, and everybody has read the stage that is filled next
-      copy(ring[stage == 0 ? stages - 1 : stage - 1]);
-      warp.add(ring[stage]);
+      copy(pipeline[stage == 0 ? stages - 1 : stage - 1]);
+      warp.add(pipeline[stage]);
       stage = stage + 1 == stages ? 0 : stage + 1;
     }
     isa::copy_async_wait<0>();

@@ -2,11 +2,11 @@
 /// \file
 /// From sums in registers to C: scale back, notice what the slices could not hold, apply the epilogue, store.
 ///
-/// Elements whose error may exceed the promise are left to another kernel. Which ones depends on their row of A and
+/// Elements whose error may exceed the promise are left to the fix-up kernels. Which ones depends on their row of A and
 /// their column of B alone, so the bits of an element do not depend on what else is computed with it.
 #pragma once
 
-#include "cuda/isa/here.cuh"
+#include "cuda/isa/opaque.cuh"
 #include "cuda/isa/tma.cuh"
 #include "cuda/isa/warpgroup.cuh"
 #include "cuda/kernels/sm90/mainloop.cuh"
@@ -16,11 +16,11 @@
 namespace exactile::cuda::sm90 {
 
 /// Which elements of C a kernel computes.
-enum class Turn {
-  first,      ///< all that the slices can hold; the others are marked
-  leftovers,  ///< those marked by the kernel before
-  all,        ///< all
-  part,       ///< all, from parts of K
+enum class Pass {
+  main,     ///< all that the slices can hold; the others are marked
+  fixup,    ///< those marked by the kernel before
+  single,   ///< all
+  split_k,  ///< all, from slices of K
 };
 
 /// C, and what is done before it is written.
@@ -31,68 +31,70 @@ struct Output {
   int columns;
   bool by_tma;  ///< TMA can address C, and the sums are the result
   Epilogue<float, float> epilogue;
-  std::uint64_t* summed = nullptr;  ///< counts the elements summed from A and B, where somebody asks
+  std::uint64_t* summed = nullptr;  ///< counts the elements summed from A and B, if not null
 };
 
 /// By one thread.
-__device__ inline void count_summed(const Output& c, int elements) {
+__device__ inline void count_f32_sums(const Output& c, int elements) {
   if (c.summed != nullptr)
     atomicAdd(reinterpret_cast<unsigned long long*>(c.summed), static_cast<unsigned long long>(elements));
 }
 
 /// What the epilogue knows of a row of A or a column of B, in one word.
 /// Upper half: its share of the largest error, a bfloat16 rounded up. Lower half: the exponent that scales back.
-using Line = unsigned;
+using PackedScale = unsigned;
 
-/// -Inf: the line is zero (or has only Inf and NaN), so its sums are exact.
+/// -Inf: the row or column is zero (or has only Inf and NaN), so its sums are exact.
 inline constexpr unsigned exact_error = 0xff800000u;
 
-/// As many tiny elements: the line's slices are wrong, and its sums may be NaN where they should not. Its error is
+/// As a count of underflows: the slices are wrong, and its sums may be NaN where they should not. Its error is
 /// infinite.
-inline constexpr unsigned lost_line = ~0u;
+inline constexpr unsigned lost_scale = ~0u;
 
 template <class Slices>
-[[nodiscard]] __device__ inline Line line_of(unsigned max_bits, unsigned tiny, float tiny_scale) {
+[[nodiscard]] __device__ inline PackedScale packed_scale(unsigned max_bits, unsigned underflows,
+                                                         float underflow_scale) {
   const unsigned exponent = static_cast<unsigned>(-scale_exponent<Slices>(max_bits)) & 0xffffu;
   if (max_bits == 0) return exact_error | exponent;
-  // A line without tiny elements adds no error, even where tiny_scale is infinite.
-  if (tiny == 0) return exponent;
-  if (tiny == lost_line) return 0x7f800000u | exponent;
-  return (__float_as_uint(static_cast<float>(tiny) * tiny_scale) + 0xffffu & 0xffff0000u) | exponent;
+  // A row or column without tiny elements adds no error, even where underflow_scale is infinite.
+  if (underflows == 0) return exponent;
+  if (underflows == lost_scale) return 0x7f800000u | exponent;
+  return (__float_as_uint(static_cast<float>(underflows) * underflow_scale) + 0xffffu & 0xffff0000u) | exponent;
 }
 
-[[nodiscard]] __device__ inline float error_of(Line line) { return __uint_as_float(line & 0xffff0000u); }
+[[nodiscard]] __device__ inline float error_of(PackedScale scale) { return __uint_as_float(scale & 0xffff0000u); }
 
 /// Exponents by which sums can be scaled back with no third step: those of a row and a column together are an f32's.
 inline constexpr int most_single_exponent = 63;
 
-/// A line's error, or Inf where its sums must be scaled back with care.
-[[nodiscard]] __device__ inline float quick_error(Line line) {
-  const float error = error_of(line);
+/// Its error, or Inf where its sums must be scaled back with care: what the fast path compares with.
+[[nodiscard]] __device__ inline float fast_path_error(PackedScale scale) {
+  const float error = error_of(scale);
   const bool is_zero = error == -__builtin_inff();
-  return is_zero || abs(static_cast<int>(static_cast<std::int16_t>(line))) <= most_single_exponent ? error
-                                                                                                   : __builtin_inff();
+  return is_zero || abs(static_cast<int>(static_cast<std::int16_t>(scale))) <= most_single_exponent ? error
+                                                                                                    : __builtin_inff();
 }
 
 /// sum times two powers of two. Taken together and then in halves, so that no step overflows unless the result does.
-[[nodiscard]] __device__ inline float scaled_back(float sum, Line row, Line column) {
+[[nodiscard]] __device__ inline float scaled_back(float sum, PackedScale row, PackedScale column) {
   const int exponent = static_cast<std::int16_t>(row) + static_cast<std::int16_t>(column);
   const int half = exponent >> 1;
   return sum * power_of_two(half) * power_of_two(exponent - half);
 }
 
-/// False for NaN and Inf: those are what they must be. True, whatever the sum, where the error is above `hopeless`.
-[[nodiscard]] __device__ inline bool is_doubtful(float sum, Line row, Line column, float hopeless = __builtin_inff()) {
-  return error_of(row) + error_of(column) > fminf(fabsf(sum), hopeless);
+/// False for NaN and Inf: those are what they must be. True, whatever the sum, where the error is above `most_error`.
+[[nodiscard]] __device__ inline bool needs_fixup(float sum, PackedScale row, PackedScale column,
+                                                 float most_error = __builtin_inff()) {
+  return error_of(row) + error_of(column) > fminf(fabsf(sum), most_error);
 }
 
 /// Whether an element must be summed from A and B. Slices of an infinite error may have made a NaN where none is.
-[[nodiscard]] __device__ inline bool is_summed(float sum, Line row, Line column) {
-  return is_doubtful(sum, row, column) || fmaxf(error_of(row), error_of(column)) == __builtin_inff();
+[[nodiscard]] __device__ inline bool needs_f32_sum(float sum, PackedScale row, PackedScale column) {
+  return needs_fixup(sum, row, column) || fmaxf(error_of(row), error_of(column)) == __builtin_inff();
 }
 
-/// The place in C of a warpgroup's sums, and of a thread's within.
-struct SumPlace {
+/// The coordinates in C of a warpgroup's accumulators, and of a thread's within.
+struct FragmentCoord {
   int row;     ///< of the warpgroup's first
   int column;  ///< of the tile's first
   int batch;
@@ -116,34 +118,36 @@ struct Staging {
 inline constexpr unsigned skipped_bits = 0x7fe5ca1eu;
 inline constexpr unsigned unsummed_bits = 0x7fe5ca1fu;
 
-/// Facts of one product's lines; an operand that all products share has them once.
-[[nodiscard]] __device__ inline LineFacts facts_of(const SplitOperand& operand, int batch) {
-  const std::int64_t first = static_cast<std::int64_t>(operand.batches == 1 ? 0 : batch) * operand.facts_pitch;
-  return {operand.facts.max_bits + first, operand.facts.tiny + first};
+/// Scales of one product's rows or columns; an operand that all products share has them once.
+[[nodiscard]] __device__ inline VectorScales scales_of(const SplitOperand& operand, int batch) {
+  const std::int64_t first = static_cast<std::int64_t>(operand.batches == 1 ? 0 : batch) * operand.scales_pitch;
+  return {operand.scales.max_bits + first, operand.scales.underflows + first};
 }
 
 /// What is known of the rows of A and columns of B of the product that a tile belongs to.
-struct ProductFacts {
-  LineFacts rows;
-  LineFacts columns;
-  float tiny_scale;
-  float hopeless_error;  ///< in Turn::first: no element with a larger one is this kernel's
+struct ProductScales {
+  VectorScales rows;
+  VectorScales columns;
+  float underflow_scale;
+  float most_element_error;  ///< in Pass::main: no element with a larger one is this kernel's
 };
 
-/// Lines of the columns of a tile, for one warpgroup.
-struct ColumnLines {
-  alignas(8) Line line[tile_n];
+/// Scales of the columns of a tile, for one warpgroup.
+struct ColumnScales {
+  alignas(8) PackedScale scale[tile_n];
 };
 
 /// By all threads of a warpgroup.
 template <class Slices>
-__device__ inline void load_columns(ColumnLines& columns, const ProductFacts& product, int first_column, int barrier) {
+__device__ inline void load_columns(ColumnScales& columns, const ProductScales& product, int first_column,
+                                    int barrier) {
   isa::named_barrier(barrier, warpgroup_threads);  // those of the tile before are no longer needed
 #pragma unroll
   for (int i = 0; i < tile_n / warpgroup_threads; ++i) {
     const int column = i * warpgroup_threads + static_cast<int>(threadIdx.x) % warpgroup_threads;
-    columns.line[column] = line_of<Slices>(product.columns.max_bits[first_column + column],
-                                           product.columns.tiny[first_column + column], product.tiny_scale);
+    columns.scale[column] =
+        packed_scale<Slices>(product.columns.max_bits[first_column + column],
+                             product.columns.underflows[first_column + column], product.underflow_scale);
   }
   isa::named_barrier(barrier, warpgroup_threads);
 }
@@ -172,8 +176,8 @@ template <int in_flight = 4>
 
 /// Rows of a warp from staging to C, neighbouring columns at a time. This is there once for every piece of a tile, so
 /// it must be short: the activation has a loop of its own.
-template <Turn turn, int columns>
-__device__ inline void store_rows(const Output& c, Staging<columns>& staging, const SumPlace& at, int column,
+template <Pass pass, int columns>
+__device__ inline void store_rows(const Output& c, Staging<columns>& staging, const FragmentCoord& at, int column,
                                   const SplitPair& operands) {
   constexpr int rows_at_once = 32 / columns;
   constexpr int together = 8;  // whose loads are in flight at a time
@@ -196,9 +200,9 @@ __device__ inline void store_rows(const Output& c, Staging<columns>& staging, co
       const int i = at.row + first + r * rows_at_once;
       auto* const staged = reinterpret_cast<float*>(staging.at(first + r * rows_at_once, at.lane % columns));
       float sum = *staged;
-      if constexpr (turn != Turn::first) {
+      if constexpr (pass != Pass::main) {
         unsigned unsummed = __ballot_sync(~0u, r < rows && __float_as_uint(sum) == unsummed_bits);
-        if (unsummed != 0 && at.lane == 0) count_summed(c, __popc(unsummed));
+        if (unsummed != 0 && at.lane == 0) count_f32_sums(c, __popc(unsummed));
         for (; unsummed != 0; unsummed &= unsummed - 1) {
           const int lane = __ffs(static_cast<int>(unsummed)) - 1;
           const float summed = warp_sum(operands, at.batch, __shfl_sync(~0u, i, lane), __shfl_sync(~0u, j, lane));
@@ -228,7 +232,7 @@ struct StoreSpace {
   static constexpr int columns = staging_columns;
   static constexpr int buffers = staging_buffers;
   Staging<columns> staging[buffers];
-  ColumnLines lines;
+  ColumnScales scales;
 };
 
 /// The first `count` sums go, and the others come forward. So pieces of a tile can be taken in a loop although
@@ -248,32 +252,32 @@ __device__ inline void take_forward(unsigned (&marks)[4], unsigned last) {
   for (int i = 0; i < 4; ++i) marks[i] = __funnelshift_r(marks[i], i < 3 ? marks[i + 1] : last, count);
 }
 
-/// The first sums of all threads to staging, scaled back; marks of those that are not this kernel's. `wanted`: marks
-/// of those that are, in Turn::leftovers.
-template <Turn turn, int columns>
-[[nodiscard]] __device__ inline unsigned stage_piece(const Sums& sums, Staging<columns>& to, const Line* column_lines,
-                                                     const Line (&rows)[2], const SumPlace& at, float hopeless,
-                                                     unsigned wanted) {
+/// The first sums of all threads to staging, scaled back; marks of those that are not this kernel's. `wanted`: marks of
+/// those that are, in Pass::fixup.
+template <Pass pass, int columns>
+[[nodiscard]] __device__ inline unsigned stage_piece(const Sums& sums, Staging<columns>& to,
+                                                     const PackedScale* column_scales, const PackedScale (&rows)[2],
+                                                     const FragmentCoord& at, float most_error, unsigned wanted) {
   unsigned marks = 0;
 #pragma unroll
   for (int g = 0; g < columns / 8; ++g) {
     const int column = 8 * g + 2 * (at.lane % 4);
-    const uint2 lines = *reinterpret_cast<const uint2*>(column_lines + column);
+    const uint2 scales = *reinterpret_cast<const uint2*>(column_scales + column);
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       float pair[2];
 #pragma unroll
       for (int s = 0; s < 2; ++s) {
         const int index = 4 * g + 2 * r + s;
-        const Line line = s == 0 ? lines.x : lines.y;
+        const PackedScale scale = s == 0 ? scales.x : scales.y;
         const float sum = sums[0][index];
         const unsigned mark = 1u << index;
-        pair[s] = scaled_back(sum, rows[r], line);
-        if (is_doubtful(sum, rows[r], line, turn == Turn::first ? hopeless : __builtin_inff())) {
-          if (turn == Turn::first) marks |= mark;
-          pair[s] = __uint_as_float(turn == Turn::first ? skipped_bits : unsummed_bits);
+        pair[s] = scaled_back(sum, rows[r], scale);
+        if (needs_fixup(sum, rows[r], scale, pass == Pass::main ? most_error : __builtin_inff())) {
+          if (pass == Pass::main) marks |= mark;
+          pair[s] = __uint_as_float(pass == Pass::main ? skipped_bits : unsummed_bits);
         }
-        if (turn == Turn::leftovers && (wanted & mark) == 0) pair[s] = __uint_as_float(skipped_bits);
+        if (pass == Pass::fixup && (wanted & mark) == 0) pair[s] = __uint_as_float(skipped_bits);
       }
       *reinterpret_cast<float2*>(to.at(16 * at.warp + at.lane / 4 + 8 * r, column)) = make_float2(pair[0], pair[1]);
     }
@@ -283,15 +287,15 @@ template <Turn turn, int columns>
 
 /// Stores a warpgroup's sums, piece by piece. The code for storing by rows is there once: for each of 16 pieces it took
 /// longer to come from memory than to run.
-template <class Slices, Turn turn, bool by_tma, class Space>
+template <class Slices, Pass pass, bool by_tma, class Space>
 __device__ inline void store_pieces(Sums& sums, const Output& c, const CUtensorMap* c_map, Space& space,
-                                    const SumPlace& at, int barrier, const ProductFacts& product,
+                                    const FragmentCoord& at, int barrier, const ProductScales& product,
                                     const SplitPair& operands, unsigned (&marks)[4]) {
-  Line rows[2];
+  PackedScale rows[2];
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const int row = at.thread_row(r);
-    rows[r] = line_of<Slices>(product.rows.max_bits[row], product.rows.tiny[row], product.tiny_scale);
+    rows[r] = packed_scale<Slices>(product.rows.max_bits[row], product.rows.underflows[row], product.underflow_scale);
   }
   const bool is_issuer = at.warp == 0 && at.lane == 0;
   constexpr int piece_sums = Space::columns / 2;
@@ -309,8 +313,8 @@ __device__ inline void store_pieces(Sums& sums, const Output& c, const CUtensorM
       } else {
         __syncwarp();
       }
-      piece_marks = stage_piece<turn>(sums, out, space.lines.line + piece * Space::columns, rows, at,
-                                      product.hopeless_error, marks[0]);
+      piece_marks = stage_piece<pass>(sums, out, space.scales.scale + piece * Space::columns, rows, at,
+                                      product.most_element_error, marks[0]);
       if constexpr (by_tma) {
         isa::async_proxy_fence();
         isa::named_barrier(barrier, warpgroup_threads);
@@ -320,26 +324,26 @@ __device__ inline void store_pieces(Sums& sums, const Output& c, const CUtensorM
         }
       } else {
         __syncwarp();
-        store_rows<turn>(c, out, at, first_column, operands);
+        store_rows<pass>(c, out, at, first_column, operands);
       }
     }
     take_forward<piece_sums>(sums);
-    if constexpr (turn == Turn::first || turn == Turn::leftovers) take_forward<piece_sums>(marks, piece_marks);
+    if constexpr (pass == Pass::main || pass == Pass::fixup) take_forward<piece_sums>(marks, piece_marks);
   }
 }
 
-/// Stores a warpgroup's sums. `marks`: which to store in Turn::leftovers; afterwards, which are left in Turn::first.
+/// Stores a warpgroup's sums. `marks`: which to store in Pass::fixup; afterwards, which need fix-up in Pass::main.
 /// `barrier`: a named barrier of the warpgroup's own.
-template <class Slices, Turn turn, class Space>
+template <class Slices, Pass pass, class Space>
 __device__ inline void store_tile(Sums& sums, const Output& c, const CUtensorMap* c_map, Space& space,
-                                  const SumPlace& at, int barrier, const ProductFacts& product,
+                                  const FragmentCoord& at, int barrier, const ProductScales& product,
                                   const SplitPair& operands, unsigned (&marks)[4]) {
-  if (turn == Turn::first && c.by_tma) {
-    store_pieces<Slices, turn, true>(sums, c, c_map, space, at, barrier, product, operands, marks);
+  if (pass == Pass::main && c.by_tma) {
+    store_pieces<Slices, pass, true>(sums, c, c_map, space, at, barrier, product, operands, marks);
   } else {
     // Not kept from further up: there is more to be found here, and fewer registers for it.
-    const SumPlace here{at.row, at.column, at.batch, isa::found_anew(at.warp), isa::found_anew(at.lane)};
-    store_pieces<Slices, turn, false>(sums, c, c_map, space, here, barrier, product, operands, marks);
+    const FragmentCoord here{at.row, at.column, at.batch, isa::opaque(at.warp), isa::opaque(at.lane)};
+    store_pieces<Slices, pass, false>(sums, c, c_map, space, here, barrier, product, operands, marks);
   }
 }
 

@@ -14,11 +14,11 @@ namespace {
 
 constexpr std::int64_t alignment = 1024;
 
-/// In how many parts K is best taken. Depends on the shape alone, so that bits do not depend on the device.
-[[nodiscard]] int parts_of(std::int64_t tiles, int k) {
-  constexpr int least_part = 256;  // of K: less is not worth a partial sum
-  return static_cast<int>(
-      std::clamp<std::int64_t>(most_part_works / tiles, 1, std::max(1, std::min(k / least_part, most_sum_parts))));
+/// How many slices K is best split into. Depends on the shape alone, so that bits do not depend on the device.
+[[nodiscard]] int split_k_of(std::int64_t tiles, int k) {
+  constexpr int least_k_per_slice = 256;  // of K: less is not worth a partial sum
+  return static_cast<int>(std::clamp<std::int64_t>(most_split_k_tiles / tiles, 1,
+                                                   std::max(1, std::min(k / least_k_per_slice, most_split_k))));
 }
 
 /// Whether TMA can address C: contiguous rows, everything else in steps of 16 bytes. The number of columns too: TMA
@@ -35,48 +35,49 @@ GemmDescription with_contiguous_rows(const GemmDescription& description) {
   return plan::is_column_major(description) ? plan::transposed(description) : description;
 }
 
-SlicedLayout::SlicedLayout(const GemmDescription& d, const SlicedForm& form, int clusters)
+SlicedWorkspace::SlicedWorkspace(const GemmDescription& d, const SlicedForm& form, int clusters)
     : a_batches(plan::distinct_matrices(d.a, d.batch_count)),
       b_batches(plan::distinct_matrices(d.b, d.batch_count)),
       a_pitch(core::round_up(d.m, cluster * tile_m)),
       b_pitch(core::round_up(d.n, tile_n)),
-      order{static_cast<int>(a_pitch / (cluster * tile_m)), static_cast<int>(b_pitch / tile_n),
-            static_cast<int>(d.batch_count)},
+      scheduler{static_cast<int>(a_pitch / (cluster * tile_m)), static_cast<int>(b_pitch / tile_n),
+                static_cast<int>(d.batch_count)},
       buckets(d.m, d.n, d.batch_count,
               std::abs(d.a.column_stride) > std::abs(d.a.row_stride) &&
                   std::abs(d.b.row_stride) <= std::abs(d.b.column_stride)),
-      parts(form.may_divide ? parts_of(order.count(), static_cast<int>(d.k)) : 1) {
-  const std::int64_t tiles = order.count() * cluster;
+      split_k(form.may_split_k ? split_k_of(scheduler.count(), static_cast<int>(d.k)) : 1) {
+  const std::int64_t tiles = scheduler.count() * cluster;
   const std::int64_t blocks = blocks_of<Fp16x3>(static_cast<int>(d.k));  // no slices need more
   std::int64_t end = 0;
   const auto take = [&end](std::int64_t size) { return std::exchange(end, core::round_up(end + size, alignment)); };
-  const std::int64_t lines = (a_batches * a_pitch + b_batches * b_pitch) * 4;
-  max_bits = take(lines);
-  tiny = take(lines);
-  tiny_again = take(lines);
-  left_count = take(sizeof(LeftCount));
-  left_heads = take(std::int64_t{buckets.count} * 4);
-  left_lots = take(lines / lot_lines);
-  left_warps = take(tiles * 4);
-  const std::int64_t carried_places = carries(clusters) ? clusters * CarriedSums::places : 0;
-  carried_ready = take(carried_places * 4);
-  part_state = take(parts == 1 ? 0 : tiles * 4);
+  const std::int64_t scale_bytes = (a_batches * a_pitch + b_batches * b_pitch) * 4;
+  max_bits = take(scale_bytes);
+  underflows = take(scale_bytes);
+  underflows_again = take(scale_bytes);
+  fixup_count = take(sizeof(FixupCount));
+  fixup_heads = take(std::int64_t{buckets.count} * 4);
+  fixup_blocks = take(scale_bytes / fixup_block_size);
+  fixup_warps = take(tiles * 4);
+  const std::int64_t carry_places = uses_stream_k(clusters) ? clusters * StreamKCarry::places : 0;
+  carry_ready = take(carry_places * 4);
+  split_k_state = take(split_k == 1 ? 0 : tiles * 4);
   zeroed = end;
-  left_filled = take(std::int64_t{buckets.count} * 4);
-  left_few = take(tiles * list_places * static_cast<std::int64_t>(sizeof(ListedElement)));
-  left_marks = take(tiles * consumers * warpgroup_threads * 16);
+  fixup_filled = take(std::int64_t{buckets.count} * 4);
+  fixup_list = take(tiles * list_capacity * static_cast<std::int64_t>(sizeof(FixupElement)));
+  fixup_marks = take(tiles * consumers * warpgroup_threads * 16);
   a_slices = take(a_batches * d.m * blocks * form.bytes_per_block);
   b_slices = take(b_batches * d.n * blocks * form.bytes_per_block);
-  part_sums = take(parts == 1 ? 0 : parts * tiles * PartSums::tile_bytes);
-  carried_sums = take(carried_places * CarriedSums::place_bytes);
+  split_k_sums = take(split_k == 1 ? 0 : split_k * tiles * SplitKWorkspace::tile_bytes);
+  carry_sums = take(carry_places * StreamKCarry::place_bytes);
   bytes = end;
 }
 
-bool SlicedLayout::carries(int clusters) const {
-  return parts == 1 && TileShares(order.count(), clusters, 1, pays_sharing(order.count(), clusters)).shares_out();
+bool SlicedWorkspace::uses_stream_k(int clusters) const {
+  return split_k == 1 &&
+         StreamK(scheduler.count(), clusters, 1, pays_stream_k(scheduler.count(), clusters)).splits_tiles();
 }
 
-SplitOperand split_operand(const GemmDescription& d, const SlicedLayout& layout, Operand operand) {
+SplitOperand split_operand(const GemmDescription& d, const SlicedWorkspace& layout, Operand operand) {
   const bool is_a = operand == Operand::a;
   return {.data = nullptr,
           .layout = is_a ? d.a : plan::transposed(d.b),
@@ -84,72 +85,72 @@ SplitOperand split_operand(const GemmDescription& d, const SlicedLayout& layout,
           .k = static_cast<int>(d.k),
           .batches = static_cast<int>(is_a ? layout.a_batches : layout.b_batches),
           .slices = nullptr,
-          .facts = {},
-          .facts_pitch = static_cast<int>(is_a ? layout.a_pitch : layout.b_pitch)};
+          .scales = {},
+          .scales_pitch = static_cast<int>(is_a ? layout.a_pitch : layout.b_pitch)};
 }
 
-GemmParameters sliced_parameters(const GemmDescription& d, const GemmArguments& arguments, const SlicedLayout& layout,
-                                 void* workspace) {
+GemmParameters sliced_parameters(const GemmDescription& d, const GemmArguments& arguments,
+                                 const SlicedWorkspace& layout, void* workspace) {
   auto* base = static_cast<std::byte*>(workspace);
   auto* max_bits = reinterpret_cast<unsigned*>(base + layout.max_bits);
-  auto* tiny = reinterpret_cast<unsigned*>(base + layout.tiny);
+  auto* underflows = reinterpret_cast<unsigned*>(base + layout.underflows);
   const std::int64_t b_first = layout.a_batches * layout.a_pitch;
-  auto* lots = reinterpret_cast<unsigned*>(base + layout.left_lots);
+  auto* fixup_blocks = reinterpret_cast<unsigned*>(base + layout.fixup_blocks);
   const auto operand = [&](Operand which, const void* data, std::int64_t slices, std::int64_t first) {
     SplitOperand o = split_operand(d, layout, which);
     o.data = static_cast<const float*>(data);
     o.slices = base + slices;
-    o.facts = {max_bits + first, tiny + first};
+    o.scales = {max_bits + first, underflows + first};
     return o;
   };
   const Epilogue<float, float> epilogue(d, arguments);
   return {.a = {},
           .b = {},
           .c = {},
-          .order = layout.order,
-          .shares = {},
-          .carried = {.ready = reinterpret_cast<unsigned*>(base + layout.carried_ready),
-                      .sums = reinterpret_cast<SumWord<float>*>(base + layout.carried_sums)},
-          .part_sums = {.state = reinterpret_cast<unsigned*>(base + layout.part_state),
-                        .sums = reinterpret_cast<float4*>(base + layout.part_sums)},
-          .parts = 1,
+          .scheduler = layout.scheduler,
+          .stream_k = {},
+          .carry = {.ready = reinterpret_cast<unsigned*>(base + layout.carry_ready),
+                    .sums = reinterpret_cast<AccumulatorWord<float>*>(base + layout.carry_sums)},
+          .split_k_sums = {.state = reinterpret_cast<unsigned*>(base + layout.split_k_state),
+                           .sums = reinterpret_cast<float4*>(base + layout.split_k_sums)},
+          .split_k = 1,
           .blocks = 0,
           .operands = {.a = operand(Operand::a, arguments.a, layout.a_slices, 0),
                        .b = operand(Operand::b, arguments.b, layout.b_slices, b_first)},
-          .tiny_scale = 0,
-          .hopeless_tiny = 0,
+          .underflow_scale = 0,
+          .most_underflows = 0,
           .out = {.data = static_cast<float*>(arguments.c),
                   .layout = d.c,
                   .rows = static_cast<int>(d.m),
                   .columns = static_cast<int>(d.n),
                   .by_tma = epilogue.is_plain && stores_by_tma(d, arguments),
                   .epilogue = epilogue},
-          .left = {.count = reinterpret_cast<LeftCount*>(base + layout.left_count),
-                   .buckets = layout.buckets,
-                   .heads = reinterpret_cast<unsigned*>(base + layout.left_heads),
-                   .filled = reinterpret_cast<int*>(base + layout.left_filled),
-                   .few = reinterpret_cast<ListedElement*>(base + layout.left_few),
-                   .lots = {lots, lots + b_first / lot_lines},
-                   .warps = reinterpret_cast<unsigned*>(base + layout.left_warps),
-                   .marks = reinterpret_cast<uint4*>(base + layout.left_marks)}};
+          .fixup = {.count = reinterpret_cast<FixupCount*>(base + layout.fixup_count),
+                    .buckets = layout.buckets,
+                    .heads = reinterpret_cast<unsigned*>(base + layout.fixup_heads),
+                    .filled = reinterpret_cast<int*>(base + layout.fixup_filled),
+                    .list = reinterpret_cast<FixupElement*>(base + layout.fixup_list),
+                    .fixup_blocks = {fixup_blocks, fixup_blocks + b_first / fixup_block_size},
+                    .warps = reinterpret_cast<unsigned*>(base + layout.fixup_warps),
+                    .marks = reinterpret_cast<uint4*>(base + layout.fixup_marks)}};
 }
 
-PreparedLayout::PreparedLayout(const SplitOperand& operand, std::int64_t row_bytes) {
-  const std::int64_t lines = std::int64_t{operand.batches} * operand.facts_pitch * 4;
-  tiny = core::round_up(lines, alignment);
-  slices = 2 * tiny;
+PrepackedOperand::PrepackedOperand(const SplitOperand& operand, std::int64_t row_bytes) {
+  const std::int64_t scale_bytes = std::int64_t{operand.batches} * operand.scales_pitch * 4;
+  underflows = core::round_up(scale_bytes, alignment);
+  slices = 2 * underflows;
   bytes = slices + std::int64_t{operand.batches} * operand.rows * row_bytes;
 }
 
-void PreparedLayout::place(SplitOperand& operand, void* form) const {
+void PrepackedOperand::place(SplitOperand& operand, void* form) const {
   auto* base = static_cast<std::byte*>(form);
-  operand.facts = {reinterpret_cast<unsigned*>(base), reinterpret_cast<unsigned*>(base + tiny)};
+  operand.scales = {reinterpret_cast<unsigned*>(base), reinterpret_cast<unsigned*>(base + underflows)};
   operand.slices = base + slices;
 }
 
-Status enqueue_zero(const SlicedLayout& layout, const Launch& launch) {
-  return check(cudaMemsetAsync(static_cast<std::byte*>(launch.workspace) + layout.tiny_again, 0,
-                               static_cast<std::size_t>(layout.zeroed - layout.tiny_again), launch.stream),
+Status enqueue_zero(const SlicedWorkspace& layout, const Launch& launch) {
+  return check(cudaMemsetAsync(static_cast<std::byte*>(launch.workspace) + layout.underflows_again, 0,
+                               static_cast<std::size_t>(layout.zeroed - layout.underflows_again), launch.stream),
                "cudaMemsetAsync");
 }
 
@@ -161,12 +162,13 @@ namespace {
 
 constexpr int count_threads = 256;
 
-__global__ void __launch_bounds__(count_threads) count_tiles(const unsigned* left, int tiles, std::uint64_t* counts) {
+__global__ void __launch_bounds__(count_threads)
+    count_tiles(const unsigned* fixup_warps, int tiles, std::uint64_t* counts) {
   isa::wait_for_kernel_before();
   auto* const to = reinterpret_cast<unsigned long long*>(counts);
   for (int tile = static_cast<int>(threadIdx.x); tile < tiles; tile += count_threads) {
-    const unsigned bits = left == nullptr ? 0 : left[tile * cluster] | left[tile * cluster + 1];
-    if ((bits & untried_bit) == 0) atomicAdd(to, 1ull);
+    const unsigned bits = fixup_warps == nullptr ? 0 : fixup_warps[tile * cluster] | fixup_warps[tile * cluster + 1];
+    if ((bits & skipped_tile_bit) == 0) atomicAdd(to, 1ull);
     if (bits != 0) atomicAdd(to + 1, 1ull);
   }
 }
@@ -179,9 +181,10 @@ __global__ void __launch_bounds__(count_threads) count_tiles(const unsigned* lef
 
 }  // namespace
 
-Status enqueue_count(const TileOrder& order, const unsigned* left, std::uint64_t* counts, cudaStream_t stream) {
-  return check(launch_early(true, count_tiles, 1, count_threads, 0, stream, left, order.count(), counts), "launch",
-               "count_tiles");
+Status enqueue_count(const TileScheduler& scheduler, const unsigned* fixup_warps, std::uint64_t* counts,
+                     cudaStream_t stream) {
+  return check(launch_early(true, count_tiles, 1, count_threads, 0, stream, fixup_warps, scheduler.count(), counts),
+               "launch", "count_tiles");
 }
 
 std::string_view slices_refuse(const plan::Problem& problem) {
@@ -197,7 +200,7 @@ std::string_view slices_refuse(const plan::Problem& problem) {
 
 std::string_view sliced_refuses(const plan::Problem& problem, const Device& device, const SlicedForm& form) {
   if (const std::string_view why = slices_refuse(problem); !why.empty()) return why;
-  const SlicedLayout layout(with_contiguous_rows(problem.description), form, clusters_of(device));
+  const SlicedWorkspace layout(with_contiguous_rows(problem.description), form, clusters_of(device));
   return layout.bytes <= device.memory_bytes / 2 ? "" : "the slices need too much memory";
 }
 
@@ -205,19 +208,19 @@ std::vector<Candidate> sliced_candidates(const GemmDescription& description, con
                                          const SlicedForm& form, int split_block_bytes) {
   const GemmDescription d = with_contiguous_rows(description);
   const int clusters = clusters_of(device);
-  const SlicedLayout layout(d, form, clusters);
+  const SlicedWorkspace layout(d, form, clusters);
   const double elements = static_cast<double>((layout.a_batches * d.m + layout.b_batches * d.n) * d.k);
   const double c_bytes = 4.0 * static_cast<double>(d.m * d.n * d.batch_count);
   const bool by_tma = d.n % 4 == 0 && d.c.row_stride % 4 == 0;
-  return {{.configuration = {.bm = cluster * tile_m, .bn = tile_n, .cluster_m = cluster, .split_k = layout.parts},
-           .demand = {.tiles = static_cast<double>(layout.order.count()) * layout.parts,
+  return {{.configuration = {.bm = cluster * tile_m, .bn = tile_n, .cluster_m = cluster, .split_k = layout.split_k},
+           .demand = {.tiles = static_cast<double>(layout.scheduler.count()) * layout.split_k,
                       .slots = static_cast<double>(clusters),
-                      .steps = std::ceil(static_cast<double>(d.k) / (block_k * layout.parts)),
+                      .steps = std::ceil(static_cast<double>(d.k) / (block_k * layout.split_k)),
                       .bytes = c_bytes,
                       .copied_bytes = elements * (8 + split_block_bytes / static_cast<double>(block_k)),
                       .side_kernels = 2,
                       .path = by_tma ? 0 : 1,
-                      .stream_k = layout.carries(clusters)}}};
+                      .stream_k = layout.uses_stream_k(clusters)}}};
 }
 
 double sliced_model_bytes(const GemmDescription& d, double bytes_per_element) {

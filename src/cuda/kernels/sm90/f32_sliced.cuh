@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "cuda/kernel.hpp"
-#include "cuda/kernels/sm90/combine.hpp"
 #include "cuda/kernels/sm90/gemm.cuh"
+#include "cuda/kernels/sm90/splitk_reduce_global.hpp"
 #include "cuda/kernels/sm90/tensor_map.hpp"
 #include "cuda/runtime/shared_memory.hpp"
 #include "cuda/tile/early_launch.cuh"
@@ -18,78 +18,78 @@
 namespace exactile::cuda::sm90 {
 
 /// Clusters that run at a time.
-[[nodiscard]] inline int clusters_of(const Device& device) { return device.multiprocessors / cluster; }
+[[nodiscard]] inline int clusters_of(const Device& device) { return device.sm_count / cluster; }
 
 /// The same product with C's columns contiguous, if C has columns or rows contiguous: (A B)^T = B^T A^T.
 [[nodiscard]] GemmDescription with_contiguous_rows(const GemmDescription& description);
 
 /// Whether whole tiles would leave more than a thirteenth of the clusters' time idle.
-[[nodiscard]] constexpr bool pays_sharing(int tiles, int clusters) {
+[[nodiscard]] constexpr bool pays_stream_k(int tiles, int clusters) {
   return 12 * std::int64_t{(clusters - tiles % clusters) % clusters} > tiles;
 }
 
 /// What distinguishes the workspaces of kernels.
 struct SlicedForm {
   int bytes_per_block;  ///< of the largest slices that will lie there
-  bool may_divide;      ///< K, into parts
+  bool may_split_k;     ///< whether K may be split
 };
 
 /// Places in the workspace, in bytes from its start.
-struct SlicedLayout {
+struct SlicedWorkspace {
   std::int64_t a_batches;
   std::int64_t b_batches;
   std::int64_t a_pitch;  ///< rows rounded up to whole cluster tiles
   std::int64_t b_pitch;
-  TileOrder order;
+  TileScheduler scheduler;
   Buckets buckets;
-  std::int64_t max_bits;    ///< of A, then of B
-  std::int64_t tiny;        ///< the same, for the first slices
-  std::int64_t tiny_again;  ///< for the second; from here on all is zeroed first
-  std::int64_t left_count;
-  std::int64_t left_heads;
-  std::int64_t left_lots;  ///< of A, then of B
-  std::int64_t left_warps;
-  std::int64_t carried_ready;
-  std::int64_t part_state;
+  std::int64_t max_bits;          ///< of A, then of B
+  std::int64_t underflows;        ///< the same, for the first slices
+  std::int64_t underflows_again;  ///< for the second; from here on all is zeroed first
+  std::int64_t fixup_count;
+  std::int64_t fixup_heads;
+  std::int64_t fixup_blocks;  ///< of A, then of B
+  std::int64_t fixup_warps;
+  std::int64_t carry_ready;
+  std::int64_t split_k_state;
   std::int64_t zeroed;  ///< up to here
-  std::int64_t left_filled;
-  std::int64_t left_few;
-  std::int64_t left_marks;
+  std::int64_t fixup_filled;
+  std::int64_t fixup_list;
+  std::int64_t fixup_marks;
   std::int64_t a_slices;
   std::int64_t b_slices;
-  std::int64_t part_sums;
-  std::int64_t carried_sums;
+  std::int64_t split_k_sums;
+  std::int64_t carry_sums;
   std::int64_t bytes;
-  int parts;  ///< of K; what there is for leftovers is not there for partial sums, and the other way round
+  int split_k;  ///< of K; where there is room for fix-up there is none for partial sums, and the other way round
 
   /// Of a description with_contiguous_rows(). `clusters`: that run at a time.
-  SlicedLayout(const GemmDescription& description, const SlicedForm& form, int clusters);
+  SlicedWorkspace(const GemmDescription& description, const SlicedForm& form, int clusters);
 
   /// Whether some tiles are shared by two clusters.
-  [[nodiscard]] bool carries(int clusters) const;
+  [[nodiscard]] bool uses_stream_k(int clusters) const;
 };
 
-/// A's rows or B's columns, as the split reads them; `data`, slices and facts are not there yet.
-[[nodiscard]] SplitOperand split_operand(const GemmDescription& description, const SlicedLayout& layout,
+/// A's rows or B's columns, as the split reads them; `data`, slices and scales are not there yet.
+[[nodiscard]] SplitOperand split_operand(const GemmDescription& description, const SlicedWorkspace& layout,
                                          Operand operand);
 
 /// Everything but the tensor maps, for slices held in that workspace.
 [[nodiscard]] GemmParameters sliced_parameters(const GemmDescription& description, const GemmArguments& arguments,
-                                               const SlicedLayout& layout, void* workspace);
+                                               const SlicedWorkspace& layout, void* workspace);
 
-/// An operand prepared once, by itself: facts, then slices.
-struct PreparedLayout {
-  std::int64_t tiny;
+/// An operand prepared once, by itself: scales, then slices.
+struct PrepackedOperand {
+  std::int64_t underflows;
   std::int64_t slices;
   std::int64_t bytes;
 
-  PreparedLayout(const SplitOperand& operand, std::int64_t row_bytes);
-  /// Lets the operand's facts and slices be those that lie at `form`.
+  PrepackedOperand(const SplitOperand& operand, std::int64_t row_bytes);
+  /// Lets the operand's scales and slices be those that lie at `form`.
   void place(SplitOperand& operand, void* form) const;
 };
 
 /// Enqueues the zeroing of what must be zero in the workspace, where no split does it on the way.
-[[nodiscard]] Status enqueue_zero(const SlicedLayout& layout, const Launch& launch);
+[[nodiscard]] Status enqueue_zero(const SlicedWorkspace& layout, const Launch& launch);
 
 /// Why f16 or bf16 slices cannot do this problem; empty if they can.
 [[nodiscard]] std::string_view slices_refuse(const plan::Problem& problem);
@@ -110,8 +110,9 @@ inline constexpr GemmTypes f32_types[] = {{ElementType::f32, ElementType::f32}};
 /// The tensor map of C, if it is stored that way.
 [[nodiscard]] Status make_output_map(GemmParameters& parameters, const GemmDescription& description);
 
-/// Counts tiles that were tried, and those of which `left`, if it is given, has some, into counts[0] and counts[1].
-[[nodiscard]] Status enqueue_count(const TileOrder& order, const unsigned* left, std::uint64_t* counts,
+/// Counts tiles that were tried, and those of which `fixup_warps`, if it is not null, has some, into counts[0] and
+/// counts[1].
+[[nodiscard]] Status enqueue_count(const TileScheduler& scheduler, const unsigned* fixup_warps, std::uint64_t* counts,
                                    cudaStream_t stream);
 
 /// The path of elements that no slices hold, whichever they are.
@@ -144,25 +145,25 @@ template <class Slices>
 }
 
 /// More tiny elements than that in a row and a column together, of 2k, are not tried by f16. Where others are spread
-/// evenly, some 100 of a sum's products are then of two that are not tiny, and about one sum in 1000 is doubtful: to
-/// list those takes as long as f16 saves. Those of A D and D^-1 B are doubtful from far fewer tiny elements on.
-[[nodiscard]] inline unsigned hopeless_tiny(int k) {
+/// evenly, some 100 of a sum's products are then of two that are not tiny, and about one sum in 1000 needs fix-up: to
+/// list those takes as long as f16 saves. Those of A D and D^-1 B need it from far fewer tiny elements on.
+[[nodiscard]] inline unsigned most_underflows(int k) {
   return static_cast<unsigned>(std::max(2.0 * k - 20 * std::sqrt(k), 1.0 * k));
 }
 
-template <class Slices, Turn turn>
+template <class Slices, Pass pass>
 [[nodiscard]] Status enqueue_multiply(GemmParameters& p, const Device& device, std::string_view kernel,
                                       cudaStream_t stream) {
-  constexpr int shared_bytes = sizeof(Shared<Slices, turn>);
-  if (Status s = allow_shared_memory(multiply<Slices, turn>, shared_bytes, kernel); !s.ok()) return s;
+  constexpr int shared_bytes = sizeof(Shared<Slices, pass>);
+  if (Status s = allow_shared_memory(multiply<Slices, pass>, shared_bytes, kernel); !s.ok()) return s;
   p.blocks = blocks_of<Slices>(p.operands.a.k);
-  p.tiny_scale = tiny_scale<Slices>(p.operands.a.k);
-  p.hopeless_tiny = hopeless_tiny(p.operands.a.k);
-  const int tiles = p.order.count() * p.parts;
+  p.underflow_scale = underflow_scale<Slices>(p.operands.a.k);
+  p.most_underflows = most_underflows(p.operands.a.k);
+  const int tiles = p.scheduler.count() * p.split_k;
   const int clusters = std::min(tiles, clusters_of(device));
-  const bool may_be_cut = turn == Turn::first || turn == Turn::all;
-  p.shares = {tiles, clusters, p.blocks / Slices::chunk_stages, may_be_cut && pays_sharing(tiles, clusters)};
-  return check(launch_early(true, multiply<Slices, turn>, clusters * cluster, cta_threads, shared_bytes, stream, p),
+  const bool may_be_cut = pass == Pass::main || pass == Pass::single;
+  p.stream_k = {tiles, clusters, p.blocks / Slices::chunk_stages, may_be_cut && pays_stream_k(tiles, clusters)};
+  return check(launch_early(true, multiply<Slices, pass>, clusters * cluster, cta_threads, shared_bytes, stream, p),
                "launch", kernel);
 }
 
@@ -172,12 +173,12 @@ class SlicedProduct : public DeviceProduct {
  public:
   [[nodiscard]] std::int64_t workspace_bytes() const override { return layout_.bytes; }
   [[nodiscard]] std::int64_t prepared_bytes(Operand operand) const override {
-    return prepared_layout(split_operand(description_, layout_, placed(operand))).bytes;
+    return prepacked_operand(split_operand(description_, layout_, placed(operand))).bytes;
   }
   [[nodiscard]] Status prepare(Operand operand, const void* elements, void* form, cudaStream_t stream) const override {
     SplitPair pair{split_operand(description_, layout_, placed(operand)), {}};
     pair.a.data = static_cast<const float*>(elements);
-    prepared_layout(pair.a).place(pair.a, form);
+    prepacked_operand(pair.a).place(pair.a, form);
     pair.b = pair.a;
     pair.b.batches = 0;
     return enqueue_split<Slices>(pair, nullptr, 0, stream);
@@ -199,8 +200,8 @@ class SlicedProduct : public DeviceProduct {
     if (a_is_ready && b_is_ready) {
       if (Status s = enqueue_zero(layout_, launch); !s.ok()) return s;
     } else {
-      auto* zero = reinterpret_cast<unsigned*>(static_cast<std::byte*>(launch.workspace) + layout_.tiny_again);
-      if (Status s = enqueue_split<Slices>(rest, zero, (layout_.zeroed - layout_.tiny_again) / 4, launch.stream);
+      auto* zero = reinterpret_cast<unsigned*>(static_cast<std::byte*>(launch.workspace) + layout_.underflows_again);
+      if (Status s = enqueue_split<Slices>(rest, zero, (layout_.zeroed - layout_.underflows_again) / 4, launch.stream);
           !s.ok())
         return s;
     }
@@ -213,7 +214,7 @@ class SlicedProduct : public DeviceProduct {
 
   GemmDescription description_;
   bool is_transposed_;
-  SlicedLayout layout_;
+  SlicedWorkspace layout_;
   const Device& device_;
 
  private:
@@ -221,12 +222,12 @@ class SlicedProduct : public DeviceProduct {
   [[nodiscard]] Operand placed(Operand operand) const {
     return (operand == Operand::a) != is_transposed_ ? Operand::a : Operand::b;
   }
-  [[nodiscard]] static PreparedLayout prepared_layout(const SplitOperand& operand) {
+  [[nodiscard]] static PrepackedOperand prepacked_operand(const SplitOperand& operand) {
     return {operand, slices_row_bytes<Slices>(operand.k)};
   }
   [[nodiscard]] static bool take_prepared(SplitOperand& operand, SplitOperand& rest, const void* form) {
     if (form == nullptr) return false;
-    prepared_layout(operand).place(operand, const_cast<void*>(form));  // only read from now on
+    prepacked_operand(operand).place(operand, const_cast<void*>(form));  // only read from now on
     rest.batches = 0;
     return true;
   }

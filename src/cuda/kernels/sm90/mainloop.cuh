@@ -11,7 +11,7 @@
 #include "cuda/isa/wgmma.cuh"
 #include "cuda/isa/wgmma_uniform.cuh"
 #include "cuda/kernels/sm90/slices.cuh"
-#include "cuda/kernels/sm90/tile_order.cuh"
+#include "cuda/kernels/sm90/tile_scheduler.cuh"
 
 namespace exactile::cuda::sm90 {
 
@@ -28,7 +28,7 @@ inline constexpr int cta_threads = (consumers + 1) * warpgroup_threads;  // the 
 /// 16w + l / 4 + 8r and column 128f + 8j + 2(l % 4) + c.
 using Sums = float[fragments][fragment_n / 2];
 
-/// One stage of the ring in shared memory.
+/// One stage of the pipeline in shared memory.
 template <class Slices>
 struct Stage {
   alignas(1024) std::byte a[tile_m * block_bytes<Slices>];
@@ -36,7 +36,7 @@ struct Stage {
 };
 
 template <class Slices>
-struct Ring {
+struct Pipeline {
   Stage<Slices> stage[Slices::stages];
   std::uint64_t full[Slices::stages];
   std::uint64_t empty[Slices::stages];
@@ -51,9 +51,9 @@ struct Ring {
   }
 };
 
-/// Where a loader or a multiplier is in the ring.
+/// Where a producer or a consumer is in the pipeline.
 template <class Slices>
-struct RingPlace {
+struct StagedPipelineState {
   int stage = 0;
   std::uint32_t parity = 0;
 
@@ -65,23 +65,24 @@ struct RingPlace {
   }
 };
 
-/// The loading thread's part of one tile. `row` and `column` are those of its CTA.
+/// The producer thread's part of one tile. `row` and `column` are those of its CTA.
 template <class Slices>
-__device__ inline void load_tile(Ring<Slices>& ring, RingPlace<Slices>& at, const CUtensorMap* a, const CUtensorMap* b,
-                                 int row, int column, int a_batch, int b_batch, int first_block, int blocks) {
+__device__ inline void load_tile(Pipeline<Slices>& pipeline, StagedPipelineState<Slices>& state, const CUtensorMap* a,
+                                 const CUtensorMap* b, int row, int column, int a_batch, int b_batch, int first_block,
+                                 int blocks) {
   constexpr int half = tile_n / cluster;
   constexpr int box_elements = Slices::row_bytes / 2;
   const int rank = static_cast<int>(isa::cluster_rank());
-  for (int block = first_block; block < first_block + blocks; ++block, at.advance()) {
-    isa::mbarrier_wait(&ring.empty[at.stage], at.parity ^ 1);
-    isa::mbarrier_arrive_expect(&ring.full[at.stage], (tile_m + tile_n) * block_bytes<Slices>);
-    Stage<Slices>& stage = ring.stage[at.stage];
+  for (int block = first_block; block < first_block + blocks; ++block, state.advance()) {
+    isa::mbarrier_wait(&pipeline.empty[state.stage], state.parity ^ 1);
+    isa::mbarrier_arrive_expect(&pipeline.full[state.stage], (tile_m + tile_n) * block_bytes<Slices>);
+    Stage<Slices>& stage = pipeline.stage[state.stage];
 #pragma unroll
     for (int box = 0; box < Slices::boxes; ++box) {
       const int x = (block * Slices::boxes + box) * box_elements;
-      isa::tma_load(stage.a + box * tile_m * Slices::row_bytes, a, x, row, a_batch, &ring.full[at.stage]);
+      isa::tma_load(stage.a + box * tile_m * Slices::row_bytes, a, x, row, a_batch, &pipeline.full[state.stage]);
       isa::tma_load_multicast(stage.b + (box * tile_n + rank * half) * Slices::row_bytes, b, x, column + rank * half,
-                              b_batch, &ring.full[at.stage], (1 << cluster) - 1);
+                              b_batch, &pipeline.full[state.stage], (1 << cluster) - 1);
     }
   }
 }
@@ -119,18 +120,20 @@ __device__ inline void multiply_chunk(float (&fragment)[fragment_n / 2], const C
   isa::pin(fragment);
 }
 
-/// A multiplying warpgroup's part of one tile: sums += A * B, in f32 from chunk to chunk.
+/// A consumer warpgroup's part of one tile: sums += A * B, in f32 from chunk to chunk.
 template <class Slices>
-__device__ inline void multiply_tile(Sums& sums, Ring<Slices>& ring, RingPlace<Slices>& at, int warpgroup, int blocks) {
+__device__ inline void multiply_tile(Sums& sums, Pipeline<Slices>& pipeline, StagedPipelineState<Slices>& state,
+                                     int warpgroup, int blocks) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   for (int block = 0; block < blocks; block += Slices::chunk_stages) {
-    const int first_stage = at.stage;
-    const Stage<Slices>& first = ring.stage[first_stage];
+    const int first_stage = state.stage;
+    const Stage<Slices>& first = pipeline.stage[first_stage];
     const ChunkDescriptors chunk{
         isa::wgmma_uniform(isa::wgmma_descriptor<Slices::row_bytes>(first.a + warpgroup * 64 * Slices::row_bytes)),
         isa::wgmma_uniform(isa::wgmma_descriptor<Slices::row_bytes>(first.b))};
 #pragma unroll
-    for (int s = 0; s < Slices::chunk_stages; ++s, at.advance()) isa::mbarrier_wait(&ring.full[at.stage], at.parity);
+    for (int s = 0; s < Slices::chunk_stages; ++s, state.advance())
+      isa::mbarrier_wait(&pipeline.full[state.stage], state.parity);
 #pragma unroll
     for (int f = 0; f < fragments; ++f) {
       float fragment[fragment_n / 2];
@@ -138,7 +141,8 @@ __device__ inline void multiply_tile(Sums& sums, Ring<Slices>& ring, RingPlace<S
       // This warp has read what it will: both CTAs may load over it.
       if (f == fragments - 1 && lane < cluster)
 #pragma unroll
-        for (int s = 0; s < Slices::chunk_stages; ++s) isa::mbarrier_arrive_remote(&ring.empty[first_stage + s], lane);
+        for (int s = 0; s < Slices::chunk_stages; ++s)
+          isa::mbarrier_arrive_remote(&pipeline.empty[first_stage + s], lane);
 #pragma unroll
       for (int i = 0; i < fragment_n / 2; ++i) sums[f][i] += fragment[i];
     }

@@ -8,27 +8,27 @@
 
 #include "cuda/isa/cluster.cuh"
 #include "cuda/isa/copy_async.cuh"
-#include "cuda/kernels/sm90/combine.hpp"
+#include "cuda/kernels/sm90/f32_tensor_maps.cuh"
+#include "cuda/kernels/sm90/pipeline.cuh"
 #include "cuda/kernels/sm90/register_multiply.cuh"
-#include "cuda/kernels/sm90/ring.cuh"
-#include "cuda/kernels/sm90/unsplit_maps.cuh"
+#include "cuda/kernels/sm90/splitk_reduce_global.hpp"
 
 namespace exactile::cuda::sm90 {
 
-/// `unsplit` has rows that run down the tiles, those of `sliced` run across. The parts of `unsplit` are those of the
+/// `unsplit` has rows that run down the tiles, those of `sliced` run across. The K slices of `unsplit` are those of the
 /// sum.
 struct RegisterParameters {
-  CUtensorMap unsplit_map[4];  ///< one, or by fours one for each quarter of the lines
+  CUtensorMap unsplit_map[4];  ///< one, or where rows are misaligned one for each quarter of them
   CUtensorMap sliced_map;
   SplitOperand unsplit;
   SplitOperand sliced;
-  bool by_tma;      ///< TMA can address what is not split
-  TileLines lines;  ///< of what is not split; along K where that is contiguous, or nearest to it
+  bool by_tma;                ///< TMA can address what is not split
+  F32TileLayout tile_layout;  ///< of what is not split; along K where that is contiguous, or nearest to it
   int row_tiles;
   int column_tiles;
   int batches;
   int cluster_size;  ///< CTAs with tiles one below the other, which share what is sliced
-  Partials partials;
+  SplitKPartials partials;
   bool is_transposed;  ///< rows of tiles are columns of C
   bool halves_chunks;  ///< the tensor cores sum half a chunk before f32 takes over
   bool after_split;    ///< the kernel before makes the slices, and nothing else: what is not split is there already
@@ -46,68 +46,68 @@ struct SlicedTile {
   alignas(1024) std::byte data[columns * chunk_k * Fp16x3::slices * 2];
 };
 
-/// What has been split is not needed any more, while its products are still being summed: so there are two rings.
+/// What has been split is not needed any more, while its products are still being summed: so there are two pipelines.
 template <int columns>
-struct RegisterRings {
+struct SplitPipelines {
   static constexpr int sliced_tiles = columns > 144 ? 2 : columns > 72 ? 3 : 4;
   static constexpr int unsplit_bytes = (224 << 10) - sliced_tiles * static_cast<int>(sizeof(SlicedTile<columns>));
-  static constexpr int most_unsplit_tiles = unsplit_bytes / TileLines::swizzled_bytes;
+  static constexpr int most_unsplit_tiles = unsplit_bytes / F32TileLayout::swizzled_bytes;
 
   SlicedTile<columns> sliced[sliced_tiles];
   alignas(1024) std::byte unsplit[unsplit_bytes];
-  RingBarriers<sliced_tiles> of_sliced;
-  RingBarriers<most_unsplit_tiles> of_unsplit;
+  PipelineBarriers<sliced_tiles> of_sliced;
+  PipelineBarriers<most_unsplit_tiles> of_unsplit;
 
-  [[nodiscard]] __device__ std::byte* unsplit_tile(const TileLines& lines, int index) {
-    return unsplit + index * (lines.by_fours ? TileLines::by_fours_bytes : TileLines::swizzled_bytes);
+  [[nodiscard]] __device__ std::byte* unsplit_tile(const F32TileLayout& tile_layout, int index) {
+    return unsplit + index * (tile_layout.misaligned ? F32TileLayout::misaligned_bytes : F32TileLayout::swizzled_bytes);
   }
-  [[nodiscard]] __device__ static int unsplit_tiles(const TileLines& lines) {
-    return lines.by_fours ? unsplit_bytes / TileLines::by_fours_bytes : most_unsplit_tiles;
+  [[nodiscard]] __device__ static int unsplit_tiles(const F32TileLayout& tile_layout) {
+    return tile_layout.misaligned ? unsplit_bytes / F32TileLayout::misaligned_bytes : most_unsplit_tiles;
   }
 };
 
-/// Where somebody is in both.
-struct RingSteps {
-  RingStep sliced;
-  RingStep unsplit;
+/// Where a producer or a consumer is in both.
+struct PipelineStates {
+  PipelineState sliced;
+  PipelineState unsplit;
 };
 
-/// A tile, and a part of K to be summed there.
-struct RegisterWork {
+/// A tile, and the K slice to be summed there.
+struct SplitWorkTile {
   int row;
   int column;
   int batch;
-  int part;
+  int k_slice;
   int first_chunk;
   int chunks;
 };
 
-/// Works of a cluster, for the CTA `rank` in it. Tiles that share what is not split come one after the other.
-[[nodiscard]] __device__ inline RegisterWork register_work(const RegisterParameters& p, int index, int rank) {
+/// Work tiles of a cluster, for the CTA `rank` in it. Tiles that share what is not split come one after the other.
+[[nodiscard]] __device__ inline SplitWorkTile split_work_tile(const RegisterParameters& p, int index, int rank) {
   const int rows = (p.row_tiles + p.cluster_size - 1) / p.cluster_size;
   const int tile = index / p.column_tiles;
   const int batch = tile / rows % p.batches;
-  const int part = tile / rows / p.batches;
+  const int k_slice = tile / rows / p.batches;
   const int chunks = blocks_of<Fp16x3>(p.unsplit.k) / Fp16x3::chunk_stages;
-  const int part_chunks = blocks_of<Fp16x3>(p.unsplit.depth()) / Fp16x3::chunk_stages;
-  const int first = part * part_chunks;
-  return {tile % rows * p.cluster_size + rank, index % p.column_tiles, batch, part, first,
-          min(part_chunks, chunks - first)};
+  const int slice_chunks = blocks_of<Fp16x3>(p.unsplit.slice_k()) / Fp16x3::chunk_stages;
+  const int first = k_slice * slice_chunks;
+  return {tile % rows * p.cluster_size + rank, index % p.column_tiles, batch, k_slice, first,
+          min(slice_chunks, chunks - first)};
 }
 
 inline constexpr int copy_threads = 64;
 
 /// By so many threads, each in turn: a chunk of what TMA cannot address.
-__device__ inline void copy_unsplit(std::byte* tile, const SplitOperand& operand, bool along_k, const float* from,
+__device__ inline void copy_unsplit(std::byte* tile, const SplitOperand& operand, bool k_major, const float* from,
                                     int row0, int k0) {
   const int thread = static_cast<int>(threadIdx.x) % copy_threads;
 #pragma unroll 4
   for (int i = thread; i < tile_m * chunk_k; i += copy_threads) {
-    const int row = along_k ? i / chunk_k : i % tile_m;
-    const int k = along_k ? i % chunk_k : i / tile_m;
+    const int row = k_major ? i / chunk_k : i % tile_m;
+    const int k = k_major ? i % chunk_k : i / tile_m;
     const bool is_there = row0 + row < operand.rows && k0 + k < operand.k;
     const float* at = from + (row0 + row) * operand.layout.row_stride + (k0 + k) * operand.layout.column_stride;
-    isa::copy_async<4>(tile + TileLines::swizzled(along_k, row, k), is_there ? at : from, is_there ? 4 : 0);
+    isa::copy_async<4>(tile + F32TileLayout::swizzled(k_major, row, k), is_there ? at : from, is_there ? 4 : 0);
   }
 }
 
@@ -131,48 +131,49 @@ __device__ inline void load_sliced(SlicedTile<columns>& tile, const RegisterPara
   }
 }
 
-/// A ring's part of one tile of C; by the loaders of that ring.
+/// A pipeline's part of one tile of C; by its producers.
 template <int columns>
-__device__ inline void load_unsplit_chunks(RegisterRings<columns>& rings, RingStep& at, const RegisterParameters& p,
-                                           const RegisterWork& work) {
+__device__ inline void load_unsplit_chunks(SplitPipelines<columns>& pipelines, PipelineState& state,
+                                           const RegisterParameters& p, const SplitWorkTile& work) {
   const int batch = p.unsplit.batches == 1 ? 0 : work.batch;
   for (int chunk = work.first_chunk; chunk < work.first_chunk + work.chunks; ++chunk) {
-    isa::mbarrier_wait(&rings.of_unsplit.empty[at.index], at.parity ^ 1);
-    std::byte* tile = rings.unsplit_tile(p.lines, at.index);
-    std::uint64_t* full = &rings.of_unsplit.full[at.index];
+    isa::mbarrier_wait(&pipelines.of_unsplit.empty[state.index], state.parity ^ 1);
+    std::byte* tile = pipelines.unsplit_tile(p.tile_layout, state.index);
+    std::uint64_t* full = &pipelines.of_unsplit.full[state.index];
     if (p.by_tma) {
-      load_unsplit(tile, p.unsplit_map, p.lines, work.row * tile_m, chunk * chunk_k, batch, full);
+      load_f32_tile(tile, p.unsplit_map, p.tile_layout, work.row * tile_m, chunk * chunk_k, batch, full);
     } else {
-      copy_unsplit(tile, p.unsplit, p.lines.along_k, product_base(p.unsplit.data, p.unsplit.layout, batch),
+      copy_unsplit(tile, p.unsplit, p.tile_layout.k_major, product_base(p.unsplit.data, p.unsplit.layout, batch),
                    work.row * tile_m, chunk * chunk_k);
       isa::mbarrier_arrive_after_copies(full);
     }
-    at.advance(rings.unsplit_tiles(p.lines));
+    state.advance(pipelines.unsplit_tiles(p.tile_layout));
   }
 }
 
 template <int columns>
-__device__ inline void load_sliced_chunks(RegisterRings<columns>& rings, RingStep& at, const RegisterParameters& p,
-                                          const RegisterWork& work, int rank) {
-  const int batch = (p.sliced.parts == 1 ? 0 : work.part) * p.sliced.batches + (p.sliced.batches == 1 ? 0 : work.batch);
-  const int first = p.sliced.parts == 1 ? work.first_chunk : 0;
+__device__ inline void load_sliced_chunks(SplitPipelines<columns>& pipelines, PipelineState& state,
+                                          const RegisterParameters& p, const SplitWorkTile& work, int rank) {
+  const int batch =
+      (p.sliced.split_k == 1 ? 0 : work.k_slice) * p.sliced.batches + (p.sliced.batches == 1 ? 0 : work.batch);
+  const int first = p.sliced.split_k == 1 ? work.first_chunk : 0;
   for (int chunk = first; chunk < first + work.chunks; ++chunk) {
-    isa::mbarrier_wait(&rings.of_sliced.empty[at.index], at.parity ^ 1);
-    load_sliced(rings.sliced[at.index], p, work.column * columns, chunk * chunk_k, batch, rank,
-                &rings.of_sliced.full[at.index]);
-    at.advance(rings.sliced_tiles);
+    isa::mbarrier_wait(&pipelines.of_sliced.empty[state.index], state.parity ^ 1);
+    load_sliced(pipelines.sliced[state.index], p, work.column * columns, chunk * chunk_k, batch, rank,
+                &pipelines.of_sliced.full[state.index]);
+    state.advance(pipelines.sliced_tiles);
   }
 }
 
 /// Waits for a chunk and splits it.
 template <int columns>
-__device__ inline void take_chunk(ChunkSlices& slices, RegisterRings<columns>& rings, const RingStep& at,
-                                  const TileLines& lines, const ElementPlaces& places, RowState (&rows)[2]) {
-  const std::byte* tile = rings.unsplit_tile(lines, at.index);
-  isa::mbarrier_wait(&rings.of_unsplit.full[at.index], at.parity);
+__device__ inline void take_chunk(ChunkSlices& slices, SplitPipelines<columns>& pipelines, const PipelineState& state,
+                                  const F32TileLayout& tile_layout, const ElementPlaces& places, RowState (&rows)[2]) {
+  const std::byte* tile = pipelines.unsplit_tile(tile_layout, state.index);
+  isa::mbarrier_wait(&pipelines.of_unsplit.full[state.index], state.parity);
   split_tile(slices, tile, places, rows);
   __syncwarp();
-  if (threadIdx.x % 32 == 0) isa::mbarrier_arrive(&rings.of_unsplit.empty[at.index]);
+  if (threadIdx.x % 32 == 0) isa::mbarrier_arrive(&pipelines.of_unsplit.empty[state.index]);
 }
 
 /// By a warp whose products with a tile have ended: all CTAs of the cluster may load over it.
@@ -186,11 +187,11 @@ __device__ inline void release(std::uint64_t* empty, int cluster_size) {
 template <int columns>
 using RegisterSums = float[columns / fragment_columns<columns>][fragment_columns<columns> / 2];
 
-/// The sums as they are: combine_lines() does the rest. Rows of partial sums are padded to an even number of elements.
+/// The sums as they are: splitk_reduce() does the rest. Rows of partial sums are padded to an even number of elements.
 template <int columns>
-__device__ inline void store_sums(const RegisterParameters& p, const RegisterWork& work,
+__device__ inline void store_sums(const RegisterParameters& p, const SplitWorkTile& work,
                                   const RegisterSums<columns>& sums, int row, int next_row) {
-  const std::int64_t product = std::int64_t{work.part} * p.batches + work.batch;
+  const std::int64_t product = std::int64_t{work.k_slice} * p.batches + work.batch;
   const std::int64_t pitch = p.partials.pitch;
   const int first_column = work.column * columns + static_cast<int>(threadIdx.x) % 4 * 2;
   constexpr int in_fragment = fragment_columns<columns> / 8;
@@ -225,13 +226,13 @@ __device__ inline void store_sums(const RegisterParameters& p, const RegisterWor
   }
 }
 
-/// The warpgroups multiply by turns: while the tensor cores work for one of them the other one splits. Left to
-/// themselves they would do both at the same time.
-struct Turns {
+/// Ping-pong: the warpgroups multiply by turns. While the tensor cores work for one of them the other one splits. Left
+/// to themselves they would do both at the same time.
+struct PingPong {
   int own;  ///< barriers
   int other;
 
-  __device__ Turns() {
+  __device__ PingPong() {
     constexpr int first = 1;  // 0 is __syncthreads
     const int warpgroup = static_cast<int>(threadIdx.x) / warpgroup_threads;
     own = first + warpgroup;
@@ -242,27 +243,28 @@ struct Turns {
   __device__ void pass() const { isa::named_barrier_arrive(other, consumers * warpgroup_threads); }
 };
 
-/// A multiplying warpgroup's part of one tile.
+/// A consumer warpgroup's part of one tile.
 template <int columns>
-__device__ inline void multiply_work(RegisterRings<columns>& rings, RingSteps& at, const RegisterParameters& p,
-                                     const RegisterWork& work, const Turns& turns) {
+__device__ inline void multiply_work(SplitPipelines<columns>& pipelines, PipelineStates& state,
+                                     const RegisterParameters& p, const SplitWorkTile& work,
+                                     const PingPong& ping_pong) {
   constexpr int fragment_n = fragment_columns<columns>;
   constexpr int fragments = columns / fragment_n;
   RegisterSums<columns> sums = {};
-  const ElementPlaces places(p.lines);
+  const ElementPlaces places(p.tile_layout);
   RowState rows[2];
   ChunkSlices slices;
   for (int chunk = 0; chunk < work.chunks; ++chunk) {
-    take_chunk(slices, rings, at.unsplit, p.lines, places, rows);
-    at.unsplit.advance(rings.unsplit_tiles(p.lines));
+    take_chunk(slices, pipelines, state.unsplit, p.tile_layout, places, rows);
+    state.unsplit.advance(pipelines.unsplit_tiles(p.tile_layout));
     if (__any_sync(~0u, slices.shrink[0] != 1 || slices.shrink[1] != 1))
 #pragma unroll
       for (int i = 0; i < columns / 2; ++i)
         sums[i / (fragment_n / 2)][i % (fragment_n / 2)] *= slices.shrink[i / 2 % 2];
     const std::uint64_t sliced =
-        isa::wgmma_uniform(isa::wgmma_descriptor<Fp16x3::row_bytes>(rings.sliced[at.sliced.index].data));
-    isa::mbarrier_wait(&rings.of_sliced.full[at.sliced.index], at.sliced.parity);
-    turns.wait();
+        isa::wgmma_uniform(isa::wgmma_descriptor<Fp16x3::row_bytes>(pipelines.sliced[state.sliced.index].data));
+    isa::mbarrier_wait(&pipelines.of_sliced.full[state.sliced.index], state.sliced.parity);
+    ping_pong.wait();
 #pragma unroll
     for (int f = 0; f < fragments; ++f) {
       float fragment[fragment_n / 2];
@@ -274,52 +276,56 @@ __device__ inline void multiply_work(RegisterRings<columns>& rings, RingSteps& a
       } else {
         multiply_slices<columns, 0, chunk_steps>(fragment, slices, fragment_sliced);
       }
-      if (f == std::max(0, fragments - 2)) turns.pass();
-      if (f == fragments - 1) release(&rings.of_sliced.empty[at.sliced.index], p.cluster_size);
+      if (f == std::max(0, fragments - 2)) ping_pong.pass();
+      if (f == fragments - 1) release(&pipelines.of_sliced.empty[state.sliced.index], p.cluster_size);
       add_fragment(sums[f], fragment, slices);
     }
-    at.sliced.advance(rings.sliced_tiles);
+    state.sliced.advance(pipelines.sliced_tiles);
   }
-  const ElementRows in_tile(p.lines);
+  const ElementRows in_tile(p.tile_layout);
   if (work.column == 0)
-    store_facts(p.unsplit, work.part, work.batch, rows, work.row * tile_m + in_tile.first, in_tile.step, most_spread);
+    store_scales(p.unsplit, work.k_slice, work.batch, rows, work.row * tile_m + in_tile.first, in_tile.step,
+                 most_spread);
   store_sums<columns>(p, work, sums, work.row * tile_m + in_tile.first, in_tile.step);
 }
 
-/// Persistent: each CTA takes every so-manieth tile. Of the last warpgroup one warp loads what is sliced, the others
-/// what is not.
+/// Persistent: each CTA takes tiles in grid-stride order. Of the last warpgroup one warp loads what is sliced, the
+/// others what is not.
 template <int columns>
-__global__ void __launch_bounds__(cta_threads, 1) multiply_unsplit(const __grid_constant__ RegisterParameters p) {
+__global__ void __launch_bounds__(cta_threads, 1)
+    multiply_register_split(const __grid_constant__ RegisterParameters p) {
   extern __shared__ __align__(1024) std::byte dynamic[];
-  auto& rings = *reinterpret_cast<RegisterRings<columns>*>(dynamic);
+  auto& pipelines = *reinterpret_cast<SplitPipelines<columns>*>(dynamic);
   constexpr int warps = consumers * warpgroup_threads / 32;
   if (threadIdx.x == 0) {
-    rings.of_unsplit.initialise(p.by_tma ? 1 : copy_threads, warps);
-    rings.of_sliced.initialise(1, p.cluster_size * warps);
+    pipelines.of_unsplit.initialise(p.by_tma ? 1 : copy_threads, warps);
+    pipelines.of_sliced.initialise(1, p.cluster_size * warps);
     isa::mbarrier_init_fence();
   }
   isa::cluster_sync();
 
   const int rank = static_cast<int>(blockIdx.x) % p.cluster_size;
   const int clusters = static_cast<int>(gridDim.x) / p.cluster_size;
-  const int works = (p.row_tiles + p.cluster_size - 1) / p.cluster_size * p.column_tiles * p.batches * p.unsplit.parts;
-  const auto for_all_works = [&](const auto& take) {
-    for (int index = static_cast<int>(blockIdx.x) / p.cluster_size; index < works; index += clusters)
-      take(register_work(p, index, rank));
+  const int work_tiles =
+      (p.row_tiles + p.cluster_size - 1) / p.cluster_size * p.column_tiles * p.batches * p.unsplit.split_k;
+  const auto for_all_work_tiles = [&](const auto& take) {
+    for (int index = static_cast<int>(blockIdx.x) / p.cluster_size; index < work_tiles; index += clusters)
+      take(split_work_tile(p, index, rank));
   };
-  RingSteps at;
+  PipelineStates state;
   if (threadIdx.x < consumers * warpgroup_threads) {
     isa::registers_take<232>();
-    const Turns turns;
-    for_all_works([&](const RegisterWork& work) { multiply_work(rings, at, p, work, turns); });
+    const PingPong ping_pong;
+    for_all_work_tiles([&](const SplitWorkTile& work) { multiply_work(pipelines, state, p, work, ping_pong); });
   } else {
     isa::registers_give<40>();
     if (!p.after_split || threadIdx.x == consumers * warpgroup_threads) isa::wait_for_kernel_before();
     const int thread = static_cast<int>(threadIdx.x) - consumers * warpgroup_threads;
     if (thread == 0)
-      for_all_works([&](const RegisterWork& work) { load_sliced_chunks(rings, at.sliced, p, work, rank); });
+      for_all_work_tiles(
+          [&](const SplitWorkTile& work) { load_sliced_chunks(pipelines, state.sliced, p, work, rank); });
     else if (thread >= copy_threads && (!p.by_tma || thread == copy_threads))
-      for_all_works([&](const RegisterWork& work) { load_unsplit_chunks(rings, at.unsplit, p, work); });
+      for_all_work_tiles([&](const SplitWorkTile& work) { load_unsplit_chunks(pipelines, state.unsplit, p, work); });
     isa::copy_async_wait<0>();
     __syncwarp();
   }

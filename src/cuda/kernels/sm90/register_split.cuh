@@ -21,28 +21,30 @@ struct Fp16x3InHalves : Fp16x3 {
   [[nodiscard]] static constexpr int roundings(int k) { return 32 + k / 32; }
 };
 
-/// How 128 rows x 64 of K in f32 lie in shared memory: in lines along K, or across it.
+/// How 128 rows x 64 of K in f32 lie in shared memory: K-major or MN-major. A row of the tile in memory runs along K or
+/// across it.
 ///
-/// As a rule lines have 32 elements and are swizzled as TMA does it: 16 bytes at c ^ line % 8 instead of c. Along K:
+/// As a rule such rows have 32 elements and are swizzled as TMA does it: 16 bytes at c ^ row % 8 instead of c. Along K:
 /// [k / 32][row][k % 32]. Across K: [row / 32][k][row % 32].
 ///
-/// By fours: where lines do not all begin at multiples of 16 bytes every fourth one does, but for a shift. A line is
-/// whole, 4 elements longer than it need be, and begins with elements before its own: [line % 4][line / 4][element].
-struct TileLines {
-  bool along_k;
-  bool by_fours;
-  int shift[4];  ///< of lines, by fours, in elements
+/// Misaligned: where rows of the operand do not all begin at multiples of 16 bytes every fourth one does, but for a
+/// shift. A row is whole, 4 elements longer than it need be, and begins with elements before its own: [row % 4][row /
+/// 4][element].
+struct F32TileLayout {
+  bool k_major;
+  bool misaligned;
+  int shift[4];  ///< of misaligned rows, in elements
 
   static constexpr int swizzled_bytes = tile_m * chunk_k * 4;
-  static constexpr int by_fours_bytes = tile_m * (chunk_k + 4) * 4;  // along K; fewer across
+  static constexpr int misaligned_bytes = tile_m * (chunk_k + 4) * 4;  // along K; fewer across
 
-  [[nodiscard]] __device__ int count() const { return along_k ? tile_m : chunk_k; }
-  /// From line to line, by fours, in elements.
-  [[nodiscard]] __device__ int pitch() const { return (along_k ? chunk_k : tile_m) + 4; }
+  [[nodiscard]] __device__ int count() const { return k_major ? tile_m : chunk_k; }
+  /// From row to row where misaligned, in elements.
+  [[nodiscard]] __device__ int pitch() const { return (k_major ? chunk_k : tile_m) + 4; }
   /// In bytes, where they are swizzled.
-  [[nodiscard]] __device__ static int swizzled(bool along_k, int row, int k) {
-    const int line = along_k ? k / 32 * tile_m + row : row / 32 * chunk_k + k;
-    const int place = along_k ? k % 32 : row % 32;
+  [[nodiscard]] __device__ static int swizzled(bool k_major, int row, int k) {
+    const int line = k_major ? k / 32 * tile_m + row : row / 32 * chunk_k + k;
+    const int place = k_major ? k % 32 : row % 32;
     return line * 128 + (place / 4 ^ line % 8) * 16 + place % 4 * 4;
   }
 };
@@ -52,44 +54,45 @@ struct TileLines {
 /// + 1.
 using ChunkElements = float[chunk_steps][4][2];
 
-/// A thread's two rows of a tile. They are neighbouring lines, or in neighbouring places of them: then eight bytes at a
-/// time are read from all banks, whichever way swizzled lines run.
+/// A thread's two rows of a tile. They are neighbours in memory or lie in neighbouring rows of it: then eight bytes at
+/// a time are read from all banks, whichever the major.
 struct ElementRows {
   int line;  ///< or place
   int first;
   int step;  ///< from the first to the second
 
-  /// Of lines that are not by fours.
-  __device__ ElementRows() : ElementRows(TileLines{}) {}
-  __device__ explicit ElementRows(const TileLines& lines, int thread = static_cast<int>(threadIdx.x))
+  /// Of tiles that are not misaligned.
+  __device__ ElementRows() : ElementRows(F32TileLayout{}) {}
+  __device__ explicit ElementRows(const F32TileLayout& tile_layout, int thread = static_cast<int>(threadIdx.x))
       : line(thread / 32 * 16 + thread % 32 / 4 * 2) {
     constexpr int quarter = tile_m / 4;
-    const bool are_lines_by_fours = lines.by_fours && lines.along_k;
-    first = are_lines_by_fours ? line % quarter * 4 + line / quarter : line;
-    step = are_lines_by_fours ? 4 : 1;
+    const bool are_rows_misaligned = tile_layout.misaligned && tile_layout.k_major;
+    first = are_rows_misaligned ? line % quarter * 4 + line / quarter : line;
+    step = are_rows_misaligned ? 4 : 1;
   }
 };
 
 /// Where a thread's elements are in every tile.
 struct ElementPlaces {
-  bool along_k;
-  bool by_fours;
-  int offset[2];  ///< by fours: of the two elements of a pair; otherwise of both
+  bool k_major;
+  bool misaligned;
+  int offset[2];  ///< misaligned: of the two elements of a pair; otherwise of both
 
-  __device__ explicit ElementPlaces(const TileLines& lines, int thread = static_cast<int>(threadIdx.x))
-      : along_k(lines.along_k), by_fours(lines.by_fours) {
-    const int line = ElementRows(lines, thread).line;
+  __device__ explicit ElementPlaces(const F32TileLayout& tile_layout, int thread = static_cast<int>(threadIdx.x))
+      : k_major(tile_layout.k_major), misaligned(tile_layout.misaligned) {
+    const int line = ElementRows(tile_layout, thread).line;
     const int first_k = thread % 4 * 2;
 #pragma unroll
     for (int e = 0; e < 2; ++e) {
       const int k = first_k + e;
-      const int elements = along_k ? line * lines.pitch() + k + lines.shift[line / (tile_m / 4)]
-                                   : (k % 4 * (chunk_k / 4) + k / 4) * lines.pitch() + line + lines.shift[k % 4];
-      offset[e] = by_fours ? elements * 4 : TileLines::swizzled(along_k, line, first_k);
+      const int elements =
+          k_major ? line * tile_layout.pitch() + k + tile_layout.shift[line / (tile_m / 4)]
+                  : (k % 4 * (chunk_k / 4) + k / 4) * tile_layout.pitch() + line + tile_layout.shift[k % 4];
+      offset[e] = misaligned ? elements * 4 : F32TileLayout::swizzled(k_major, line, first_k);
     }
   }
 
-  /// Two elements, `line` swizzled lines and, by exclusive or, `pieces` of 16 bytes further on.
+  /// Two elements, `line` swizzled rows and, by exclusive or, `pieces` of 16 bytes further on.
   [[nodiscard]] __device__ float2 pair(const std::byte* tile, int line, int pieces) const {
     return *reinterpret_cast<const float2*>(tile + (offset[0] ^ pieces * 16) + line * 128);
   }
@@ -100,15 +103,15 @@ struct ElementPlaces {
 };
 
 __device__ inline void load_elements(ChunkElements& x, const std::byte* tile, const ElementPlaces& places) {
-  if (places.by_fours) {
+  if (places.misaligned) {
 #pragma unroll
     for (int i = 0; i < chunk_steps * 8; ++i) {
       const int k = i / 4 * 8;
       const int r = i / 2 % 2;
-      const int further = places.along_k ? r * (chunk_k + 4) + k : k / 4 * (tile_m + 4) + r;
+      const int further = places.k_major ? r * (chunk_k + 4) + k : k / 4 * (tile_m + 4) + r;
       x[k / 16][k / 8 % 2 * 2 + r][i % 2] = places.element(tile, i % 2, further);
     }
-  } else if (places.along_k) {
+  } else if (places.k_major) {
 #pragma unroll
     for (int i = 0; i < chunk_steps * 4; ++i) {
       const int k = i / 2 * 8;
@@ -133,20 +136,20 @@ __device__ inline void load_elements(ChunkElements& x, const std::byte* tile, co
 [[nodiscard]] __device__ inline float power_not_zero(int e) { return power_of_two(max(e, -126)); }
 
 /// Above this, binary orders of magnitude between the chunks of a row count as a tiny element: products of the smaller
-/// ones might underflow in the sums. As much again is allowed between parts of K, of a row and of a column, and
-/// 2^-24 * 2^-24 * 2^-78 is still an ordinary number.
+/// ones might underflow in the sums. As much again is allowed between K slices, of a row and of a column, and 2^-24 *
+/// 2^-24 * 2^-78 is still an ordinary number.
 inline constexpr int most_spread = 26;
 inline constexpr float most_shrink = 0x1p-26f;
 
-/// What is known of a row of which a part of K has been read. The same in the four threads that share the row, but for
-/// `tiny`.
+/// What is known of a row of which a K slice has been read so far. The same in the four threads that share the row, but
+/// for `underflows`.
 struct RowState {
   int scale = 126;        ///< sums are in units of 2^-scale: that of the largest element so far, or more (headroom)
   int most_scale = -127;  ///< of a chunk that is not zero
-  float tiny = 0;         ///< tiny elements, each by the size of its chunk; infinite where the slices would be wrong
+  float underflows = 0;   ///< tiny elements, each by the size of its chunk; infinite where the slices would be wrong
 
   [[nodiscard]] __device__ bool is_zero() const { return most_scale == -127; }
-  /// Facts that have this scale and these tiny elements, as the split ahead would have found them.
+  /// The scale word that has this scale and these tiny elements, as the split ahead would have found them.
   [[nodiscard]] __device__ unsigned max_bits() const {
     return is_zero() ? 0 : static_cast<unsigned>(Fp16x3::limit_exponent + 126 - scale) << 23;
   }
@@ -155,10 +158,10 @@ struct RowState {
     return !is_zero() && most_scale - scale > spread ? 1.0f : 0.0f;
   }
   /// By the four threads.
-  [[nodiscard]] __device__ unsigned tiny_count(int spread) const {
-    float all = tiny + __shfl_xor_sync(~0u, tiny, 1);
+  [[nodiscard]] __device__ unsigned underflow_count(int spread) const {
+    float all = underflows + __shfl_xor_sync(~0u, underflows, 1);
     all += __shfl_xor_sync(~0u, all, 2);
-    return __float2uint_ru(all + spread_weight(spread));  // Inf becomes lost_line
+    return __float2uint_ru(all + spread_weight(spread));  // Inf becomes lost_scale
   }
 };
 
@@ -176,7 +179,7 @@ struct ChunkSlices {
 };
 
 /// Elements of row r whose first slices are not zero, but so small that slices do not hold them.
-[[nodiscard]] __device__ inline float tiny_in_row(const SliceRegisters& slices, int r) {
+[[nodiscard]] __device__ inline float underflows_in_row(const SliceRegisters& slices, int r) {
   const __half2 least = __float2half2_rn(Fp16x3::least_ordinary);
   const __half2 zero = __float2half2_rn(0);
   __half2 count = zero;
@@ -223,10 +226,10 @@ __device__ inline void split_chunk(ChunkSlices& to, const ChunkElements& x, RowS
     const int scale = exponent < rows[r].scale ? exponent - headroom : rows[r].scale;
     to.shrink[r] = power_not_zero(scale - rows[r].scale);
     rows[r].scale = scale;
-    rows[r].tiny *= to.shrink[r];
+    rows[r].underflows *= to.shrink[r];
     if (most != 0) rows[r].most_scale = max(rows[r].most_scale, exponent);
     to.factor[r] = power_not_zero(rows[r].scale - exponent);
-    if (most == __builtin_inff()) rows[r].tiny = most;
+    if (most == __builtin_inff()) rows[r].underflows = most;
   }
   to.least = __float2half2_rn(Fp16x3::least_ordinary);
 #pragma unroll
@@ -248,25 +251,25 @@ __device__ inline void split_tile(ChunkSlices& to, const std::byte* tile, const 
   split_chunk(to, x, rows, headroom);
   if (__all_sync(~0u, __hbge2(to.least, __float2half2_rn(Fp16x3::least_ordinary)))) return;
 #pragma unroll
-  for (int r = 0; r < 2; ++r) rows[r].tiny += tiny_in_row(to.slice, r) * to.factor[r];
+  for (int r = 0; r < 2; ++r) rows[r].underflows += underflows_in_row(to.slice, r) * to.factor[r];
   if (__all_sync(~0u, __hbgt2(to.least, __float2half2_rn(0)))) return;
   load_elements(x, tile, places);
 #pragma unroll
-  for (int r = 0; r < 2; ++r) rows[r].tiny += mend_lost(to.slice, x, r) * to.factor[r];
+  for (int r = 0; r < 2; ++r) rows[r].underflows += mend_lost(to.slice, x, r) * to.factor[r];
 }
 
-/// What is known of a thread's two rows after a part of K, for combine_lines().
-__device__ inline void store_facts(const SplitOperand& operand, int part, int batch, const RowState (&rows)[2], int row,
-                                   int next_row, int spread) {
-  const std::int64_t line =
-      (std::int64_t{part} * operand.batches + (operand.batches == 1 ? 0 : batch)) * operand.facts_pitch;
+/// What is known of a thread's two rows after a K slice, for splitk_reduce().
+__device__ inline void store_scales(const SplitOperand& operand, int k_slice, int batch, const RowState (&rows)[2],
+                                    int row, int next_row, int spread) {
+  const std::int64_t first =
+      (std::int64_t{k_slice} * operand.batches + (operand.batches == 1 ? 0 : batch)) * operand.scales_pitch;
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    const unsigned tiny = rows[r].tiny_count(spread);
+    const unsigned underflows = rows[r].underflow_count(spread);
     const int i = row + r * next_row;
     if (i >= operand.rows || threadIdx.x % 4 != 0) continue;
-    operand.facts.max_bits[line + i] = rows[r].max_bits();
-    operand.facts.tiny[line + i] = tiny;
+    operand.scales.max_bits[first + i] = rows[r].max_bits();
+    operand.scales.underflows[first + i] = underflows;
   }
 }
 

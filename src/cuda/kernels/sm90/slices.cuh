@@ -11,10 +11,10 @@
 
 namespace exactile::cuda::sm90 {
 
-/// What the split learns of the rows of A or the columns of B. All zero at first.
-struct LineFacts {
-  unsigned* max_bits;  ///< the largest finite |x|, as bits
-  unsigned* tiny;      ///< non-zero elements that the slices hold less well than the rest, by weight
+/// Scale and underflow data of the rows of A or the columns of B, as the split finds them. All zero at first.
+struct VectorScales {
+  unsigned* max_bits;    ///< the largest finite |x|, as bits
+  unsigned* underflows;  ///< tiny elements: not zero, and held less well than the rest; by weight
 };
 
 /// A product of slice s_a of A and slice s_b of B. They are numbered in the order of summation: small ones first.
@@ -40,7 +40,7 @@ struct Fp16x3 {
   [[nodiscard]] __host__ __device__ static constexpr int slice_offset(int slice, int /*rows*/) { return 64 * slice; }
 
   /// What a tiny element adds to an error, at most: 2^-25, half the last place of s1, times 2^15.
-  [[nodiscard]] static float tiny_error(int /*k*/) { return 0x1p-10f; }
+  [[nodiscard]] static float underflow_error(int /*k*/) { return 0x1p-10f; }
   /// Roundings (in units of 2^-24) that all else adds to an error over a sum of k; see docs/accuracy.md.
   [[nodiscard]] static constexpr int roundings(int k) { return 53 + k / 64; }
 
@@ -91,7 +91,7 @@ struct Bf16x6 {
 
   /// Two kinds of tiny elements. Below 2^-100 rests of 2^-126 are lost, times 2^50. Below 2^-40 six products may
   /// underflow, each by 2^-126: less than a rest divided by 2^31 / k, which is what the former weigh more.
-  [[nodiscard]] static float tiny_error(int k) { return 0x1p-76f / static_cast<float>(lost_weight(k)); }
+  [[nodiscard]] static float underflow_error(int k) { return 0x1p-76f / static_cast<float>(lost_weight(k)); }
   [[nodiscard]] __host__ __device__ static unsigned lost_weight(int k) { return (1u << 31) / static_cast<unsigned>(k); }
   [[nodiscard]] static constexpr int roundings(int k) { return 25 + k / 32; }
 
@@ -139,13 +139,14 @@ template <class Slices>
   return (k + chunk_k - 1) / chunk_k * Slices::chunk_stages;
 }
 
-/// The error of an element of C may be tiny_scale * (tiny elements of its row and column). It is within the promise if
-/// it is no larger than |sum|, which is no larger than |A||B|. Infinite where roundings leave nothing of the promise.
+/// The error of an element of C may be underflow_scale * (tiny elements of its row and column). It is within the
+/// promise if it is no larger than |sum|, which is no larger than |A||B|. Infinite where roundings leave nothing of the
+/// promise.
 template <class Slices>
-[[nodiscard]] inline float tiny_scale(int k) {
+[[nodiscard]] inline float underflow_scale(int k) {
   const int left = k - Slices::roundings(k);
   constexpr float margin = 1.25f;  // the sum has errors too
-  return left > 0 ? margin * Slices::tiny_error(k) * 0x1p24f / static_cast<float>(left) : __builtin_inff();
+  return left > 0 ? margin * Slices::underflow_error(k) * 0x1p24f / static_cast<float>(left) : __builtin_inff();
 }
 
 }  // namespace exactile::cuda::sm90

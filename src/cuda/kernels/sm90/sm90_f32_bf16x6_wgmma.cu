@@ -7,28 +7,28 @@
 
 #include <array>
 
-#include "cuda/kernels/sm90/few_left.cuh"
+#include "cuda/kernels/sm90/fixup_listed.cuh"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
 
 namespace exactile::cuda {
 namespace sm90 {
 
 constexpr std::string_view bf16x6_name = "sm90_f32_bf16x6_wgmma";
-constexpr SlicedForm bf16x6_form{.bytes_per_block = block_bytes<Bf16x6>, .may_divide = false};
+constexpr SlicedForm bf16x6_form{.bytes_per_block = block_bytes<Bf16x6>, .may_split_k = false};
 
-Status enqueue_leftovers(GemmParameters p, unsigned* a_tiny, unsigned* b_tiny, const Device& device,
-                         cudaStream_t stream) {
-  p.operands.a.facts.tiny = a_tiny;
-  p.operands.b.facts.tiny = b_tiny;
+Status enqueue_fixup(GemmParameters p, unsigned* a_underflows, unsigned* b_underflows, const Device& device,
+                     cudaStream_t stream) {
+  p.operands.a.scales.underflows = a_underflows;
+  p.operands.b.scales.underflows = b_underflows;
   // So few that it takes no time to see that there is nothing to do.
   constexpr unsigned few_ctas = 1024;
-  p.tiny_scale = tiny_scale<Bf16x6>(p.operands.a.k);
+  p.underflow_scale = underflow_scale<Bf16x6>(p.operands.a.k);
   if (Status s =
-          check(launch_early(true, sum_few<Bf16x6>, few_ctas, split::threads, 0, stream, p), "launch", "sum_few");
+          check(launch_early(true, fix_up_listed<Bf16x6>, few_ctas, split::threads, 0, stream, p), "launch", "sum_few");
       !s.ok())
     return s;
   if (Status s = make_slice_maps<Bf16x6>(p); !s.ok()) return s;
-  return enqueue_multiply<Bf16x6, Turn::leftovers>(p, device, bf16x6_name, stream);
+  return enqueue_multiply<Bf16x6, Pass::fixup>(p, device, bf16x6_name, stream);
 }
 
 namespace {
@@ -42,9 +42,9 @@ class Bf16x6Product final : public SlicedProduct<Bf16x6> {
     GemmParameters p = parameters(launch);
     if (Status s = start(p, launch); !s.ok()) return s;
     if (launch.path_counts != nullptr) p.out.summed = launch.path_counts + 1;
-    if (Status s = enqueue_multiply<Bf16x6, Turn::all>(p, device_, bf16x6_name, launch.stream); !s.ok()) return s;
+    if (Status s = enqueue_multiply<Bf16x6, Pass::single>(p, device_, bf16x6_name, launch.stream); !s.ok()) return s;
     return launch.path_counts == nullptr ? Status()
-                                         : enqueue_count(p.order, nullptr, launch.path_counts, launch.stream);
+                                         : enqueue_count(p.scheduler, nullptr, launch.path_counts, launch.stream);
   }
   [[nodiscard]] std::string blocking() const override { return "BM=128 BN=256 BK=32 KC=32 stages=3 cluster=2"; }
   [[nodiscard]] double model_bytes() const override { return sliced_model_bytes(description_, 4 + 2 * 6); }

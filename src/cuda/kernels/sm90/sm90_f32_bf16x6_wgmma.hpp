@@ -7,9 +7,9 @@
 
 namespace exactile::cuda::sm90 {
 
-/// Enqueues what computes the elements that the kernel before has left: nothing is done where it has left none.
-/// The slices are overwritten; the facts' maxima stay.
-[[nodiscard]] Status enqueue_leftovers(GemmParameters parameters, unsigned* a_tiny, unsigned* b_tiny,
-                                       const Device& device, cudaStream_t stream);
+/// Enqueues what computes the elements that the main pass has left: nothing is done where it has left none. The slices
+/// are overwritten; the scales' maxima stay.
+[[nodiscard]] Status enqueue_fixup(GemmParameters parameters, unsigned* a_underflows, unsigned* b_underflows,
+                                   const Device& device, cudaStream_t stream);
 
 }  // namespace exactile::cuda::sm90

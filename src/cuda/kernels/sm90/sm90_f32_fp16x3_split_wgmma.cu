@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // `sm90_f32_fp16x3_split_a_wgmma`, `sm90_f32_fp16x3_split_b_wgmma`: as sm90_f32_fp16x3_wgmma, but A (or B) is split in
-// registers, on its way to the tensor cores: for products in which it is by far the larger operand. K is taken in
-// parts, by n and k alone, so that bits do not depend on the number of rows; combine_lines() adds them, and sums
-// plainly what the slices could not hold. Traffic model: the large operand is read once; the other one is read, written
-// as 4 bytes an element and read by every row of tiles, through L2; each part of K writes and reads a C. Limit: memory
-// bandwidth, from some 200 columns of tiles on the tensor cores. See docs/ladder/sm90_f32_wgmma.md.
+// registers, on its way to the tensor cores: for products in which it is by far the larger operand. K is split, by n
+// and k alone, so that bits do not depend on the number of rows; splitk_reduce() adds them, and sums plainly what the
+// slices could not hold. Traffic model: the large operand is read once; the other one is read, written as 4 bytes an
+// element and read by every row of tiles, through L2; each K slice writes and reads a C. Limit: memory bandwidth, from
+// some 200 columns of tiles on the tensor cores. See docs/ladder/sm90_f32_wgmma.md.
 #include <limits>
 #include <optional>
 #include <string>
@@ -26,12 +26,12 @@ constexpr std::int64_t alignment = 1024;
 constexpr std::int64_t most_halved_k = 12288;
 
 template <int columns>
-[[nodiscard]] Status enqueue_unsplit(const RegisterParameters& p, int ctas, std::string_view kernel,
-                                     cudaStream_t stream) {
-  constexpr int shared_bytes = sizeof(RegisterRings<columns>);
-  if (Status s = allow_shared_memory(multiply_unsplit<columns>, shared_bytes, kernel); !s.ok()) return s;
-  return check(launch_clusters(p.cluster_size, multiply_unsplit<columns>, static_cast<unsigned>(ctas), cta_threads,
-                               shared_bytes, stream, p),
+[[nodiscard]] Status enqueue_register_split(const RegisterParameters& p, int ctas, std::string_view kernel,
+                                            cudaStream_t stream) {
+  constexpr int shared_bytes = sizeof(SplitPipelines<columns>);
+  if (Status s = allow_shared_memory(multiply_register_split<columns>, shared_bytes, kernel); !s.ok()) return s;
+  return check(launch_clusters(p.cluster_size, multiply_register_split<columns>, static_cast<unsigned>(ctas),
+                               cta_threads, shared_bytes, stream, p),
                "launch", kernel);
 }
 
@@ -40,9 +40,9 @@ struct TileWidth {
   int columns;
   Status (*enqueue)(const RegisterParameters&, int ctas, std::string_view kernel, cudaStream_t);
 };
-constexpr TileWidth tile_widths[] = {{64, enqueue_unsplit<64>},   {72, enqueue_unsplit<72>},
-                                     {128, enqueue_unsplit<128>}, {144, enqueue_unsplit<144>},
-                                     {192, enqueue_unsplit<192>}, {256, enqueue_unsplit<256>}};
+constexpr TileWidth tile_widths[] = {{64, enqueue_register_split<64>},   {72, enqueue_register_split<72>},
+                                     {128, enqueue_register_split<128>}, {144, enqueue_register_split<144>},
+                                     {192, enqueue_register_split<192>}, {256, enqueue_register_split<256>}};
 
 /// The tiles that C is cut into.
 struct RegisterTiles {
@@ -58,8 +58,8 @@ struct RegisterPlan {
   bool is_transposed;
   bool a_unsplit;
   bool divides_sliced;
-  int part_k;  ///< K is taken in parts of so many, multiples of a chunk
-  int parts;
+  int k_per_slice;  ///< of K in a slice, a multiple of a chunk
+  int split_k;
   int row_tiles;
   std::int64_t a_batches;
   std::int64_t b_batches;
@@ -71,8 +71,8 @@ struct RegisterPlan {
         is_transposed(!(d == description)),
         a_unsplit((unsplit == Operand::a) != is_transposed),
         divides_sliced(unsplit == Operand::a),
-        part_k(part_k_of(description, unsplit)),
-        parts(static_cast<int>((d.k + part_k - 1) / part_k)),
+        k_per_slice(k_per_slice_of(description, unsplit)),
+        split_k(static_cast<int>((d.k + k_per_slice - 1) / k_per_slice)),
         row_tiles((unsplit_rows() + tile_m - 1) / tile_m),
         a_batches(plan::distinct_matrices(d.a, d.batch_count)),
         b_batches(plan::distinct_matrices(d.b, d.batch_count)),
@@ -83,61 +83,61 @@ struct RegisterPlan {
   [[nodiscard]] int unsplit_rows() const { return static_cast<int>(a_unsplit ? d.m : d.n); }
   [[nodiscard]] std::int64_t sliced_batches() const { return a_unsplit ? b_batches : a_batches; }
   [[nodiscard]] std::int64_t unsplit_batches() const { return a_unsplit ? a_batches : b_batches; }
-  /// Where A is not split B's slices have scales for each part of K: the parts depend on k alone.
-  [[nodiscard]] int sliced_parts() const { return divides_sliced ? parts : 1; }
-  [[nodiscard]] int sliced_k() const { return divides_sliced && parts > 1 ? part_k : static_cast<int>(d.k); }
+  /// Where A is not split B's slices have scales for each K slice: the slices depend on k alone.
+  [[nodiscard]] int presplit_k_slices() const { return divides_sliced ? split_k : 1; }
+  [[nodiscard]] int sliced_k() const { return divides_sliced && split_k > 1 ? k_per_slice : static_cast<int>(d.k); }
   [[nodiscard]] bool halves_chunks() const { return d.k <= most_halved_k; }
   /// Of clusters.
-  [[nodiscard]] std::int64_t works() const { return works_of(tiles.columns, tiles.cluster_size); }
+  [[nodiscard]] std::int64_t work_tiles() const { return work_tiles_of(tiles.columns, tiles.cluster_size); }
 
  private:
-  /// By n and k alone. Where A is not split, by k alone: B's slices have scales for each part, and may be prepared.
-  [[nodiscard]] static int part_k_of(const GemmDescription& d, Operand unsplit) {
-    constexpr std::int64_t part_of_a = 1024;
+  /// By n and k alone. Where A is not split, by k alone: B's slices have scales for each K slice, and may be prepared.
+  [[nodiscard]] static int k_per_slice_of(const GemmDescription& d, Operand unsplit) {
+    constexpr std::int64_t k_per_slice_of_a = 1024;
     constexpr std::int64_t least = 512;
     constexpr std::int64_t most = 72;
     const std::int64_t wanted =
-        unsplit == Operand::a ? d.k / part_of_a : multiprocessors * tile_m / core::round_up(d.n, tile_m);
-    const std::int64_t parts = std::clamp<std::int64_t>(wanted, 1, most);
-    return static_cast<int>(core::round_up(std::max((d.k + parts - 1) / parts, least), chunk_k));
+        unsplit == Operand::a ? d.k / k_per_slice_of_a : sm_count * tile_m / core::round_up(d.n, tile_m);
+    const std::int64_t split_k = std::clamp<std::int64_t>(wanted, 1, most);
+    return static_cast<int>(core::round_up(std::max((d.k + split_k - 1) / split_k, least), chunk_k));
   }
-  [[nodiscard]] std::int64_t works_of(int columns, int cluster_size) const {
+  [[nodiscard]] std::int64_t work_tiles_of(int columns, int cluster_size) const {
     return (row_tiles + cluster_size - 1) / cluster_size * std::int64_t{(sliced_rows() + columns - 1) / columns} *
-           parts * d.batch_count;
+           split_k * d.batch_count;
   }
-  static constexpr std::int64_t multiprocessors = 132;  // of an H200: the parts depend on no device
+  static constexpr std::int64_t sm_count = 132;  // of an H200: the slices depend on no device
 };
 
 /// Places in the workspace, in bytes from its start.
-struct RegisterLayout {
-  std::int64_t facts[2];  ///< of what is sliced, of what is not: maxima, then tiny elements
+struct SplitWorkspace {
+  std::int64_t scales[2];  ///< of what is sliced, of what is not: maxima, then underflow counts
   std::int64_t slices;
   std::int64_t partials;
   std::int64_t bytes;
-  std::int64_t pitch[2];  ///< of those facts
+  std::int64_t pitch[2];  ///< of those scales
   std::int64_t partial_pitch;
 
-  explicit RegisterLayout(const RegisterPlan& plan)
+  explicit SplitWorkspace(const RegisterPlan& plan)
       : pitch{core::round_up(plan.sliced_rows(), 64), std::int64_t{plan.row_tiles} * tile_m},
         partial_pitch(core::round_up(plan.d.n, 4)) {
     std::int64_t end = 0;
     const auto take = [&end](std::int64_t size) { return std::exchange(end, core::round_up(end + size, alignment)); };
-    const std::int64_t sliced = plan.sliced_parts() * plan.sliced_batches();
-    facts[0] = take(sliced * pitch[0] * 8);
-    facts[1] = take(plan.parts * plan.unsplit_batches() * pitch[1] * 8);
+    const std::int64_t sliced = plan.presplit_k_slices() * plan.sliced_batches();
+    scales[0] = take(sliced * pitch[0] * 8);
+    scales[1] = take(plan.split_k * plan.unsplit_batches() * pitch[1] * 8);
     slices = take(sliced * plan.sliced_rows() * slices_row_bytes<Fp16x3>(plan.sliced_k()));
-    partials = take(plan.parts * plan.d.batch_count * plan.d.m * partial_pitch * 4);
+    partials = take(plan.split_k * plan.d.batch_count * plan.d.m * partial_pitch * 4);
     bytes = end;
   }
 };
 
 [[nodiscard]] Status make_sliced_map(RegisterParameters& p, int columns) {
-  const std::int64_t row_bytes = slices_row_bytes<Fp16x3>(p.sliced.depth());
+  const std::int64_t row_bytes = slices_row_bytes<Fp16x3>(p.sliced.slice_k());
   return make_tensor_map(p.sliced_map, {.type = CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
                                         .data = p.sliced.slices,
                                         .columns = row_bytes / 2,
                                         .rows = p.sliced.rows,
-                                        .batches = std::int64_t{p.sliced.parts} * p.sliced.batches,
+                                        .batches = std::int64_t{p.sliced.split_k} * p.sliced.batches,
                                         .row_bytes = row_bytes,
                                         .batch_bytes = row_bytes * p.sliced.rows,
                                         .box_columns = Fp16x3::row_bytes / 2,
@@ -156,22 +156,22 @@ class RegisterProduct final : public DeviceProduct {
   [[nodiscard]] std::int64_t workspace_bytes() const override { return layout_.bytes; }
   [[nodiscard]] std::string blocking() const override {
     return "BM=128 BN=" + std::to_string(plan_.tiles.columns) + " BK=64 KC=" + (plan_.halves_chunks() ? "32" : "64") +
-           " SPLIT_K=" + std::to_string(plan_.parts);
+           " SPLIT_K=" + std::to_string(plan_.split_k);
   }
   [[nodiscard]] double model_bytes() const override {
     const GemmDescription& d = plan_.d;
     const double sides = static_cast<double>(plan_.a_batches * d.m * (plan_.a_unsplit ? 1 : 3) +
                                              plan_.b_batches * d.n * (plan_.a_unsplit ? 3 : 1));
     return 4 * (sides * static_cast<double>(d.k) +
-                static_cast<double>(d.m * d.n * d.batch_count) * (1 + 2.0 * plan_.parts));
+                static_cast<double>(d.m * d.n * d.batch_count) * (1 + 2.0 * plan_.split_k));
   }
   [[nodiscard]] std::int64_t prepared_bytes(Operand operand) const override {
-    return operand == unsplit_ ? 0 : prepared_layout().bytes;
+    return operand == unsplit_ ? 0 : prepacked_operand().bytes;
   }
   [[nodiscard]] Status prepare(Operand, const void* elements, void* form, cudaStream_t stream) const override {
     SplitPair pair{operand_of(sliced_side()), {}};
     pair.a.data = static_cast<const float*>(elements);
-    prepared_layout().place(pair.a, form);
+    prepacked_operand().place(pair.a, form);
     pair.b = pair.a;
     pair.b.batches = 0;
     return enqueue_split<Fp16x3>(pair, nullptr, 0, stream);
@@ -189,39 +189,39 @@ class RegisterProduct final : public DeviceProduct {
     SplitOperand& unsplit = operands[plan_.a_unsplit ? 0 : 1];
     const void* prepared = unsplit_ == Operand::a ? launch.prepared_b : launch.prepared_a;
     if (prepared != nullptr) {
-      prepared_layout().place(sliced, const_cast<void*>(prepared));  // only read from now on
+      prepacked_operand().place(sliced, const_cast<void*>(prepared));  // only read from now on
     } else {
-      sliced.facts = facts_at(base + layout_.facts[0], sliced);
+      sliced.scales = scales_at(base + layout_.scales[0], sliced);
       sliced.slices = base + layout_.slices;
       SplitPair pair{sliced, sliced};
       pair.b.batches = 0;
       if (Status s = enqueue_split<Fp16x3>(pair, nullptr, 0, launch.stream, true); !s.ok()) return s;
     }
-    const bool along_k = runs_along_k(unsplit);
-    unsplit.facts = facts_at(base + layout_.facts[1], unsplit);
-    const std::optional<TileLines> lines = lines_for_tma(unsplit, along_k);
+    const bool k_major = is_k_major(unsplit);
+    unsplit.scales = scales_at(base + layout_.scales[1], unsplit);
+    const std::optional<F32TileLayout> tile_layout = tma_layout_of(unsplit, k_major);
     RegisterParameters p{.unsplit_map = {},
                          .sliced_map = {},
                          .unsplit = unsplit,
                          .sliced = sliced,
-                         .by_tma = lines.has_value(),
-                         .lines = lines.value_or(TileLines{along_k, false, {}}),
+                         .by_tma = tile_layout.has_value(),
+                         .tile_layout = tile_layout.value_or(F32TileLayout{k_major, false, {}}),
                          .row_tiles = plan_.row_tiles,
                          .column_tiles = plan_.column_tiles,
                          .batches = static_cast<int>(plan_.d.batch_count),
                          .cluster_size = plan_.tiles.cluster_size,
                          .partials = {.data = reinterpret_cast<float*>(base + layout_.partials),
-                                      .parts = plan_.parts,
+                                      .split_k = plan_.split_k,
                                       .pitch = layout_.partial_pitch},
                          .is_transposed = !plan_.a_unsplit,
                          .halves_chunks = plan_.halves_chunks(),
                          .after_split = prepared == nullptr};
-    if (lines)
-      if (Status s = make_unsplit_maps(p.unsplit_map, p.unsplit, p.lines); !s.ok()) return s;
+    if (tile_layout)
+      if (Status s = make_f32_maps(p.unsplit_map, p.unsplit, p.tile_layout); !s.ok()) return s;
     if (Status s = make_sliced_map(p, plan_.tiles.columns); !s.ok()) return s;
     const int cluster_size = plan_.tiles.cluster_size;
     const int ctas =
-        static_cast<int>(std::min<std::int64_t>(plan_.works(), device_.multiprocessors / cluster_size)) * cluster_size;
+        static_cast<int>(std::min<std::int64_t>(plan_.work_tiles(), device_.sm_count / cluster_size)) * cluster_size;
     const auto* width = std::ranges::find(tile_widths, plan_.tiles.columns, &TileWidth::columns);
     if (Status s = width->enqueue(p, ctas, register_name(unsplit_), launch.stream); !s.ok()) return s;
     return finish(p, operands[0], operands[1], launch);
@@ -229,15 +229,15 @@ class RegisterProduct final : public DeviceProduct {
 
  private:
   [[nodiscard]] Operand sliced_side() const { return plan_.a_unsplit ? Operand::b : Operand::a; }
-  [[nodiscard]] PreparedLayout prepared_layout() const {
+  [[nodiscard]] PrepackedOperand prepacked_operand() const {
     SplitOperand all = operand_of(sliced_side());
-    all.batches *= all.parts;
-    return {all, slices_row_bytes<Fp16x3>(all.depth())};
+    all.batches *= all.split_k;
+    return {all, slices_row_bytes<Fp16x3>(all.slice_k())};
   }
   [[nodiscard]] SplitOperand operand_of(Operand which) const {
     const bool is_unsplit = (which == Operand::a) == plan_.a_unsplit;
-    return operand_in_parts(plan_.d, which, layout_.pitch[is_unsplit], is_unsplit ? plan_.parts : plan_.sliced_parts(),
-                            plan_.part_k);
+    return k_sliced_operand(plan_.d, which, layout_.pitch[is_unsplit],
+                            is_unsplit ? plan_.split_k : plan_.presplit_k_slices(), plan_.k_per_slice);
   }
   [[nodiscard]] Status finish(const RegisterParameters& r, const SplitOperand& a, const SplitOperand& b,
                               const Launch& launch) const {
@@ -245,32 +245,32 @@ class RegisterProduct final : public DeviceProduct {
     GemmParameters p{.a = {},
                      .b = {},
                      .c = {},
-                     .order = {r.row_tiles, r.column_tiles, r.batches},
-                     .shares = {},
-                     .carried = {},
-                     .part_sums = {},
-                     .parts = plan_.parts,
+                     .scheduler = {r.row_tiles, r.column_tiles, r.batches},
+                     .stream_k = {},
+                     .carry = {},
+                     .split_k_sums = {},
+                     .split_k = plan_.split_k,
                      .blocks = 0,
                      .operands = {a, b},
-                     .tiny_scale = plan_.halves_chunks() ? tiny_scale<Fp16x3InHalves>(static_cast<int>(d.k))
-                                                         : tiny_scale<Fp16x3>(static_cast<int>(d.k)),
-                     .hopeless_tiny = 0,
+                     .underflow_scale = plan_.halves_chunks() ? underflow_scale<Fp16x3InHalves>(static_cast<int>(d.k))
+                                                              : underflow_scale<Fp16x3>(static_cast<int>(d.k)),
+                     .most_underflows = 0,
                      .out = {.data = static_cast<float*>(launch.arguments.c),
                              .layout = d.c,
                              .rows = static_cast<int>(d.m),
                              .columns = static_cast<int>(d.n),
                              .by_tma = false,
                              .epilogue = Epilogue<float, float>(d, launch.arguments)},
-                     .left = {}};
+                     .fixup = {}};
     if (launch.path_counts != nullptr) p.out.summed = launch.path_counts + 1;
-    if (Status s = enqueue_combine_lines(p, r.partials, launch.stream); !s.ok()) return s;
+    if (Status s = enqueue_splitk_reduce(p, r.partials, launch.stream); !s.ok()) return s;
     return launch.path_counts == nullptr ? Status()
-                                         : enqueue_count(p.order, nullptr, launch.path_counts, launch.stream);
+                                         : enqueue_count(p.scheduler, nullptr, launch.path_counts, launch.stream);
   }
 
   Operand unsplit_;
   RegisterPlan plan_;
-  RegisterLayout layout_;
+  SplitWorkspace layout_;
   const Device& device_;
 };
 
@@ -278,8 +278,8 @@ template <Operand unsplit>
 [[nodiscard]] std::string_view register_refuses(const plan::Problem& problem, const Device& device) {
   if (const std::string_view why = slices_refuse(problem); !why.empty()) return why;
   const RegisterPlan plan(problem.description, unsplit, narrowest);
-  if (plan.works() > 1 << 30) return "the product has too many tiles";
-  if (static_cast<double>(RegisterLayout(plan).bytes) > 0.5 * static_cast<double>(device.memory_bytes))
+  if (plan.work_tiles() > 1 << 30) return "the product has too many tiles";
+  if (static_cast<double>(SplitWorkspace(plan).bytes) > 0.5 * static_cast<double>(device.memory_bytes))
     return "the slices and the sums of parts of K need too much memory";
   return {};
 }
@@ -293,18 +293,18 @@ template <Operand unsplit>
       const RegisterPlan plan(problem.description, unsplit, {width.columns, cluster_size});
       const GemmDescription& d = plan.d;
       const OperandLayout& layout = plan.a_unsplit ? d.a : d.b;
-      // What lines_for_tma() asks of a layout; addresses are not known yet.
+      // What tma_layout_of() asks of a layout; addresses are not known yet.
       const auto [line, step] = std::minmax(layout.row_stride, layout.column_stride);
       const bool by_tma = !layout.pointer_array && line == 1 &&
                           (plan.unsplit_batches() == 1 || (layout.batch_stride > 0 && layout.batch_stride % 4 == 0));
       all.push_back(
-          {.configuration = {.bm = tile_m, .bn = width.columns, .cluster_m = cluster_size, .split_k = plan.parts},
-           .demand = {.tiles = static_cast<double>(plan.works() * cluster_size),
-                      .slots = static_cast<double>(device.multiprocessors),
-                      .steps = std::ceil(static_cast<double>(std::min<std::int64_t>(plan.part_k, d.k)) / chunk_k),
+          {.configuration = {.bm = tile_m, .bn = width.columns, .cluster_m = cluster_size, .split_k = plan.split_k},
+           .demand = {.tiles = static_cast<double>(plan.work_tiles() * cluster_size),
+                      .slots = static_cast<double>(device.sm_count),
+                      .steps = std::ceil(static_cast<double>(std::min<std::int64_t>(plan.k_per_slice, d.k)) / chunk_k),
                       .bytes = 4.0 * static_cast<double>(plan.unsplit_batches() * plan.unsplit_rows() * d.k),
                       .copied_bytes = 8.0 * static_cast<double>(plan.sliced_batches() * plan.sliced_rows() * d.k) +
-                                      combined_bytes(d, plan.parts),
+                                      splitk_reduce_bytes(d, plan.split_k),
                       .side_kernels = 2,
                       .path = !by_tma         ? 2
                               : step % 4 == 0 ? 0

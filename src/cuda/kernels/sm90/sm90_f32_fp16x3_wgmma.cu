@@ -14,7 +14,8 @@ namespace sm90 {
 namespace {
 
 constexpr std::string_view fp16x3_name = "sm90_f32_fp16x3_wgmma";
-constexpr SlicedForm fp16x3_form{.bytes_per_block = block_bytes<Bf16x6>, .may_divide = true};  // leftovers are larger
+constexpr SlicedForm fp16x3_form{.bytes_per_block = block_bytes<Bf16x6>,
+                                 .may_split_k = true};  // those of the fix-up are larger
 
 class Fp16x3Product final : public SlicedProduct<Fp16x3> {
  public:
@@ -26,38 +27,40 @@ class Fp16x3Product final : public SlicedProduct<Fp16x3> {
     const SplitPair in_workspace = p.operands;
     if (Status s = start(p, launch); !s.ok()) return s;
     if (launch.path_counts != nullptr) p.out.summed = launch.path_counts + 2;
-    if (Status s = layout_.parts > 1 ? launch_parts(p, launch) : launch_tiles(p, in_workspace, launch); !s.ok())
+    if (Status s = layout_.split_k > 1 ? launch_split_k(p, launch) : launch_tiles(p, in_workspace, launch); !s.ok())
       return s;
     return launch.path_counts == nullptr ? Status()
-                                         : enqueue_count(p.order, p.left.warps, launch.path_counts, launch.stream);
+                                         : enqueue_count(p.scheduler, p.fixup.warps, launch.path_counts, launch.stream);
   }
   [[nodiscard]] std::string blocking() const override {
-    return "BM=128 BN=256 BK=32 KC=64 stages=4 cluster=2 SPLIT_K=" + std::to_string(layout_.parts);
+    return "BM=128 BN=256 BK=32 KC=64 stages=4 cluster=2 SPLIT_K=" + std::to_string(layout_.split_k);
   }
   [[nodiscard]] double model_bytes() const override { return sliced_model_bytes(description_, 4 + 2 * 4); }
   [[nodiscard]] std::vector<Path> paths() const override {
-    return {{"f16x3", "tiles", "all of C, in tiles of 256 x 256, but for elements that the next path takes"},
-            {"bf16x6", "tiles",
-             layout_.parts > 1 ? "none: K is taken in parts"
-                               : "tiles with elements that may be too small for the error of their row's and column's "
-                                 "tiny elements (less than 2^-17 of the largest), which f16 slices do not hold"},
-            summed_path()};
+    return {
+        {"f16x3", "tiles", "all of C, in tiles of 256 x 256, but for elements that the next path takes"},
+        {"bf16x6", "tiles",
+         layout_.split_k > 1 ? "none: K is taken in parts"
+                             : "tiles with elements that may be too small for the error of their row's and column's "
+                               "tiny elements (less than 2^-17 of the largest), which f16 slices do not hold"},
+        summed_path()};
   }
 
  private:
   [[nodiscard]] Status launch_tiles(GemmParameters& p, const SplitPair& in_workspace, const Launch& launch) const {
     if (Status s = make_output_map(p, description_); !s.ok()) return s;
-    if (Status s = enqueue_multiply<Fp16x3, Turn::first>(p, device_, fp16x3_name, launch.stream); !s.ok()) return s;
+    if (Status s = enqueue_multiply<Fp16x3, Pass::main>(p, device_, fp16x3_name, launch.stream); !s.ok()) return s;
 
     GemmParameters again = p;
     again.operands.a.slices = in_workspace.a.slices;  // prepared ones stay as they are
     again.operands.b.slices = in_workspace.b.slices;
-    auto* tiny = reinterpret_cast<unsigned*>(static_cast<std::byte*>(launch.workspace) + layout_.tiny_again);
-    return enqueue_leftovers(again, tiny, tiny + layout_.a_batches * layout_.a_pitch, device_, launch.stream);
+    auto* underflows =
+        reinterpret_cast<unsigned*>(static_cast<std::byte*>(launch.workspace) + layout_.underflows_again);
+    return enqueue_fixup(again, underflows, underflows + layout_.a_batches * layout_.a_pitch, device_, launch.stream);
   }
-  [[nodiscard]] Status launch_parts(GemmParameters& p, const Launch& launch) const {
-    p.parts = layout_.parts;
-    return enqueue_multiply<Fp16x3, Turn::part>(p, device_, fp16x3_name, launch.stream);
+  [[nodiscard]] Status launch_split_k(GemmParameters& p, const Launch& launch) const {
+    p.split_k = layout_.split_k;
+    return enqueue_multiply<Fp16x3, Pass::split_k>(p, device_, fp16x3_name, launch.stream);
   }
 };
 

@@ -22,7 +22,7 @@ using sm90::few_rows::Words;
 
 constexpr std::string_view name = "sm90_few_columns";
 constexpr int threads = 256;
-constexpr int residents = 2;  // blocks of a multiprocessor
+constexpr int residents = 2;  // blocks of an SM
 constexpr int most_columns = 32;
 constexpr int stage_terms = 32;  // of K: 16 bytes in each of four lanes
 constexpr int most_stages = 2;   // of K
@@ -215,7 +215,7 @@ class Product final : public DeviceProduct {
     const std::int64_t rows = Rows<In, stages, wide>::rows;
     const std::int64_t tiles = (d_.m + rows - 1) / rows;
     const std::int64_t blocks = std::min<std::int64_t>((tiles - 1) / (threads / 32) + 1,
-                                                       static_cast<std::int64_t>(residents) * device_.multiprocessors);
+                                                       static_cast<std::int64_t>(residents) * device_.sm_count);
     return check(launch_early(true, few_columns_kernel<In, stages, wide>, static_cast<unsigned>(blocks), threads, 0,
                               stream, work, static_cast<int>(tiles)),
                  "launch", name);

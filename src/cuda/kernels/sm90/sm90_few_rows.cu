@@ -11,32 +11,33 @@ namespace sm90::few_rows {
 namespace {
 
 Division fixed_division(const GemmDescription& d) {
-  constexpr std::int64_t least_terms = 128, most_parts = 32;
+  constexpr std::int64_t least_k_per_slice = 128, most_k_slices = 32;
   const std::int64_t step = stage_bytes / size_in_bytes(d.types.input);
   Division fixed{};
-  fixed.part_terms = static_cast<int>(std::max(least_terms, core::round_up(core::ceil_divide(d.k, most_parts), step)));
-  fixed.parts = static_cast<int>(core::ceil_divide(d.k, fixed.part_terms));
-  fixed.tiles = static_cast<int>(core::ceil_divide(d.n, tile_lines));
+  fixed.k_per_slice =
+      static_cast<int>(std::max(least_k_per_slice, core::round_up(core::ceil_divide(d.k, most_k_slices), step)));
+  fixed.k_slices = static_cast<int>(core::ceil_divide(d.k, fixed.k_per_slice));
+  fixed.tiles = static_cast<int>(core::ceil_divide(d.n, tile_n));
   return fixed;
 }
 
 Candidate candidate(const GemmDescription& d, const Division& division, const Device& device) {
   constexpr int shared_bytes_of_sm = 227 * 1024;
   const auto size = static_cast<double>(size_in_bytes(d.types.input));
-  const int residents = std::max(1, shared_bytes_of_sm / (shared_bytes(division, rows_of(d)) + 1024));
+  const int ctas_per_sm = std::max(1, shared_bytes_of_sm / (shared_bytes(division, rows_of(d)) + 1024));
   const auto clusters =
-      std::floor(static_cast<double>(residents * sms_filled(device, division.cluster)) / division.cluster);
+      std::floor(static_cast<double>(ctas_per_sm * sms_filled(device, division.cluster)) / division.cluster);
   const auto batch = static_cast<double>(d.batch_count);
-  const double terms =
-      std::min(static_cast<double>(division.parts_of_warp()) * division.part_terms, static_cast<double>(d.k));
+  const double k_of_warp =
+      std::min(static_cast<double>(division.slices_of_warp()) * division.k_per_slice, static_cast<double>(d.k));
   return {{.bm = rows_of(d),
-           .bn = tile_lines,
+           .bn = tile_n,
            .cluster_k = division.cluster,
            .warps = division.warps,
            .stages = division.stages},
           {.tiles = batch * division.tiles * division.cluster,
            .slots = std::max(1.0, clusters) * division.cluster,
-           .steps = std::ceil(terms * size / stage_bytes),
+           .steps = std::ceil(k_of_warp * size / stage_bytes),
            // Each tile reads the rows anew.
            .bytes = size * static_cast<double>(d.k) * batch *
                     (static_cast<double>(d.n) + static_cast<double>(d.m) * division.tiles),
@@ -67,19 +68,19 @@ std::vector<Candidate> candidates(const plan::Problem& problem, const Device& de
 
 bool are_reachable(const GemmDescription& d, const void* a, const void* b) {
   const auto is_aligned = [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; };
-  return native::reach_of(d.a, d.types.input, false) == native::Reach::along_k &&
-         native::reach_of(plan::transposed(d.b), d.types.input, false) != native::Reach::none && is_aligned(a) &&
-         is_aligned(b);
+  return native::operand_major_of(d.a, d.types.input, false) == native::OperandMajor::k &&
+         native::operand_major_of(plan::transposed(d.b), d.types.input, false) != native::OperandMajor::none &&
+         is_aligned(a) && is_aligned(b);
 }
 
 std::string_view refuses(const plan::Problem& problem, const Device&) {
   const GemmDescription d = as_computed(problem.description);
   constexpr std::int64_t most = 1 << 30;
   if (d.m > most_rows) return "for at most 16 rows or columns";
-  if (d.n > most || d.k > most || static_cast<double>(d.n) / tile_lines * 8 * static_cast<double>(d.batch_count) > most)
+  if (d.n > most || d.k > most || static_cast<double>(d.n) / tile_n * 8 * static_cast<double>(d.batch_count) > most)
     return "needs sizes of at most 2^30";
-  const bool along_k = d.b.row_stride == 1;
-  if (!along_k && (d.types.input == ElementType::i8 || d.b.column_stride != 1))
+  const bool k_major = d.b.row_stride == 1;
+  if (!k_major && (d.types.input == ElementType::i8 || d.b.column_stride != 1))
     return d.types.input == ElementType::i8 ? "needs the larger operand contiguous along k"
                                             : "needs a contiguous larger operand";
   return {};

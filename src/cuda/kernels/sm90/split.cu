@@ -20,11 +20,11 @@ Status enqueue_passes(const SplitPair& operands, unsigned* zero, std::int64_t ze
     return count == 0 ? cudaSuccess : cudaMemsetAsync(words, 0, static_cast<std::size_t>(count) * 4, stream);
   };
   cudaError_t error = clear(zero, zero_words);
-  // Facts are gathered with atomics: they begin as zero too.
+  // Scales are gathered with atomics: they begin as zero too.
   for (const SplitOperand* operand : {&operands.a, &operands.b}) {
-    const std::int64_t lines = std::int64_t{operand->facts_pitch} * operand->batches;
-    if (error == cudaSuccess) error = clear(operand->facts.max_bits, lines);
-    if (error == cudaSuccess) error = clear(operand->facts.tiny, lines);
+    const std::int64_t scale_count = std::int64_t{operand->scales_pitch} * operand->batches;
+    if (error == cudaSuccess) error = clear(operand->scales.max_bits, scale_count);
+    if (error == cudaSuccess) error = clear(operand->scales.underflows, scale_count);
   }
   if (error != cudaSuccess) return check(error, "cudaMemsetAsync");
   constexpr int k_tile = max_tiles * tile;
@@ -42,9 +42,9 @@ template <class Slices>
 Status enqueue_split(const SplitPair& operands, unsigned* zero, std::int64_t zero_words, cudaStream_t stream,
                      bool next_begins_early) {
   using namespace split;
-  const int padded_k = (operands.a.depth() + tile - 1) / tile * tile;
-  // So large that 512 elements of 32 rows are a CTA's; parts of K are many, and take less shared memory.
-  const int share = operands.a.parts == 1 ? 512 : 256;
+  const int padded_k = (operands.a.slice_k() + tile - 1) / tile * tile;
+  // So large that 512 elements of 32 rows are a CTA's; K slices are many, and take less shared memory.
+  const int share = operands.a.split_k == 1 ? 512 : 256;
   int cluster_size = 1;
   while (cluster_size < 8 && cluster_size * share < padded_k) cluster_size *= 2;
   WholePair pair{operands, {}, {}, cluster_size, 0, next_begins_early, zero, zero_words};
@@ -58,12 +58,12 @@ Status enqueue_split(const SplitPair& operands, unsigned* zero, std::int64_t zer
       !s.ok())
     return s;
   const auto bytes_of = [](const WholeShape& shape) {
-    return 4 * shape.pitch * (shape.along_k ? shape.rows : shape.k_share);
+    return 4 * shape.pitch * (shape.k_major ? shape.rows : shape.k_share);
   };
-  pair.a_ctas = static_cast<unsigned>(pair.a.ctas(operands.a.batches * operands.a.parts, cluster_size));
+  pair.a_ctas = static_cast<unsigned>(pair.a.ctas(operands.a.batches * operands.a.split_k, cluster_size));
   cudaLaunchConfig_t config{};
   config.gridDim =
-      pair.a_ctas + static_cast<unsigned>(pair.b.ctas(operands.b.batches * operands.b.parts, cluster_size));
+      pair.a_ctas + static_cast<unsigned>(pair.b.ctas(operands.b.batches * operands.b.split_k, cluster_size));
   config.blockDim = threads;
   config.dynamicSmemBytes = static_cast<std::size_t>(std::max(bytes_of(pair.a), bytes_of(pair.b)));
   config.stream = stream;

@@ -18,26 +18,27 @@ struct SplitOperand {
   int rows;
   int k;
   int batches;
-  void* slices;     ///< [parts][batches][rows][blocks][slices][block_k]
-  LineFacts facts;  ///< [parts][batches][facts_pitch]
-  int facts_pitch;  ///< rows, rounded up to whole tiles
-  int parts = 1;    ///< of K, each with scales of its own
-  int part_k = 0;   ///< of every part but the last, if there are several
+  void* slices;         ///< [K slices][batches][rows][blocks][slices][block_k]
+  VectorScales scales;  ///< [K slices][batches][scales_pitch]
+  int scales_pitch;     ///< rows, rounded up to whole tiles
+  int split_k = 1;      ///< K slices, each with scales of its own
+  int k_per_slice = 0;  ///< of every K slice but the last, if there are several
 
-  [[nodiscard]] __host__ __device__ int depth() const { return parts == 1 ? k : part_k; }
+  [[nodiscard]] __host__ __device__ int slice_k() const { return split_k == 1 ? k : k_per_slice; }
 };
 
-inline constexpr int most_part_k = 15360;
+inline constexpr int most_k_per_slice = 15360;
 
-/// Lots of neighbouring lines of A and B, of one product each; not zero where elements of C are left that need them.
-struct LotsLeft {
+/// Flags for blocks of neighbouring rows of A and columns of B, of one product each: not zero where elements of C are
+/// left to fix up that need them.
+struct FixupBlocks {
   unsigned* a;
   unsigned* b;
 };
-inline constexpr int lot_lines = 256;  ///< facts_pitch is a multiple of that where there are lots
+inline constexpr int fixup_block_size = 256;  ///< scales_pitch is a multiple of that where there are such blocks
 
-[[nodiscard]] __device__ inline std::int64_t lot_of(const SplitOperand& operand, int batch, int line) {
-  return (static_cast<std::int64_t>(operand.batches == 1 ? 0 : batch) * operand.facts_pitch + line) / lot_lines;
+[[nodiscard]] __device__ inline std::int64_t fixup_block_of(const SplitOperand& operand, int batch, int mn) {
+  return (static_cast<std::int64_t>(operand.batches == 1 ? 0 : batch) * operand.scales_pitch + mn) / fixup_block_size;
 }
 
 struct SplitPair {
@@ -45,8 +46,8 @@ struct SplitPair {
   SplitOperand b;
 };
 
-/// Enqueues what fills slices and facts of both operands, and zeroes some words on the way. Parts, if there are
-/// several, are at most `most_part_k` deep. The kernel after it may begin as soon as there is room for it where
+/// Enqueues what fills slices and scales of both operands, and zeroes some words on the way. K slices, if there are
+/// several, are at most `most_k_per_slice` deep. The kernel after it may begin as soon as there is room for it where
 /// `next_begins_early`: worth it where there is little to split.
 template <class Slices>
 [[nodiscard]] Status enqueue_split(const SplitPair& operands, unsigned* zero, std::int64_t zero_words,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Eight neighbouring elements of a line as slices: what both ways to split have in common.
+/// Eight neighbouring elements of a row or column as slices: what both ways to split have in common.
 #pragma once
 
 #include "cuda/kernels/sm90/split.hpp"
@@ -31,8 +31,8 @@ template <class Slices>
     typename Slices::Element element[group];
     typename Slices::Pair pair[group / 2];
     uint4 bits;
-  } part[Slices::slices];
-  unsigned tiny = 0;
+  } packed[Slices::slices];
+  unsigned underflows = 0;
   unsigned most = 0;
   unsigned least_but_one = ~0u;  // of what is not zero
 #pragma unroll
@@ -47,23 +47,23 @@ template <class Slices>
       typename Slices::Pair s[Slices::slices];
       Slices::split_ordinary(x[2 * i] * scale, x[2 * i + 1] * scale, s);
 #pragma unroll
-      for (int slice = 0; slice < Slices::slices; ++slice) part[slice].pair[i] = s[slice];
+      for (int slice = 0; slice < Slices::slices; ++slice) packed[slice].pair[i] = s[slice];
     }
   } else {
 #pragma unroll
     for (int i = 0; i < group; ++i) {
       typename Slices::Element s[Slices::slices];
-      tiny += Slices::split(x[i], x[i] * scale, operand.k, s);
+      underflows += Slices::split(x[i], x[i] * scale, operand.k, s);
 #pragma unroll
-      for (int slice = 0; slice < Slices::slices; ++slice) part[slice].element[i] = s[slice];
+      for (int slice = 0; slice < Slices::slices; ++slice) packed[slice].element[i] = s[slice];
     }
   }
-  const int blocks = blocks_of<Slices>(operand.depth());
+  const int blocks = blocks_of<Slices>(operand.slice_k());
   auto* to = static_cast<uint4*>(operand.slices) + (row_in_all * blocks + k / block_k) * (block_bytes<Slices> / 16);
 #pragma unroll
   for (int slice = 0; slice < Slices::slices; ++slice)
-    to[slice * (block_k / group) + k % block_k / group] = part[slice].bits;
-  return tiny;
+    to[slice * (block_k / group) + k % block_k / group] = packed[slice].bits;
+  return underflows;
 }
 
 }  // namespace exactile::cuda::sm90::split

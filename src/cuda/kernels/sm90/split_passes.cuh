@@ -38,14 +38,14 @@ struct Place {
 
 /// Element i of a thread's share of a tile; neighbouring threads have neighbours in memory.
 struct Share {
-  bool along_k;
+  bool k_major;
   __device__ explicit Share(const OperandLayout& layout)
-      : along_k(llabs(layout.column_stride) <= llabs(layout.row_stride)) {}
+      : k_major(llabs(layout.column_stride) <= llabs(layout.row_stride)) {}
   [[nodiscard]] __device__ int row(int i) const {
-    return along_k ? threadIdx.x / tile + i * (threads / tile) : threadIdx.x % tile;
+    return k_major ? threadIdx.x / tile + i * (threads / tile) : threadIdx.x % tile;
   }
   [[nodiscard]] __device__ int k(int i) const {
-    return along_k ? threadIdx.x % tile : threadIdx.x / tile + i * (threads / tile);
+    return k_major ? threadIdx.x % tile : threadIdx.x / tile + i * (threads / tile);
   }
 };
 
@@ -73,8 +73,8 @@ static __global__ void __launch_bounds__(threads) find_maxima(const __grid_const
     for (int i = 0; i < per_thread; ++i) most[i] = max(most[i], finite_bits(x[i]));
   }
   unsigned* max_bits =
-      at.operand.facts.max_bits + static_cast<std::int64_t>(at.batch) * at.operand.facts_pitch + at.row;
-  if (share.along_k) {
+      at.operand.scales.max_bits + static_cast<std::int64_t>(at.batch) * at.operand.scales_pitch + at.row;
+  if (share.k_major) {
 #pragma unroll
     for (int i = 0; i < per_thread; ++i) {
       const unsigned of_warp = __reduce_max_sync(~0u, most[i]);
@@ -106,14 +106,14 @@ __device__ inline void write_tile(const Place& at, Transposed& transposed) {
     const int k = item % 4 * group + item / 256 * block_k;
     const int row = item / 4 % 64;
     if (at.row + row >= at.operand.rows || at.k + k >= padded_k) continue;
-    const std::int64_t line = static_cast<std::int64_t>(at.batch) * at.operand.facts_pitch + at.row + row;
-    float part[group];
+    const std::int64_t mn = static_cast<std::int64_t>(at.batch) * at.operand.scales_pitch + at.row + row;
+    float elements[group];
 #pragma unroll
-    for (int i = 0; i < group; ++i) part[i] = transposed[k + i][row];
-    const unsigned tiny =
+    for (int i = 0; i < group; ++i) elements[i] = transposed[k + i][row];
+    const unsigned underflows =
         write_group<Slices>(at.operand, static_cast<std::int64_t>(at.batch) * at.operand.rows + at.row + row, at.k + k,
-                            part, power_of_two(scale_exponent<Slices>(at.operand.facts.max_bits[line])));
-    if (tiny != 0) atomicAdd(at.operand.facts.tiny + line, tiny);
+                            elements, power_of_two(scale_exponent<Slices>(at.operand.scales.max_bits[mn])));
+    if (underflows != 0) atomicAdd(at.operand.scales.underflows + mn, underflows);
   }
 }
 
@@ -125,14 +125,15 @@ __global__ void __launch_bounds__(threads) write_slices(const __grid_constant__ 
   write_tile<Slices>(place(pair, tile, blockIdx.x), transposed);
 }
 
-/// Other slices of what is in `lots`, by CTAs that share the work: facts.max_bits are there, facts.tiny are zero.
+/// Other slices of the flagged blocks, by CTAs that share the work: scales.max_bits are there, scales.underflows are
+/// zero.
 template <class Slices>
-__device__ inline void write_lots(const SplitPair& pair, const LotsLeft& lots, Transposed& transposed) {
+__device__ inline void write_fixup_slices(const SplitPair& pair, const FixupBlocks& blocks, Transposed& transposed) {
   const std::int64_t tiles = count(pair.a, tile) + count(pair.b, tile);
   for (std::int64_t index = blockIdx.x; index < tiles; index += gridDim.x) {
     const Place at = place(pair, tile, index);
-    const unsigned* of_operand = &at.operand == &pair.a ? lots.a : lots.b;
-    if (of_operand[lot_of(at.operand, at.batch, at.row)] == 0) continue;
+    const unsigned* of_operand = &at.operand == &pair.a ? blocks.a : blocks.b;
+    if (of_operand[fixup_block_of(at.operand, at.batch, at.row)] == 0) continue;
     write_tile<Slices>(at, transposed);
     __syncthreads();
   }

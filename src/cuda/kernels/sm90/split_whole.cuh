@@ -17,21 +17,21 @@
 
 namespace exactile::cuda::sm90::split {
 
-inline constexpr int whole_shared_bytes[] = {48 * 1024, 68 * 1024};  // four or three CTAs share a multiprocessor
+inline constexpr int whole_shared_bytes[] = {48 * 1024, 68 * 1024};  // four or three CTAs share an SM
 inline constexpr int whole_most_rows = 64;
 
 /// How one operand is taken.
 struct WholeShape {
-  bool along_k;
-  bool by_vectors;  ///< along_k: 16 bytes at a time
+  bool k_major;
+  bool by_vectors;  ///< k_major: 16 bytes at a time
   int rows;         ///< of a CTA, or of a cluster
   int k_share;      ///< of a CTA
-  int pitch;        ///< along_k: from row to row, otherwise from k to k; in floats
+  int pitch;        ///< k_major: from row to row, otherwise from k to k; in floats
   int units;        ///< CTAs or clusters for one product
 
   [[nodiscard]] std::int64_t ctas(int batches, int cluster_size) const {
     const std::int64_t all = std::int64_t{units} * batches;
-    return along_k ? (all + cluster_size - 1) / cluster_size * cluster_size : all * cluster_size;
+    return k_major ? (all + cluster_size - 1) / cluster_size * cluster_size : all * cluster_size;
   }
 };
 
@@ -48,24 +48,24 @@ struct WholePair {
 
 /// The shape with that much shared memory, or rows = 0 if the operand is too deep.
 [[nodiscard]] inline WholeShape whole_shape(const SplitOperand& operand, int cluster_size, int shared_bytes) {
-  const bool along_k = std::abs(operand.layout.column_stride) <= std::abs(operand.layout.row_stride);
-  const int depth = operand.depth();
-  const int padded_k = (depth + tile - 1) / tile * tile;
+  const bool k_major = std::abs(operand.layout.column_stride) <= std::abs(operand.layout.row_stride);
+  const int slice_k = operand.slice_k();
+  const int padded_k = (slice_k + tile - 1) / tile * tile;
   // Vectors must lie wholly inside: their number of elements divides what is there.
   const OperandLayout& layout = operand.layout;
   const bool by_vectors = layout.column_stride == 1 && layout.row_stride % 4 == 0 && operand.k % 4 == 0 &&
-                          depth % 4 == 0 && layout.batch_stride % 4 == 0 && !layout.pointer_array &&
+                          slice_k % 4 == 0 && layout.batch_stride % 4 == 0 && !layout.pointer_array &&
                           reinterpret_cast<std::uintptr_t>(operand.data) % 16 == 0;
-  if (along_k) {
+  if (k_major) {
     const int pitch = padded_k + 4;
     const int fit = std::min(shared_bytes / 4 / pitch, whole_most_rows);
     const int rows = fit == 0 ? 0 : static_cast<int>(std::bit_floor(static_cast<unsigned>(fit)));
-    return {true, by_vectors, rows, padded_k, pitch, rows == 0 ? 0 : operand.facts_pitch / rows};
+    return {true, by_vectors, rows, padded_k, pitch, rows == 0 ? 0 : operand.scales_pitch / rows};
   }
   const int k_share = (padded_k / tile + cluster_size - 1) / cluster_size * tile;
   for (const int rows : {32, 16, 8})
     if (k_share * (rows + 1) * 4 <= shared_bytes)
-      return {false, false, rows, k_share, rows + 1, operand.facts_pitch / rows};
+      return {false, false, rows, k_share, rows + 1, operand.scales_pitch / rows};
   return {};
 }
 
@@ -83,8 +83,8 @@ __device__ inline void wait_for_copies() {
 
 /// Rows whose K is contiguous, a warp or several to a row. buffer[row][k].
 template <int width>
-__device__ inline void load_lines_along_k(float* buffer, unsigned* most, const float* from, const OperandLayout& layout,
-                                          const WholeShape& shape, int rows, int ks) {
+__device__ inline void load_k_major(float* buffer, unsigned* most, const float* from, const OperandLayout& layout,
+                                    const WholeShape& shape, int rows, int ks) {
   const int warp = threadIdx.x / 32;
   const int warps_per_row = max(1, threads / 32 / shape.rows);
   const int first = (warp % warps_per_row * 32 + threadIdx.x % 32) * width;
@@ -108,9 +108,8 @@ __device__ inline void load_lines_along_k(float* buffer, unsigned* most, const f
 }
 
 /// Rows that are contiguous among themselves. buffer[k][row]; the maxima go to all CTAs of the cluster.
-__device__ inline void load_lines_across_k(float* buffer, unsigned* most, const float* from,
-                                           const OperandLayout& layout, const WholeShape& shape, int rows, int ks,
-                                           int cluster_size) {
+__device__ inline void load_mn_major(float* buffer, unsigned* most, const float* from, const OperandLayout& layout,
+                                     const WholeShape& shape, int rows, int ks, int cluster_size) {
   const int row = static_cast<int>(threadIdx.x) % shape.rows;
   const int first = static_cast<int>(threadIdx.x) / shape.rows;
   const int step = threads / shape.rows;
@@ -131,7 +130,7 @@ template <class Slices>
 __global__ void __launch_bounds__(threads, 3) split_whole(const __grid_constant__ WholePair pair) {
   extern __shared__ float buffer[];
   __shared__ unsigned most[whole_most_rows];
-  __shared__ unsigned tiny[whole_most_rows];
+  __shared__ unsigned underflows[whole_most_rows];
   if (pair.next_begins_early) isa::start_kernel_after();
 #pragma unroll 1  // or the compiler divides to know how often
   for (std::int64_t i = blockIdx.x * std::int64_t{threads} + threadIdx.x; i < pair.zero_words;
@@ -141,49 +140,50 @@ __global__ void __launch_bounds__(threads, 3) split_whole(const __grid_constant_
   const bool is_a = blockIdx.x < pair.a_ctas;
   const SplitOperand& operand = is_a ? pair.operands.a : pair.operands.b;
   const WholeShape& shape = is_a ? pair.a : pair.b;
-  const int rank = shape.along_k ? 0 : static_cast<int>(isa::cluster_rank());
+  const int rank = shape.k_major ? 0 : static_cast<int>(isa::cluster_rank());
   // In 32 bits: dividing 64 takes long, and the first load waits for it.
   const unsigned cta = blockIdx.x - (is_a ? 0 : pair.a_ctas);
-  const unsigned unit = shape.along_k ? cta : cta / static_cast<unsigned>(pair.cluster_size);
+  const unsigned unit = shape.k_major ? cta : cta / static_cast<unsigned>(pair.cluster_size);
   const auto units = static_cast<unsigned>(shape.units);
   const int batch = static_cast<int>(unit / units);
   const int row0 = static_cast<int>(unit % units) * shape.rows;
   const int k0 = rank * shape.k_share;
-  const bool is_there = batch < operand.batches * operand.parts;
-  const int part = operand.parts == 1 ? 0 : batch / operand.batches;
-  const int rows = is_there ? min(shape.rows, operand.rows - row0) : 0;                             // may be negative
-  const int ks = min(shape.k_share, min(operand.k - part * operand.part_k, operand.depth()) - k0);  // so may this
-  const float* from = product_base(operand.data, operand.layout, is_there ? batch - part * operand.batches : 0) +
+  const bool is_there = batch < operand.batches * operand.split_k;
+  const int k_slice = operand.split_k == 1 ? 0 : batch / operand.batches;
+  const int rows = is_there ? min(shape.rows, operand.rows - row0) : 0;  // may be negative
+  const int ks =
+      min(shape.k_share, min(operand.k - k_slice * operand.k_per_slice, operand.slice_k()) - k0);  // so may this
+  const float* from = product_base(operand.data, operand.layout, is_there ? batch - k_slice * operand.batches : 0) +
                       row0 * operand.layout.row_stride +
-                      (std::int64_t{part} * operand.part_k + k0) * operand.layout.column_stride;
+                      (std::int64_t{k_slice} * operand.k_per_slice + k0) * operand.layout.column_stride;
 
-  if (threadIdx.x < whole_most_rows) most[threadIdx.x] = tiny[threadIdx.x] = 0;
-  if (!shape.along_k) isa::cluster_sync();
+  if (threadIdx.x < whole_most_rows) most[threadIdx.x] = underflows[threadIdx.x] = 0;
+  if (!shape.k_major) isa::cluster_sync();
   __syncthreads();
 
   // Into shared memory, with the maxima.
-  if (shape.along_k) {
+  if (shape.k_major) {
     if (shape.by_vectors) {
-      load_lines_along_k<4>(buffer, most, from, operand.layout, shape, rows, ks);
+      load_k_major<4>(buffer, most, from, operand.layout, shape, rows, ks);
     } else {
-      load_lines_along_k<1>(buffer, most, from, operand.layout, shape, rows, ks);
+      load_k_major<1>(buffer, most, from, operand.layout, shape, rows, ks);
     }
   } else {
-    load_lines_across_k(buffer, most, from, operand.layout, shape, rows, ks, pair.cluster_size);
+    load_mn_major(buffer, most, from, operand.layout, shape, rows, ks, pair.cluster_size);
     isa::cluster_sync();
   }
   __syncthreads();
 
   // Out of it.
   const int groups = shape.k_share / group;
-  const int padded_k = blocks_of<Slices>(operand.depth()) * block_k;
+  const int padded_k = blocks_of<Slices>(operand.slice_k()) * block_k;
   for (int item = threadIdx.x; item < shape.rows * groups; item += threads) {
     // Rows by turns of eight: four threads write the 32 elements of a block, eight such fours a warp.
-    const int row = shape.along_k ? item / groups : item / 4 % 8 + item / (8 * groups) * 8;
-    const int k = shape.along_k ? item % groups * group : (item % 4 + item % (8 * groups) / 32 * 4) * group;
+    const int row = shape.k_major ? item / groups : item / 4 % 8 + item / (8 * groups) * 8;
+    const int k = shape.k_major ? item % groups * group : (item % 4 + item % (8 * groups) / 32 * 4) * group;
     if (row >= rows || k0 + k >= padded_k) continue;
     alignas(16) float x[group];
-    if (shape.along_k) {
+    if (shape.k_major) {
       const auto* v = reinterpret_cast<const float4*>(buffer + row * shape.pitch + k);
       *reinterpret_cast<float4*>(x) = v[0];
       *reinterpret_cast<float4*>(x + 4) = v[1];
@@ -193,14 +193,14 @@ __global__ void __launch_bounds__(threads, 3) split_whole(const __grid_constant_
     }
     const unsigned found = write_group<Slices>(operand, static_cast<std::int64_t>(batch) * operand.rows + row0 + row,
                                                k0 + k, x, power_of_two(scale_exponent<Slices>(most[row])));
-    if (found != 0) atomicAdd(shape.along_k ? &tiny[row] : isa::of_cta(&tiny[row], 0), found);
+    if (found != 0) atomicAdd(shape.k_major ? &underflows[row] : isa::of_cta(&underflows[row], 0), found);
   }
-  if (!shape.along_k) isa::cluster_sync();
+  if (!shape.k_major) isa::cluster_sync();
   __syncthreads();
   if (is_there && rank == 0 && static_cast<int>(threadIdx.x) < shape.rows) {
-    const std::int64_t line = static_cast<std::int64_t>(batch) * operand.facts_pitch + row0 + threadIdx.x;
-    operand.facts.max_bits[line] = most[threadIdx.x];
-    operand.facts.tiny[line] = tiny[threadIdx.x];
+    const std::int64_t mn = static_cast<std::int64_t>(batch) * operand.scales_pitch + row0 + threadIdx.x;
+    operand.scales.max_bits[mn] = most[threadIdx.x];
+    operand.scales.underflows[mn] = underflows[threadIdx.x];
   }
 }
 

@@ -40,18 +40,18 @@ __global__ void __launch_bounds__(128 * warpgroups) wgmma_chains(DeviceSum<In>* 
 }
 
 template <class In>
-double launch(int multiprocessors, cudaStream_t stream) {
-  wgmma_chains<In><<<static_cast<unsigned>(multiprocessors), 128 * warpgroups, 0, stream>>>(nullptr);
-  return 2.0 * multiprocessors * warpgroups * rounds * 64 * columns * steps * (32.0 / sizeof(In));
+double launch(int sm_count, cudaStream_t stream) {
+  wgmma_chains<In><<<static_cast<unsigned>(sm_count), 128 * warpgroups, 0, stream>>>(nullptr);
+  return 2.0 * sm_count * warpgroups * rounds * 64 * columns * steps * (32.0 / sizeof(In));
 }
 
 }  // namespace
 
-double launch_sm90_tensor_peak(ElementType type, int multiprocessors, cudaStream_t stream) {
+double launch_sm90_tensor_peak(ElementType type, int sm_count, cudaStream_t stream) {
   switch (type) {
-    case ElementType::f16: return launch<__half>(multiprocessors, stream);
-    case ElementType::bf16: return launch<__nv_bfloat16>(multiprocessors, stream);
-    case ElementType::i8: return launch<std::int8_t>(multiprocessors, stream);
+    case ElementType::f16: return launch<__half>(sm_count, stream);
+    case ElementType::bf16: return launch<__nv_bfloat16>(sm_count, stream);
+    case ElementType::i8: return launch<std::int8_t>(sm_count, stream);
     default: return 0;
   }
 }

@@ -30,14 +30,14 @@ inline constexpr int most_cluster = 8;
 /// Rows that the kernel computes, those there are or more.
 [[nodiscard]] inline int rows_of(const GemmDescription& d) { return d.m <= 8 ? 8 : 16; }
 
-/// A CTA's rings with their barriers, and the sums that it keeps.
+/// A CTA's pipelines with their barriers, and the sums that it keeps.
 [[nodiscard]] inline int shared_bytes(const Division& division, int rows) {
   constexpr int alignment = 1024;
-  return alignment + division.warps * division.stages * ((tile_lines + rows) * stage_bytes + 8) +
-         division.sums_of_cta() * rows * tile_lines * 4;
+  return alignment + division.warps * division.stages * ((tile_n + rows) * stage_bytes + 8) +
+         division.sums_of_cta() * rows * tile_n * 4;
 }
 
-/// Of d as computed. Parts depend on k alone, the grid on all.
+/// Of d as computed. K slices depend on k alone, the grid on all.
 [[nodiscard]] Division division_of(const GemmDescription& d, const Configuration& configuration);
 
 [[nodiscard]] std::string_view refuses(const plan::Problem& problem, const Device& device);
@@ -54,36 +54,34 @@ class Product final : public DeviceProduct {
 
   [[nodiscard]] Status launch(const Launch& launch) const override {
     const GemmArguments arguments = is_transposed_ ? plan::transposed(launch.arguments) : launch.arguments;
-    const OperandLayout lines = plan::transposed(d_.b);
-    const bool along_lines = sizeof(In) == 2 && lines.row_stride == 1 && lines.column_stride != 1;
-    Work<In> work{.lines_map = {},
-                  .rows_map = {},
-                  .lines_are_shared = plan::distinct_matrices(lines, d_.batch_count) == 1,
-                  .rows_are_shared = plan::distinct_matrices(d_.a, d_.batch_count) == 1,
-                  .lines = static_cast<const In*>(arguments.b),
-                  .lines_layout = lines,
-                  .rows = static_cast<const In*>(arguments.a),
-                  .rows_layout = d_.a,
-                  .k = static_cast<int>(d_.k),
-                  .division = division_,
-                  .out = native::output_of<DeviceSum<In>>(d_, arguments, is_transposed_)};
+    const OperandLayout b_columns = plan::transposed(d_.b);
+    const bool n_major = sizeof(In) == 2 && b_columns.row_stride == 1 && b_columns.column_stride != 1;
+    Parameters<In> p{.b_map = {},
+                     .a_map = {},
+                     .b_is_shared = plan::distinct_matrices(b_columns, d_.batch_count) == 1,
+                     .a_is_shared = plan::distinct_matrices(d_.a, d_.batch_count) == 1,
+                     .b = static_cast<const In*>(arguments.b),
+                     .b_layout = b_columns,
+                     .a = static_cast<const In*>(arguments.a),
+                     .a_layout = d_.a,
+                     .k = static_cast<int>(d_.k),
+                     .division = division_,
+                     .out = native::output_of<DeviceSum<In>>(d_, arguments, is_transposed_)};
     const bool by_tma = are_reachable(d_, arguments.a, arguments.b);
     if (by_tma) {
-      const OperandLayout& of_map = along_lines ? d_.b : lines;
-      if (Status s = map(work.lines_map, arguments.b, of_map, along_lines ? d_.n : d_.k, along_lines ? d_.k : d_.n,
-                         tile_lines);
-          !s.ok())
+      const OperandLayout& of_map = n_major ? d_.b : b_columns;
+      if (Status s = map(p.b_map, arguments.b, of_map, n_major ? d_.n : d_.k, n_major ? d_.k : d_.n, tile_n); !s.ok())
         return s;
-      if (Status s = map(work.rows_map, arguments.a, d_.a, d_.k, d_.m, rows_of(d_)); !s.ok()) return s;
+      if (Status s = map(p.a_map, arguments.a, d_.a, d_.k, d_.m, rows_of(d_)); !s.ok()) return s;
     }
-    return along_lines ? launch_along<Contiguous::along_lines>(work, by_tma, launch.stream)
-                       : launch_along<Contiguous::along_k>(work, by_tma, launch.stream);
+    return n_major ? launch_along<BMajor::n>(p, by_tma, launch.stream)
+                   : launch_along<BMajor::k>(p, by_tma, launch.stream);
   }
 
   [[nodiscard]] std::string blocking() const override {
     return "BM=" + std::to_string(rows_of(d_)) + " BN=64 CLUSTER_K=" + std::to_string(division_.cluster) +
            " WARPS=" + std::to_string(division_.warps) + " STAGES=" + std::to_string(division_.stages) +
-           " slices=" + std::to_string(division_.parts) + (is_transposed_ ? " as C^T" : "");
+           " slices=" + std::to_string(division_.k_slices) + (is_transposed_ ? " as C^T" : "");
   }
   [[nodiscard]] double model_bytes() const override {
     const auto m = static_cast<double>(d_.m), n = static_cast<double>(d_.n), k = static_cast<double>(d_.k);
@@ -113,20 +111,20 @@ class Product final : public DeviceProduct {
                                 .promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_128B});
   }
 
-  template <Contiguous where>
-  [[nodiscard]] Status launch_along(const Work<In>& work, bool by_tma, cudaStream_t stream) const {
+  template <BMajor where>
+  [[nodiscard]] Status launch_along(const Parameters<In>& p, bool by_tma, cudaStream_t stream) const {
     const auto with_rows = [&]<int rows>() {
-      return by_tma ? enqueue<Stream<In, rows, where, true>>(work, stream)
-                    : enqueue<Stream<In, rows, where, false>>(work, stream);
+      return by_tma ? enqueue<Stream<In, rows, where, true>>(p, stream)
+                    : enqueue<Stream<In, rows, where, false>>(p, stream);
     };
-    if constexpr (where == Contiguous::along_k || sizeof(In) == 2)
+    if constexpr (where == BMajor::k || sizeof(In) == 2)
       return rows_of(d_) == 8 ? with_rows.template operator()<8>() : with_rows.template operator()<16>();
     return {};
   }
 
   template <class S>
-  [[nodiscard]] Status enqueue(const Work<In>& work, cudaStream_t stream) const {
-    static_assert(sizeof(Stage<S>) == (tile_lines + S::rows) * stage_bytes);
+  [[nodiscard]] Status enqueue(const Parameters<In>& p, cudaStream_t stream) const {
+    static_assert(sizeof(Stage<S>) == (tile_n + S::rows) * stage_bytes);
     const auto most_bytes = static_cast<int>(device_.shared_bytes_per_block);  // other products take more
     if (Status s = allow_shared_memory(few_rows_kernel<S>, most_bytes, name); !s.ok()) return s;
     cudaLaunchAttribute attributes[2]{};
@@ -141,7 +139,7 @@ class Product final : public DeviceProduct {
     config.stream = stream;
     config.attrs = attributes;
     config.numAttrs = 2;
-    return check(cudaLaunchKernelEx(&config, few_rows_kernel<S>, work), "launch", name);
+    return check(cudaLaunchKernelEx(&config, few_rows_kernel<S>, p), "launch", name);
   }
 
   bool is_transposed_;

@@ -1,80 +1,82 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The kernel around main loop and output: persistent, each cluster takes every so-manieth tile.
+/// The kernel around main loop and output: persistent, each cluster takes tiles in grid-stride order.
 #pragma once
 
 #include <algorithm>
 
 #include "cuda/isa/cluster.cuh"
-#include "cuda/isa/here.cuh"
-#include "cuda/kernels/sm90/native/join.cuh"
+#include "cuda/isa/opaque.cuh"
 #include "cuda/kernels/sm90/native/mainloop.cuh"
 #include "cuda/kernels/sm90/native/product.hpp"
+#include "cuda/kernels/sm90/native/splitk_reduce_cluster.cuh"
 #include "cuda/kernels/sm90/native/store.cuh"
 #include "cuda/runtime/shared_memory.hpp"
 
 namespace exactile::cuda::sm90::native {
 
-/// The stages of the ring follow.
+/// The stages of the pipeline follow.
 template <class T>
 struct Shared {
   Staging staging[T::consumers][2];
   std::uint64_t full[most_stages];
   std::uint64_t empty[most_stages];
-  Meeting meeting;
+  ReduceBarriers reduce_barriers;
 };
 
 template <class T>
-__global__ void __launch_bounds__(T::cta_threads, T::residents)
+__global__ void __launch_bounds__(T::cta_threads, T::ctas_per_sm)
     multiply(const __grid_constant__ Parameters<typename T::Sum> p) {
   extern __shared__ std::byte dynamic[];
   // The same place in all CTAs of a cluster, as multicast needs it: all begin at the same address.
   auto* const shared = reinterpret_cast<Shared<T>*>(dynamic + (1024 - isa::shared_address(dynamic) % 1024) % 1024);
-  const Ring<T> ring{reinterpret_cast<Stage<T>*>(shared + 1), shared->full, shared->empty, p.stages};
+  const Pipeline<T> pipeline{reinterpret_cast<Stage<T>*>(shared + 1), shared->full, shared->empty, p.stages};
   const std::uint32_t base = isa::warp_uniform(isa::shared_address(shared));
-  const RingPlaces<T> places{.stage = base + static_cast<std::uint32_t>(sizeof(Shared<T>)),
-                             .full = base + static_cast<std::uint32_t>(offsetof(Shared<T>, full)),
-                             .empty = base + static_cast<std::uint32_t>(offsetof(Shared<T>, empty))};
-  const Peers peers({p.cluster.rows, p.cluster.columns, T::depth});
+  const PipelineAddresses<T> addresses{.stage = base + static_cast<std::uint32_t>(sizeof(Shared<T>)),
+                                       .full = base + static_cast<std::uint32_t>(offsetof(Shared<T>, full)),
+                                       .empty = base + static_cast<std::uint32_t>(offsetof(Shared<T>, empty))};
+  const Peers peers({p.cluster.rows, p.cluster.columns, T::cluster_k});
   const int warp = isa::warp_uniform(static_cast<int>(threadIdx.x) / 32);
   const int warpgroup = warp / (warpgroup_threads / 32);
   const int clusters = isa::cluster_count();
   const int first_tile = isa::cluster_index();
-  const auto product_of = [&](int batch) { return p.by_chunks.quotient(batch); };
-  const auto chunk_of = [&](int batch) { return batch - product_of(batch) * p.chunks; };
-  const auto first_of = [&](int chunk, int part) {
-    const int blocks = min(p.chunk_blocks, p.blocks - chunk * p.chunk_blocks);
-    return chunk * p.chunk_blocks + blocks * part / T::depth;
+  const auto product_of = [&](int batch) { return p.by_split_k.quotient(batch); };
+  const auto k_slice_of = [&](int batch) { return batch - product_of(batch) * p.split_k; };
+  const auto first_of = [&](int k_slice, int k_rank) {
+    const int blocks = min(p.blocks_per_slice, p.blocks - k_slice * p.blocks_per_slice);
+    return k_slice * p.blocks_per_slice + blocks * k_rank / T::cluster_k;
   };
-  const auto blocks_of = [&](int chunk) { return first_of(chunk, peers.part + 1) - first_of(chunk, peers.part); };
-  const auto row_of = [&](const TilePlace& place) { return (place.row * p.cluster.rows + peers.row) * T::tile_m; };
-  const auto column_of = [&](const TilePlace& place) {
+  const auto blocks_of = [&](int k_slice) {
+    return first_of(k_slice, peers.k_rank + 1) - first_of(k_slice, peers.k_rank);
+  };
+  const auto row_of = [&](const TileCoord& place) { return (place.row * p.cluster.rows + peers.row) * T::tile_m; };
+  const auto column_of = [&](const TileCoord& place) {
     return (place.column * p.cluster.columns + peers.column) * T::tile_n;
   };
 
-  const auto place_of = [&](const TilePlace& place) {
+  const auto place_of = [&](const TileCoord& place) {
     const int product = product_of(place.batch);
-    const int chunk = chunk_of(place.batch);
-    return LoadPlace{.row = row_of(place),
+    const int k_slice = k_slice_of(place.batch);
+    return LoadCoord{.row = row_of(place),
                      .column = column_of(place),
                      .a_batch = p.a_is_shared ? 0 : product,
                      .b_batch = p.b_is_shared ? 0 : product,
-                     .first_block = first_of(chunk, peers.part),
-                     .blocks = blocks_of(chunk)};
+                     .first_block = first_of(k_slice, peers.k_rank),
+                     .blocks = blocks_of(k_slice)};
   };
 
   isa::start_kernel_after();
-  const Loader loader{warp - T::consumer_warps};
-  Loads<T> loads;
+  const Producer producer{warp - T::consumer_warps};
+  Producing<T> producing;
   if (warpgroup == T::consumers) {
-    loads = Loads<T>(loader, peers);  // takes as long as making barriers
-    loads.place = place_of(p.order(first_tile));
+    producing = Producing<T>(producer, peers);  // takes as long as making barriers
+    producing.place = place_of(p.scheduler(first_tile));
   } else if (threadIdx.x == 0) {
-    ring.initialise(ring.full, 1);
+    pipeline.initialise(pipeline.full, 1);
   } else if (threadIdx.x == 32) {
-    ring.initialise(ring.empty, (p.cluster.rows + p.cluster.columns - 1) * T::consumer_warps);
+    pipeline.initialise(pipeline.empty, (p.cluster.rows + p.cluster.columns - 1) * T::consumer_warps);
   } else if (threadIdx.x == 96) {
-    if constexpr (T::depth > 1) initialise<T>(shared->meeting);
+    if constexpr (T::cluster_k > 1) initialise<T>(shared->reduce_barriers);
   } else if (threadIdx.x == 64) {
     isa::tma_prefetch_map(&p.a);
     isa::tma_prefetch_map(&p.b);
@@ -90,53 +92,53 @@ __global__ void __launch_bounds__(T::cta_threads, T::residents)
   isa::wait_for_kernel_before();
 
   if (warpgroup == T::consumers) {
-    if constexpr (T::takes_registers) isa::registers_give<T::loader_registers>();
-    if (loader.first() < T::loader_pairs) {
-      int next = loader.first();
-      RingPlace at;
-      at.advance(p.stages, next);
+    if constexpr (T::takes_registers) isa::registers_give<T::producer_registers>();
+    if (producer.first() < T::producer_pairs) {
+      int next = producer.first();
+      PipelineState state;
+      state.advance(p.stages, next);
       for (int tile = first_tile;;) {
-        load_tile<T>(places, p.stages, loader, at, next, &p.a, &p.b, peers, loads);
-        if ((tile += clusters) >= p.order.count()) break;
-        loads.place = place_of(p.order(tile));
+        load_tile<T>(addresses, p.stages, producer, state, next, &p.a, &p.b, peers, producing);
+        if ((tile += clusters) >= p.scheduler.count()) break;
+        producing.place = place_of(p.scheduler(tile));
       }
-      if (!is_alone) wait_for_readers<T>(places, p.stages, at, next);
+      if (!is_alone) wait_for_consumers<T>(addresses, p.stages, state, next);
     }
   } else {
     if constexpr (T::takes_registers) isa::registers_take<T::consumer_registers>();
-    const Reader<T> reader(places, peers, warpgroup);
+    const Consumer<T> consumer(addresses, peers, warpgroup);
     const int warp_in_group = warp % (warpgroup_threads / 32);
     Staging(&staging)[2] = shared->staging[warpgroup];
     typename T::Sum sums[T::tile_n / 2];
-    RingPlace at;
+    PipelineState state;
     LateStore<typename T::Stored, stores_late<T>> late;
     const auto go_on_storing = [&](int step) {
       if constexpr (stores_late<T>)
         step == 0 ? late.send_first(&p.c, staging, warp_in_group) : late.send_second(&p.c, staging, warp_in_group);
     };
-    for (int tile = first_tile; tile < p.order.count(); tile += clusters) {
-      const TilePlace place = p.order(tile);
-      const int blocks = blocks_of(chunk_of(place.batch));
+    for (int tile = first_tile; tile < p.scheduler.count(); tile += clusters) {
+      const TileCoord place = p.scheduler(tile);
+      const int blocks = blocks_of(k_slice_of(place.batch));
       const auto store = [&](auto& of_columns, int first_column) {
         store_tile<typename T::Stored>(of_columns, p.out, &p.c, staging, late,
                                        {.row = row_of(place) + warpgroup * 64,
                                         .column = column_of(place) + first_column,
                                         .batch = place.batch,
                                         .warp = warp_in_group,
-                                        .lane = isa::thread_here() % 32},
+                                        .lane = isa::opaque_thread() % 32},
                                        1 + warpgroup);
       };
-      if constexpr (T::has_short_sums) {
-        multiply_tile_shortly<T>(sums, reader, at, p.stages, blocks);
+      if constexpr (T::needs_promotion) {
+        multiply_tile_promoted<T>(sums, consumer, state, p.stages, blocks);
       } else {
-        multiply_tile<T>(sums, reader, at, p.stages, blocks, go_on_storing);
+        multiply_tile<T>(sums, consumer, state, p.stages, blocks, go_on_storing);
       }
-      if constexpr (T::depth == 1) {
+      if constexpr (T::cluster_k == 1) {
         store(sums, 0);
       } else {
-        typename T::Sum joined[T::Stored::tile_n / 2];
-        join_parts<T>(joined, sums, ring, shared->meeting, peers);
-        store(joined, peers.part * T::Stored::tile_n);
+        typename T::Sum reduced[T::Stored::tile_n / 2];
+        splitk_reduce_cluster<T>(reduced, sums, pipeline, shared->reduce_barriers, peers);
+        store(reduced, peers.k_rank * T::Stored::tile_n);
         break;  // a cluster's only tile; told so, the compiler keeps no sums for another
       }
     }
@@ -166,16 +168,16 @@ template <class T>
   return check(cudaLaunchKernelEx(&config, multiply<T>, p), "launch", kernel);
 }
 
-/// The kernels of a type; see takes_along_lines(), which holds for 16 bits only.
-template <class In, int m, int n, Depth depth>
+/// The kernels of a type; see takes_mn_major(), which holds for 16 bits only.
+template <class In, int m, int n, ClusterK cluster_k>
 [[nodiscard]] Status enqueue_tiles_of(const Parameters<DeviceSum<In>>& p, Major a, Major b, int ctas,
                                       cudaStream_t stream) {
   const auto enqueue = [&]<Major a_major, Major b_major>() {
-    return enqueue_tile<Tile<In, m, n, a_major, b_major, depth>>(p, ctas, family_name(multiplied_type<In>), stream);
+    return enqueue_tile<Tile<In, m, n, a_major, b_major, cluster_k>>(p, ctas, family_name(multiplied_type<In>), stream);
   };
   if constexpr (sizeof(In) == 2) {
-    constexpr bool takes_a = takes_along_lines(true, {m, n});
-    constexpr bool takes_b = takes_along_lines(false, {m, n});
+    constexpr bool takes_a = takes_mn_major(true, {m, n});
+    constexpr bool takes_b = takes_mn_major(false, {m, n});
     if constexpr (takes_a && takes_b)
       if (a == Major::mn && b == Major::mn) return enqueue.template operator()<Major::mn, Major::mn>();
     if constexpr (takes_a)
@@ -195,9 +197,9 @@ Status enqueue_tiles(const Parameters<DeviceSum<In>>& p, TileShape tile, Major a
   Status status;
   const auto enqueue_if = [&]<std::size_t i>(std::integral_constant<std::size_t, i>) {
     constexpr TileKind kind = kinds[i];
-    if constexpr (kind.division.chunk_blocks == 0) {
-      if (kind.tile != tile || kind.division.depth != p.cluster.depth) return false;
-      status = enqueue_tiles_of<In, kind.tile.m, kind.tile.n, kind.division.depth>(p, a, b, ctas, stream);
+    if constexpr (kind.division.slice_blocks == 0) {
+      if (kind.tile != tile || kind.division.cluster_k != p.cluster.k) return false;
+      status = enqueue_tiles_of<In, kind.tile.m, kind.tile.n, kind.division.cluster_k>(p, a, b, ctas, stream);
       return true;
     } else {
       return false;

@@ -11,22 +11,22 @@
 
 namespace exactile::cuda::sm90::native {
 
-/// CTAs of a cluster that share the sums of a tile, each a part of K: a constant of a configuration, so that the order
-/// of a sum depends on the configuration and on k alone. The parts' sums are added in order.
-using Depth = int;
+/// CTAs of a cluster that share the sums of a tile, each a slice of K: a constant of a configuration, so that the order
+/// of a sum depends on the configuration and on k alone. The partial sums are added in order.
+using ClusterK = int;
 
-/// How a configuration divides K, a constant of it too: among the CTAs of a cluster, or in chunks of so many blocks of
+/// How a configuration divides K, a constant of it too: among the CTAs of a cluster, or in slices of so many blocks of
 /// K (128 bytes each), whose sums meet in memory and are added in their order. 0: only sums longer than 512 blocks,
-/// without parts, are formed in chunks, of 256.
+/// where the cluster does not divide K, are formed in slices, of 256.
 struct Division {
-  Depth depth = 1;
-  int chunk_blocks = 0;
+  ClusterK cluster_k = 1;
+  int slice_blocks = 0;
 };
 
 /// `multiplied`: the type the tensor cores multiply; f16 for the 8-bit floats where they keep `standard`.
-[[nodiscard]] std::int64_t chunk_blocks_of(const GemmDescription& description, ElementType multiplied,
-                                           Division division);
-[[nodiscard]] std::int64_t chunks_of(const GemmDescription& description, ElementType multiplied, Division division);
+[[nodiscard]] std::int64_t blocks_per_slice_of(const GemmDescription& description, ElementType multiplied,
+                                               Division division);
+[[nodiscard]] std::int64_t split_k_of(const GemmDescription& description, ElementType multiplied, Division division);
 
 /// Rows and columns of C that a CTA computes at a time: one to three warpgroups multiply 64 rows each.
 struct TileShape {
@@ -60,21 +60,21 @@ template <std::size_t bytes>
   return tiles_of_tf32;
 }
 
-/// Columns of a tile that each of so many parts of K adds up and stores.
-[[nodiscard]] constexpr int stored_columns(int tile_n, Depth depth) { return tile_n / depth; }
+/// Columns of a tile that each of so many CTAs along K adds up and stores.
+[[nodiscard]] constexpr int stored_columns(int tile_n, ClusterK cluster_k) { return tile_n / cluster_k; }
 
-/// Tiles of few lines, which wait for A from memory. A is not kept in L2, and the CTAs of a cluster, so many one above
-/// the other, load B's blocks in turns: too few lines to divide, since the swizzle repeats after eight.
+/// Tiles of few columns, which wait for A from memory. A is not kept in L2, and the CTAs of a cluster, so many one
+/// above the other, load B's blocks in turns: too few columns to divide, since the swizzle repeats after eight.
 inline constexpr int streaming_rows = 4;
 [[nodiscard]] constexpr bool streams_a(TileShape tile) { return tile == TileShape{64, 16}; }
 
-/// CTAs of a kernel on a multiprocessor at a time, at most.
-[[nodiscard]] constexpr int most_residents(TileShape tile, bool has_short_sums) {
-  return tile.n >= 96 || has_short_sums || streams_a(tile) ? 1 : tile.m == 64 && tile.n <= 48 ? 3 : 2;
+/// CTAs of a kernel on an SM at a time, at most.
+[[nodiscard]] constexpr int most_ctas_per_sm(TileShape tile, bool needs_promotion) {
+  return tile.n >= 96 || needs_promotion || streams_a(tile) ? 1 : tile.m == 64 && tile.n <= 48 ? 3 : 2;
 }
 
 /// Columns that the tensor cores sum at a time where f32 takes over from them.
-[[nodiscard]] constexpr int short_fragment(int tile_n) { return tile_n == 256 ? 64 : tile_n == 192 ? 96 : tile_n; }
+[[nodiscard]] constexpr int promoted_fragment(int tile_n) { return tile_n == 256 ? 64 : tile_n == 192 ? 96 : tile_n; }
 
 inline constexpr int most_cluster_rows = 4;
 
@@ -84,51 +84,51 @@ inline constexpr int most_cluster_rows = 4;
 struct ClusterShape {
   int rows = 1;
   int columns = 1;
-  Depth depth = 1;
+  ClusterK k = 1;
 
   [[nodiscard]] __host__ __device__ constexpr int layer() const { return rows * columns; }
-  [[nodiscard]] __host__ __device__ constexpr int size() const { return layer() * depth; }
+  [[nodiscard]] __host__ __device__ constexpr int size() const { return layer() * k; }
 };
 
 /// Blocks of K, 128 bytes long, that a CTA can hold in shared memory.
 inline constexpr int most_stages = 20;
-/// As many as there is room for with so many CTAs on a multiprocessor.
-[[nodiscard]] int stages_for(TileShape tile, int residents);
+/// As many as there is room for with so many CTAs on an SM.
+[[nodiscard]] int stages_for(TileShape tile, int ctas_per_sm);
 
-struct Layout {
+struct LaunchConfig {
   GemmDescription d;  ///< as computed: of C, or of C^T = B^T A^T
   ElementType multiplied;
   bool is_transposed;  ///< A and B have changed places
   TileShape tile;
   ClusterShape cluster;
-  int residents;     ///< CTAs on a multiprocessor at a time
+  int ctas_per_sm;   ///< CTAs on an SM at a time
   int slice_blocks;  ///< the Division's
-  std::int64_t chunk_blocks;
-  std::int64_t chunks;
+  std::int64_t blocks_per_slice;
+  std::int64_t split_k;
 
   [[nodiscard]] bool is_converted() const { return multiplied != d.types.input; }
-  [[nodiscard]] int stored_columns() const { return native::stored_columns(tile.n, cluster.depth); }
+  [[nodiscard]] int stored_columns() const { return native::stored_columns(tile.n, cluster.k); }
 };
 
 /// Clusters that the device holds at a time.
-[[nodiscard]] int resident_clusters(const Layout& layout, const Device& device);
+[[nodiscard]] int resident_clusters(const LaunchConfig& layout, const Device& device);
 
-/// The direction in which TMA can read an operand (its strides; the address is known later), or neither.
-enum class Reach { along_k, along_lines, none };
-/// `layout`: row_stride from line to line, column_stride along k. `element`: as multiplied.
-[[nodiscard]] Reach reach_of(const OperandLayout& layout, ElementType element, bool is_converted);
-/// The same elements of A and B: where a stride does not matter, because there is one line, one term or one product, it
-/// is one that TMA can use.
+/// The major in which TMA can read an operand (its strides; the address is known later), or neither.
+enum class OperandMajor { k, mn, none };
+/// `layout`: row_stride along M or N, column_stride along K. `element`: as multiplied.
+[[nodiscard]] OperandMajor operand_major_of(const OperandLayout& layout, ElementType element, bool is_converted);
+/// The same elements of A and B: where a stride does not matter, because M or N, K or the batch is 1, it is one that
+/// TMA can use.
 [[nodiscard]] GemmDescription reachable(GemmDescription description);
 
-/// Whether kernels of that tile take the operand with its lines contiguous: wide ones B, narrow ones A, some both.
-[[nodiscard]] constexpr bool takes_along_lines(bool is_a, TileShape tile) {
+/// Whether kernels of that tile take an MN-major operand: wide ones B, narrow ones A, some both.
+[[nodiscard]] constexpr bool takes_mn_major(bool is_a, TileShape tile) {
   return is_a ? tile.m == 64 || tile.n <= 64 || tile.n % 64 != 0 : tile.n % 64 == 0;
 }
 
-/// Where lines are contiguous, boxes hold 64 of them: whether so many CTAs that load a tile's lines together each load
-/// whole boxes, rather than some of the k of all.
-[[nodiscard]] constexpr bool shares_boxes(int tile_lines, int shares) { return tile_lines / 64 % shares == 0; }
+/// MN-major boxes hold 64 rows (columns): whether so many CTAs that load a tile together each load whole boxes, rather
+/// than some of the k of all.
+[[nodiscard]] constexpr bool shares_boxes(int tile_mn, int shares) { return tile_mn / 64 % shares == 0; }
 
 /// Whether TMA can store a tile of that width, `bytes` an element: in boxes of 128 bytes.
 [[nodiscard]] constexpr bool stores_boxes(int tile_n, std::int64_t bytes) { return tile_n * bytes % 128 == 0; }
@@ -147,20 +147,20 @@ inline constexpr int warp_rows = 16;
 [[nodiscard]] std::string_view why_impossible(const GemmDescription& description, ElementType multiplied,
                                               Division division, const Device& device);
 
-[[nodiscard]] Configuration configuration_of(const Layout& layout);
+[[nodiscard]] Configuration configuration_of(const LaunchConfig& layout);
 /// The product by a configuration that candidates() has named.
-[[nodiscard]] Layout layout_of(const GemmDescription& description, ElementType multiplied,
-                               const Configuration& configuration);
+[[nodiscard]] LaunchConfig launch_config_of(const GemmDescription& description, ElementType multiplied,
+                                            const Configuration& configuration);
 /// All ways that kernels of those tiles have, K being long enough for them.
 [[nodiscard]] std::vector<Candidate> candidates(const GemmDescription& description, ElementType multiplied,
                                                 std::span<const TileKind> kinds, const Device& device);
 
 /// A product of elements In; f16 also for the 8-bit floats where they keep `standard`.
 template <class In>
-[[nodiscard]] std::unique_ptr<DeviceProduct> make_product(const Layout& layout, const Device& device);
+[[nodiscard]] std::unique_ptr<DeviceProduct> make_product(const LaunchConfig& layout, const Device& device);
 
 /// Whether the tensor cores keep fewer bits of such a sum than f32 has.
-[[nodiscard]] constexpr bool has_short_sums(ElementType multiplied) {
+[[nodiscard]] constexpr bool needs_promotion(ElementType multiplied) {
   return multiplied == ElementType::f8e4m3 || multiplied == ElementType::f8e5m2;
 }
 

@@ -7,13 +7,13 @@
 
 #include "cuda/kernels/sm90/native/output.cuh"
 #include "cuda/kernels/sm90/native/plan.hpp"
-#include "cuda/kernels/sm90/tile_order.cuh"
+#include "cuda/kernels/sm90/tile_scheduler.cuh"
 #include "cuda/tile/divisor.hpp"
 
 namespace exactile::cuda::sm90::native {
 
-/// As TileOrder, for cluster tiles of several heights.
-struct StripOrder {
+/// As sm90::TileScheduler, for cluster tiles of several heights.
+struct TileScheduler {
   int rows;
   int columns;
   int batches;
@@ -23,7 +23,7 @@ struct StripOrder {
   Divisor by_height;
   Divisor by_last_height;  ///< of the last strip, which may be lower
 
-  StripOrder(int rows, int columns, int batches, int strip_rows)
+  TileScheduler(int rows, int columns, int batches, int strip_rows)
       : rows(rows),
         columns(columns),
         batches(batches),
@@ -35,7 +35,7 @@ struct StripOrder {
 
   [[nodiscard]] __host__ __device__ int count() const { return rows * columns * batches; }
 
-  [[nodiscard]] __device__ TilePlace operator()(int index) const {
+  [[nodiscard]] __device__ TileCoord operator()(int index) const {
     const int batch = by_batch.quotient(index);
     const int in_batch = index - batch * rows * columns;
     const int strip = by_strip.quotient(in_batch);
@@ -52,14 +52,14 @@ struct Parameters {
   CUtensorMap a;
   CUtensorMap b;
   CUtensorMap c;
-  StripOrder order;  ///< its batches are products times chunks of K
+  TileScheduler scheduler;  ///< its batches are products times slices of K
   ClusterShape cluster;
   int stages;
-  int chunks;
-  Divisor by_chunks;
-  int chunk_blocks;  ///< blocks of K in a chunk
-  int blocks;        ///< in all of K
-  bool a_is_shared;  ///< one A for all products
+  int split_k;
+  Divisor by_split_k;
+  int blocks_per_slice;  ///< blocks of K in a slice
+  int blocks;            ///< in all of K
+  bool a_is_shared;      ///< one A for all products
   bool b_is_shared;
   Output<Sum> out;
 };
@@ -115,7 +115,7 @@ template <class In>
               },
           .make =
               [](const plan::Problem& p, const Device& device, const Configuration& configuration) {
-                return make_product<In>(layout_of(p.description, multiplied, configuration), device);
+                return make_product<In>(launch_config_of(p.description, multiplied, configuration), device);
               },
           .has_instances = true,
           .applies_scales = true};

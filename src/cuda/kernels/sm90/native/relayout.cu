@@ -53,27 +53,27 @@ struct Shift {
   static constexpr int rows_at_once = 2;
   static constexpr int units = 16 / sizeof(T);
 
-  Lines from;
+  RelayoutSource from;
   T* to;
   int words;  ///< in a row of the copy
   int rows;   ///< of all matrices
   Divisor by_words;
-  Divisor by_lines;
+  Divisor by_mn;
 
   Shift() = default;
-  Shift(const Lines& from, void* to)
+  Shift(const RelayoutSource& from, void* to)
       : from(from),
         to(static_cast<T*>(to)),
         words(static_cast<int>(relayout_pitch(from.k, sizeof(T)) / units)),
-        rows(static_cast<int>(from.lines * from.batches)),
+        rows(static_cast<int>(from.mn * from.batches)),
         by_words(words),
-        by_lines(static_cast<int>(from.lines)) {}
+        by_mn(static_cast<int>(from.mn)) {}
   [[nodiscard]] __host__ __device__ int threads() const { return (rows + rows_at_once - 1) / rows_at_once * words; }
 
   [[nodiscard]] __device__ const T* row(int index) const {
-    const int batch = by_lines.quotient(index);
+    const int batch = by_mn.quotient(index);
     return product_base(static_cast<const T*>(from.data), from.layout, batch) +
-           (index - batch * static_cast<int>(from.lines)) * from.layout.row_stride;
+           (index - batch * static_cast<int>(from.mn)) * from.layout.row_stride;
   }
   __device__ void move(int thread) const;
 };
@@ -137,41 +137,41 @@ constexpr int side = 64;  // of the square that a block moves through shared mem
 
 /// Any strides: reads along the shorter, writes rows of k. What lies beyond k in a row of the copy is zero.
 template <class From, class To>
-__global__ void __launch_bounds__(threads) square_kernel(Lines from, To* to, std::int64_t pitch) {
+__global__ void __launch_bounds__(threads) square_kernel(RelayoutSource from, To* to, std::int64_t pitch) {
   constexpr int units = 4 / sizeof(To);  // a store is 4 bytes
   __shared__ To square[side][side + units];
   const std::int64_t first_k = static_cast<std::int64_t>(blockIdx.x) * side;
-  const bool along_lines = abs(from.layout.row_stride) < abs(from.layout.column_stride);
+  const bool mn_major = abs(from.layout.row_stride) < abs(from.layout.column_stride);
   const int fast = static_cast<int>(threadIdx.x) % side;
   const int slow = static_cast<int>(threadIdx.x) / side;
   for (std::int64_t batch = blockIdx.z; batch < from.batches; batch += gridDim.z) {
     const From* const data = product_base(static_cast<const From*>(from.data), from.layout, batch);
-    for (std::int64_t first_line = static_cast<std::int64_t>(blockIdx.y) * side; first_line < from.lines;
-         first_line += static_cast<std::int64_t>(gridDim.y) * side) {
+    for (std::int64_t first_mn = static_cast<std::int64_t>(blockIdx.y) * side; first_mn < from.mn;
+         first_mn += static_cast<std::int64_t>(gridDim.y) * side) {
       To elements[side * side / threads];
 #pragma unroll
       for (int i = 0; i < side * side / threads; ++i) {
         const int step = i * threads / side;
-        const int line = along_lines ? fast : slow + step;
-        const int k = along_lines ? slow + step : fast;
+        const int mn = mn_major ? fast : slow + step;
+        const int k = mn_major ? slow + step : fast;
         elements[i] =
-            first_line + line < from.lines && first_k + k < from.k
+            first_mn + mn < from.mn && first_k + k < from.k
                 ? converted<To>(
-                      data[(first_line + line) * from.layout.row_stride + (first_k + k) * from.layout.column_stride])
+                      data[(first_mn + mn) * from.layout.row_stride + (first_k + k) * from.layout.column_stride])
                 : To{};
       }
 #pragma unroll
       for (int i = 0; i < side * side / threads; ++i) {
         const int step = i * threads / side;
-        square[along_lines ? fast : slow + step][along_lines ? slow + step : fast] = elements[i];
+        square[mn_major ? fast : slow + step][mn_major ? slow + step : fast] = elements[i];
       }
       __syncthreads();
       for (int at = static_cast<int>(threadIdx.x); at < side * side / units; at += threads) {
-        const int line = at / (side / units);
+        const int mn = at / (side / units);
         const int k = at % (side / units) * units;
-        if (first_line + line < from.lines && first_k + k < pitch)
-          *reinterpret_cast<unsigned*>(to + (batch * from.lines + first_line + line) * pitch + first_k + k) =
-              *reinterpret_cast<const unsigned*>(&square[line][k]);
+        if (first_mn + mn < from.mn && first_k + k < pitch)
+          *reinterpret_cast<unsigned*>(to + (batch * from.mn + first_mn + mn) * pitch + first_k + k) =
+              *reinterpret_cast<const unsigned*>(&square[mn][k]);
       }
       __syncthreads();
     }
@@ -179,19 +179,19 @@ __global__ void __launch_bounds__(threads) square_kernel(Lines from, To* to, std
 }
 
 template <class From, class To>
-[[nodiscard]] cudaError_t enqueue_square(const Lines& from, void* to, cudaStream_t stream) {
+[[nodiscard]] cudaError_t enqueue_square(const RelayoutSource& from, void* to, cudaStream_t stream) {
   const std::int64_t pitch = relayout_pitch(from.k, sizeof(To));
-  const dim3 grid(static_cast<unsigned>((pitch + side - 1) / side), blocks_for((from.lines + side - 1) / side),
+  const dim3 grid(static_cast<unsigned>((pitch + side - 1) / side), blocks_for((from.mn + side - 1) / side),
                   blocks_for(from.batches));
   square_kernel<From><<<grid, threads, 0, stream>>>(from, static_cast<To*>(to), pitch);
   return cudaGetLastError();
 }
 
 /// The copy's rows in the operand.
-[[nodiscard]] Lines rows_of(const Relayout& copy) {
-  Lines rows = copy.from;
-  if (copy.along_lines) {
-    std::swap(rows.lines, rows.k);
+[[nodiscard]] RelayoutSource rows_of(const Relayout& copy) {
+  RelayoutSource rows = copy.from;
+  if (copy.mn_major) {
+    std::swap(rows.mn, rows.k);
     std::swap(rows.layout.row_stride, rows.layout.column_stride);
   }
   return rows;
@@ -202,7 +202,7 @@ template <class Bits>
   Shift<Bits> shifts[2]{};
   int count = 0;
   for (const Relayout& copy : copies) {
-    const Lines rows = rows_of(copy);
+    const RelayoutSource rows = rows_of(copy);
     if (rows.layout.column_stride == 1) {
       shifts[count++] = Shift<Bits>(rows, copy.to);
     } else if (const cudaError_t error = enqueue_square<Bits, Bits>(rows, copy.to, stream); error != cudaSuccess) {
@@ -221,7 +221,7 @@ cudaError_t enqueue_relayout(ElementType type, ElementType to_type, std::span<co
                              cudaStream_t stream) {
   if (to_type != type) {
     for (const Relayout& copy : copies) {
-      const Lines rows = rows_of(copy);
+      const RelayoutSource rows = rows_of(copy);
       const cudaError_t error = type == ElementType::f8e4m3
                                     ? enqueue_square<__nv_fp8_e4m3, __half>(rows, copy.to, stream)
                                     : enqueue_square<__nv_fp8_e5m2, __half>(rows, copy.to, stream);

@@ -12,11 +12,11 @@
 
 namespace exactile::cuda::sm90::native {
 
-/// `lines` rows of A, or columns of B, of k elements each, for each of `batches` products.
-struct Lines {
+/// `mn` rows of A, or columns of B, of k elements each, for each of `batches` products.
+struct RelayoutSource {
   const void* data;
-  OperandLayout layout;  ///< row_stride from line to line, column_stride along k
-  std::int64_t lines;
+  OperandLayout layout;  ///< row_stride along M or N, column_stride along K
+  std::int64_t mn;
   std::int64_t k;
   std::int64_t batches;
 };
@@ -27,10 +27,10 @@ struct Lines {
   return (columns + unit - 1) / unit * unit;
 }
 
-/// A copy to[batch][line][k], or to[batch][k][line] where `along_lines`, in rows of relayout_pitch elements.
+/// A copy to[batch][mn][k], or to[batch][k][mn] where `mn_major`, in rows of relayout_pitch elements.
 struct Relayout {
-  Lines from;
-  bool along_lines;
+  RelayoutSource from;
+  bool mn_major;
   void* to;
 };
 

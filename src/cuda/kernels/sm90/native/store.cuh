@@ -32,7 +32,7 @@ __device__ inline void store_row(std::byte* to, const Staging& staging, int row,
 /// Stores to contiguous rows at any address, `bytes` an element, of tiles whose rows fill no boxes.
 template <class T, int bytes>
 __device__ inline void store_rows(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
-                                  Staging (&staging)[2], const SumPlace& at) {
+                                  Staging (&staging)[2], const FragmentCoord& at) {
   using P = Pieces<T, bytes>;
   const int warp_row = 16 * at.warp;
   const int rows = min(16, c.rows - (at.row + warp_row));
@@ -66,7 +66,7 @@ __device__ inline void store_rows(const typename T::Sum (&sums)[T::tile_n / 2], 
 
 /// A warp's 16 rows of `columns` columns from staging to any C, along its shorter stride.
 template <class Sum>
-__device__ inline void store_warp_piece(const Output<Sum>& c, const Staging& staging, const SumPlace& at,
+__device__ inline void store_warp_piece(const Output<Sum>& c, const Staging& staging, const FragmentCoord& at,
                                         int first_column, int columns) {
   const bool is_half = c.type == ElementType::f16 || c.type == ElementType::bf16;
   void* const base = is_half ? matrix_of<2>(c, at.batch) : matrix_of<4>(c, at.batch);
@@ -86,7 +86,7 @@ __device__ inline void store_warp_piece(const Output<Sum>& c, const Staging& sta
 /// Stores to C of any layout.
 template <class T>
 __device__ inline void store_elements(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
-                                      Staging& staging, const SumPlace& at) {
+                                      Staging& staging, const FragmentCoord& at) {
   using P = Pieces<T, 4>;
 #pragma unroll
   for (int piece = 0; piece < P::count; ++piece) {
@@ -110,7 +110,7 @@ __device__ inline void store_elements(const typename T::Sum (&sums)[T::tile_n / 
 /// Stores sums as they are, or begins to.
 template <class T, int bytes, class Late>
 __device__ inline void store_alone(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
-                                   const CUtensorMap* map, Staging (&staging)[2], Late& late, const SumPlace& at,
+                                   const CUtensorMap* map, Staging (&staging)[2], Late& late, const FragmentCoord& at,
                                    int barrier) {
   if (c.store_by == StoreBy::columns) return store_columns<T, bytes>(sums, c, map, staging, at, barrier);
   if constexpr (Pieces<T, bytes>::fill_boxes) {
@@ -130,7 +130,7 @@ __device__ inline void store_alone(const typename T::Sum (&sums)[T::tile_n / 2],
 
 /// As Output::scaled(), where a missing scale is 1.
 template <class T>
-__device__ inline void scale_sums(float (&sums)[T::tile_n / 2], const Output<float>& c, const SumPlace& at) {
+__device__ inline void scale_sums(float (&sums)[T::tile_n / 2], const Output<float>& c, const FragmentCoord& at) {
   const auto factor = [](const float* scales, int index, int count) {
     return scales != nullptr && index < count ? scales[index] : 1.0f;
   };
@@ -162,7 +162,7 @@ __device__ inline void multiply_sums(typename T::Sum (&sums)[T::tile_n / 2], typ
 /// `late`: what is left to be stored afterwards.
 template <class T, class Late>
 __device__ inline void store_tile(typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
-                                  const CUtensorMap* map, Staging (&staging)[2], Late& late, const SumPlace& at,
+                                  const CUtensorMap* map, Staging (&staging)[2], Late& late, const FragmentCoord& at,
                                   int barrier) {
   if constexpr (!std::is_integral_v<typename T::Sum>)
     if (c.has_scales()) scale_sums<T>(sums, c, at);

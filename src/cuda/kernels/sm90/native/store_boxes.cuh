@@ -12,7 +12,7 @@
 namespace exactile::cuda::sm90::native {
 
 /// A warpgroup's sums: thread 32w + l holds at [4j + 2r + c] row 16w + l / 4 + 8r, column 8j + 2(l % 4) + c.
-struct SumPlace {
+struct FragmentCoord {
   int row;     ///< of the warpgroup's first
   int column;  ///< of the tile's first
   int batch;
@@ -81,7 +81,7 @@ __device__ inline void stage_pairs(const PiecePairs<T>& pairs, Staging& out, int
 /// This thread's sums of a piece, in C's type, into its warp's 16 rows.
 template <class T, int bytes>
 __device__ inline void stage_piece(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
-                                   Staging& out, const SumPlace& at, int piece) {
+                                   Staging& out, const FragmentCoord& at, int piece) {
   if constexpr (bytes == 2 && T::tile_n % 16 == 0) {
 #pragma unroll
     for (int g = 0; g < Pieces<T, bytes>::width(piece) / 8; g += 2) {
@@ -113,7 +113,7 @@ __device__ inline void stage_piece(const typename T::Sum (&sums)[T::tile_n / 2],
 /// Stores by TMA, `bytes` an element: each warp its own 16 rows, so that none waits for another.
 template <class T, int bytes>
 __device__ inline void store_boxes(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
-                                   const CUtensorMap* map, Staging (&staging)[2], const SumPlace& at) {
+                                   const CUtensorMap* map, Staging (&staging)[2], const FragmentCoord& at) {
   using P = Pieces<T, bytes>;
 #pragma unroll
   for (int piece = 0; piece < P::count; ++piece) {
@@ -143,10 +143,10 @@ struct ColumnPieces {
   static constexpr int boxes = 64 * bytes / row_bytes;  ///< one below the other
 };
 
-/// This thread's sums of a piece, transposed: a line of the staging is a column of C.
+/// This thread's sums of a piece, transposed: a row of the staging is a column of C.
 template <class T, int bytes>
 __device__ inline void stage_columns(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
-                                     Staging (&out)[2], const SumPlace& at, int piece) {
+                                     Staging (&out)[2], const FragmentCoord& at, int piece) {
 #pragma unroll
   for (int g = 0; g < ColumnPieces<T, bytes>::width / 8; ++g) {
     const int j = piece * ColumnPieces<T, bytes>::width / 8 + g;
@@ -171,7 +171,8 @@ __device__ inline void stage_columns(const typename T::Sum (&sums)[T::tile_n / 2
 /// Stores by TMA to contiguous columns, `bytes` an element.
 template <class T, int bytes>
 __device__ inline void store_columns(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
-                                     const CUtensorMap* map, Staging (&staging)[2], const SumPlace& at, int barrier) {
+                                     const CUtensorMap* map, Staging (&staging)[2], const FragmentCoord& at,
+                                     int barrier) {
   using P = ColumnPieces<T, bytes>;
   const bool is_issuer = at.warp == 0 && at.lane == 0;
 #pragma unroll

@@ -4,14 +4,14 @@
 /// others wait in registers, packed, and follow when TMA has read the first; so the tensor cores wait for neither.
 #pragma once
 
-#include "cuda/isa/here.cuh"
+#include "cuda/isa/opaque.cuh"
 #include "cuda/kernels/sm90/native/store_boxes.cuh"
 
 namespace exactile::cuda::sm90::native {
 
 /// Whether the registers hold the rest of a tile beside the sums of the next.
 template <class T>
-inline constexpr bool stores_late = T::depth == 1 && T::tile_n >= 192 && sizeof(typename T::Element) == 2;
+inline constexpr bool stores_late = T::cluster_k == 1 && T::tile_n >= 192 && sizeof(typename T::Element) == 2;
 
 /// A warp's part of a tile on its way out, by boxes, in 16 bits. T: what is stored of it.
 template <class T, bool is_used>
@@ -21,7 +21,7 @@ class LateStore {
 
   /// Takes the sums of a tile; they may change afterwards.
   __device__ void begin(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
-                        Staging (&staging)[2], const SumPlace& at) {
+                        Staging (&staging)[2], const FragmentCoord& at) {
     isa::tma_store_wait_read<0>();
     __syncwarp();
 #pragma unroll
@@ -42,7 +42,7 @@ class LateStore {
     if (!is_begun_) return;
     isa::tma_store_wait_read<0>();
     __syncwarp();
-    const int lane = isa::thread_here() % 32;
+    const int lane = isa::opaque_thread() % 32;
 #pragma unroll
     for (int piece = 0; piece < held; ++piece) stage_pairs<T>(waiting_[piece], staging[piece], warp, lane);
     send<held>(map, staging, warp, staged);

@@ -34,7 +34,8 @@ struct ShiftedRows {
 /// Stores to contiguous rows at any address, `bytes` an element, by a warp its own 16.
 template <class T, int bytes, int width>
 __device__ inline void store_shifted_rows(const typename T::Sum (&sums)[T::tile_n / 2],
-                                          const Output<typename T::Sum>& c, Staging (&staging)[2], const SumPlace& at) {
+                                          const Output<typename T::Sum>& c, Staging (&staging)[2],
+                                          const FragmentCoord& at) {
   using Rows = ShiftedRows<width>;
   using Bits = std::conditional_t<bytes == 2, std::uint16_t, std::uint32_t>;
   constexpr int piece_columns = width / bytes;

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// How a product is cut into work tiles that blocks take: tiles of C, and slices of K (split-K).
+///
+/// The sum of every element of C is defined by K alone: K is cut into chunks of `chunk_k`, each chunk is summed from
+/// zero in the order of the tensor core, and the chunks are added in order: the first gives x = fma(beta, C, alpha *
+/// sum), or alpha * sum where beta is 0, each further one x = x + alpha * sum; then come bias and activation. So
+/// neither the tile, nor the number of K slices, nor the device changes a bit of the result.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/tile/epilogue.cuh"
+
+namespace exactile::cuda::dmma {
+
+inline constexpr int block_k = 16;    ///< of K in one stage of shared memory
+inline constexpr int chunk_k = 1024;  ///< part of what a result is, no tuning parameter
+
+/// Where an operand lies, seen from a tile: `outer` is the stride of rows of A or columns of B, `inner` that of K.
+struct Source {
+  /// How a stage is filled.
+  enum class Path : std::uint8_t {
+    elements_k_major,   ///< 8 bytes a copy, neighbouring threads along K
+    elements_mn_major,  ///< 8 bytes a copy, neighbouring threads along rows of A or columns of B
+    pairs,              ///< 16 bytes a copy; contiguous along the side on which shared memory is contiguous too
+  };
+  const double* data;
+  OperandLayout layout;
+  std::int64_t mn;
+  std::int64_t k_stride;
+  Path path;
+
+  [[nodiscard]] __device__ const double* product(std::int64_t index) const { return product_base(data, layout, index); }
+};
+
+/// One launch. Rows and columns may be those of the transposed product.
+struct Parameters {
+  Source a;
+  Source b;
+  double* c;
+  OperandLayout c_layout;
+  std::int64_t m;
+  std::int64_t n;
+  std::int64_t k;
+  double* partials;  ///< sums of chunks where more than one K slice shares an element of C, else null
+  std::int64_t partial_rows;
+  std::uint32_t tiles_m;
+  std::uint32_t tiles_n;
+  std::uint32_t split_k;           ///< of K
+  std::uint32_t chunks_per_slice;  ///< the last slice may have fewer
+  std::uint32_t chunks;
+  std::uint32_t work_tiles;  ///< tiles * split_k * products
+  Epilogue<double, double> epilogue;
+};
+
+/// What one block does next.
+struct WorkTile {
+  std::int64_t product;
+  std::int64_t row;     ///< of the tile's first element
+  std::int64_t column;  ///< of the tile's first element
+  std::uint32_t first_chunk;
+  std::uint32_t end_chunk;
+};
+
+/// Tiles that run at the same time form a compact patch of C, so that they share what they read through L2.
+template <int BM, int BN>
+[[nodiscard]] __device__ inline WorkTile work_tile_at(const Parameters& w, std::uint32_t index) {
+  constexpr std::uint32_t band = 1024 / BM;  // tile rows
+  const std::uint32_t tiles = w.tiles_m * w.tiles_n;
+  const std::uint32_t tile = index % tiles;
+  const std::uint32_t rest = index / tiles;
+  const std::uint32_t k_slice = rest % w.split_k;
+  const std::uint32_t first_row = tile / (band * w.tiles_n) * band;
+  const std::uint32_t rows = min(band, w.tiles_m - first_row);
+  const std::uint32_t in_band = tile - first_row * w.tiles_n;
+  WorkTile work_tile;
+  work_tile.product = rest / w.split_k;
+  work_tile.row = static_cast<std::int64_t>(first_row + in_band % rows) * BM;
+  work_tile.column = static_cast<std::int64_t>(in_band / rows) * BN;
+  work_tile.first_chunk = k_slice * w.chunks_per_slice;
+  work_tile.end_chunk = min(work_tile.first_chunk + w.chunks_per_slice, w.chunks);
+  return work_tile;
+}
+
+[[nodiscard]] __device__ inline int k_of_chunk(const Parameters& w, std::uint32_t chunk) {
+  return static_cast<int>(min(w.k - static_cast<std::int64_t>(chunk) * chunk_k, static_cast<std::int64_t>(chunk_k)));
+}
+
+/// The total of an element after a chunk: `before` is the total so far, or for the first chunk what C held.
+[[nodiscard]] __device__ inline double accumulate_chunk(const Epilogue<double, double>& e, bool first, double sum,
+                                                        double before) {
+  const double x = __dmul_rn(e.alpha, sum);  // rounded before it is added, since L2 has no fma
+  if (!first) return __dadd_rn(before, x);
+  return e.reads_c ? fma(e.beta, before, x) : x;
+}
+
+}  // namespace exactile::cuda::dmma

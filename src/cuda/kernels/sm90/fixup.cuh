@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Which elements of C one kernel leaves to the next.
+#pragma once
+
+#include <algorithm>
+
+#include "cuda/kernels/sm90/epilogue.cuh"
+
+namespace exactile::cuda::sm90 {
+
+/// Where an element is in C.
+struct ElementCoord {
+  int row;
+  int column;
+  int batch;
+};
+
+/// Of a warp's sums of a tile so few are listed, and summed by themselves (fixup_listed.cuh); more are marked, and
+/// summed by tiles. A tile has 16 warps, and takes as long as some 200 listed elements.
+inline constexpr unsigned most_listed = 32;
+inline constexpr int list_capacity =
+    static_cast<int>(most_listed) * consumers * warpgroup_threads / 32;  ///< of a CTA's tile
+
+/// How much is left to fix up. All zero at first.
+struct FixupCount {
+  unsigned listed;       ///< elements
+  unsigned buckets;      ///< that they are in
+  unsigned some_marked;  ///< 0 or 1
+};
+
+/// In which buckets elements are listed. Those of a bucket are of neighbouring rows (or columns) of the operand that is
+/// not K-major: what is loaded for one of them brings those of the others.
+struct Buckets {
+  static constexpr int mn_count = 8;
+  bool of_rows = false;  ///< of A, otherwise of B's columns
+  int groups = 0;        ///< of rows or columns, in a product
+  int spread = 0;        ///< buckets of a group, so that there are some for all CTAs
+  int count = 0;         ///< in the whole batch
+
+  Buckets() = default;
+  Buckets(std::int64_t rows, std::int64_t columns, std::int64_t batches, bool are_of_rows) : of_rows(are_of_rows) {
+    constexpr std::int64_t wanted = 4096;
+    const std::int64_t all_groups = ((of_rows ? rows : columns) + mn_count - 1) / mn_count;
+    const std::int64_t most_spread = ((of_rows ? columns : rows) + tile_m - 1) / tile_m;
+    groups = static_cast<int>(all_groups);
+    spread = static_cast<int>(std::clamp<std::int64_t>(wanted / (all_groups * batches), 1, most_spread));
+    count = static_cast<int>(all_groups * spread * batches);
+  }
+  [[nodiscard]] __device__ int of(const ElementCoord& at) const {
+    const int mn = of_rows ? at.row : at.column;
+    const int across = of_rows ? at.column : at.row;
+    return (at.batch * groups + mn / mn_count) * spread + across / tile_m % spread;
+  }
+};
+
+/// References count from 1 on: 0 is none.
+struct FixupElement {
+  ElementCoord place;
+  unsigned next;  ///< of its bucket
+};
+
+/// Elements left by one kernel to the fix-up kernels. `heads`, `fixup_blocks` and `warps` are zero at first; `marks`
+/// are set where `warps` says so.
+struct Fixup {
+  FixupCount* count;
+  Buckets buckets;
+  unsigned* heads;           ///< [buckets]: the first element
+  int* filled;               ///< [buckets]: those that have elements, in no particular order
+  FixupElement* list;        ///< [cluster tiles][cluster][list_capacity], in no particular order
+  FixupBlocks fixup_blocks;  ///< all that tiles take in which have marked ones
+  unsigned* warps;           ///< [cluster tiles][cluster]: a bit for each multiplying warp with marks, and those below
+  uint4* marks;              ///< [cluster tiles][cluster][multiplying threads]: a bit for each sum
+};
+
+/// Beside the warps' bits: the kernel before did not try the tile; it has listed some of the tile's elements.
+inline constexpr unsigned skipped_tile_bit = 1u << 8;
+inline constexpr unsigned listed_bit = 1u << 9;
+
+/// Where a thread's marks are.
+[[nodiscard]] __device__ inline std::int64_t mark_index(int cta_tile, int warpgroup) {
+  return (static_cast<std::int64_t>(cta_tile) * consumers + warpgroup) * warpgroup_threads +
+         threadIdx.x % warpgroup_threads;
+}
+
+[[nodiscard]] __device__ inline bool needs_no_fixup(const Fixup& fixup, int cluster_tile) {
+  return ((fixup.warps[cluster_tile * cluster] | fixup.warps[cluster_tile * cluster + 1]) & ~listed_bit) == 0;
+}
+
+/// The marks of the kernel before.
+__device__ inline void read_marks(unsigned (&marks)[4], const Fixup& fixup, int cta_tile, int warpgroup, int warp) {
+  if ((fixup.warps[cta_tile] >> (4 * warpgroup + warp) & 1) == 0) return;
+  const uint4 words = fixup.marks[mark_index(cta_tile, warpgroup)];
+  marks[0] = words.x;
+  marks[1] = words.y;
+  marks[2] = words.z;
+  marks[3] = words.w;
+}
+
+/// The place of a thread's sum: `index` as `marks` have it.
+[[nodiscard]] __device__ inline ElementCoord place_of(const FragmentCoord& at, int index) {
+  return {at.thread_row(index / 2 % 2), at.column + index / 4 * 8 + at.lane % 4 * 2 + index % 2, at.batch};
+}
+
+/// By a warp, of which there are `all`, `own` of them this thread's.
+__device__ inline void list_for_fixup(const unsigned (&marks)[4], const Fixup& fixup, const FragmentCoord& at,
+                                      int cta_tile, unsigned own, unsigned all) {
+  unsigned first = 0;
+  if (at.lane == 0) {
+    first = atomicAdd(&fixup.count->listed, all);
+    atomicOr(fixup.warps + cta_tile, listed_bit);
+  }
+  first = __shfl_sync(~0u, first, 0);
+  unsigned upto = own;  // of this thread and those before it
+#pragma unroll
+  for (int step = 1; step < 32; step *= 2) {
+    const unsigned before = __shfl_up_sync(~0u, upto, step);
+    if (at.lane >= step) upto += before;
+  }
+  unsigned index = first + upto - own;
+#pragma unroll
+  for (int word = 0; word < 4; ++word)
+    for (unsigned bits = marks[word]; bits != 0; bits &= bits - 1) {
+      const ElementCoord place = place_of(at, 32 * word + __ffs(static_cast<int>(bits)) - 1);
+      const int bucket = fixup.buckets.of(place);
+      const unsigned next = atomicExch(fixup.heads + bucket, index + 1);
+      if (next == 0) fixup.filled[atomicAdd(&fixup.count->buckets, 1)] = bucket;
+      fixup.list[index++] = {place, next};
+    }
+}
+
+static_assert(fixup_block_size == cluster * tile_m && fixup_block_size == tile_n);
+
+/// By a warp.
+__device__ inline void write_all_marks(const uint4& marks, const Fixup& fixup, const SplitPair& operands,
+                                       const FragmentCoord& at, int cta_tile, int warpgroup) {
+  fixup.marks[mark_index(cta_tile, warpgroup)] = marks;
+  if (at.lane != 0) return;
+  fixup.count->some_marked = 1;
+  atomicOr(fixup.warps + cta_tile, 1u << (4 * warpgroup + at.warp));
+  fixup.fixup_blocks.a[fixup_block_of(operands.a, at.batch, at.row)] = 1;
+  fixup.fixup_blocks.b[fixup_block_of(operands.b, at.batch, at.column)] = 1;
+}
+
+/// Lists or marks sums for the kernels after. `at`: where those of the warpgroup are.
+__device__ inline void write_marks(const unsigned (&marks)[4], const Fixup& fixup, const SplitPair& operands,
+                                   const FragmentCoord& at, int cta_tile, int warpgroup) {
+  const auto own = static_cast<unsigned>(__popc(marks[0]) + __popc(marks[1]) + __popc(marks[2]) + __popc(marks[3]));
+  if (!__any_sync(~0u, own != 0)) return;
+  const unsigned all = __reduce_add_sync(~0u, own);
+  if (all <= most_listed) {
+    list_for_fixup(marks, fixup, at, cta_tile, own, all);
+  } else {
+    write_all_marks(make_uint4(marks[0], marks[1], marks[2], marks[3]), fixup, operands, at, cta_tile, warpgroup);
+  }
+}
+
+/// Leaves all sums of a warpgroup to the kernel after.
+__device__ inline void skip_tile(const Fixup& fixup, const SplitPair& operands, const FragmentCoord& at, int cta_tile,
+                                 int warpgroup) {
+  write_all_marks(make_uint4(~0u, ~0u, ~0u, ~0u), fixup, operands, at, cta_tile, warpgroup);
+  if (threadIdx.x == 0) atomicOr(fixup.warps + cta_tile, skipped_tile_bit);
+}
+
+}  // namespace exactile::cuda::sm90
