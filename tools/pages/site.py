@@ -10,6 +10,8 @@ from mkdocs.structure.files import File
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^()\s#]*)(#[^()\s]*)?\)")
 
+PYTHON_MODULES = [("Plans", "_plan"), ("Errors", "_check"), ("Settings", "_config"), ("torch", "torch"), ("jax", "jax")]
+
 
 def decisions():
     lines = ["# Decisions", "", "The question, what was decided, why, and what follows: one page each.", ""]
@@ -19,10 +21,19 @@ def decisions():
     return "\n".join(lines) + "\n"
 
 
+def python_reference():
+    """The package's docstrings; matmul is compiled, so its text comes from the source."""
+    source = (ROOT / "python" / "src" / "matmul_text.hpp").read_text(encoding="utf-8")
+    matmul = re.search(r'matmul_text\[\] = R"\((.*?)\)"', source, flags=re.S)[1]
+    modules = "".join(f"## {title}\n\n::: exactile.{module}\n\n" for title, module in PYTHON_MODULES)
+    return f"# Python reference\n\n## matmul\n\n```text\n{matmul}```\n\n{modules}"
+
+
 def on_files(files, config):
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     files.append(File.generated(config, "index.md", content=readme))
     files.append(File.generated(config, "adr/index.md", content=decisions()))
+    files.append(File.generated(config, "python-reference.md", content=python_reference()))
     for path in sorted((ROOT / "results").glob("*.json")):
         files.append(File.generated(config, f"results/{path.name}", abs_src_path=str(path)))
     return files
@@ -34,7 +45,11 @@ def on_page_markdown(markdown, page, files, **_):
 
     def rewrite(match):
         mark, text, target, anchor = match[1], match[2], match[3], match[4] or ""
-        if not target or re.match(r"[a-z]+:", target) or page.file.src_path.startswith("reference/"):
+        if (
+            not target
+            or re.match(r"[a-z]+:", target)
+            or page.file.src_path.startswith(("reference/", "python-reference"))
+        ):
             return match[0]
         path = posixpath.normpath(posixpath.join(folder, target))
         inside = posixpath.relpath(path, "docs")
