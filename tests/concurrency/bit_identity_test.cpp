@@ -172,6 +172,24 @@ TEST(BitIdentity, WorkersRoundAsTheirCaller) {
   EXPECT_TRUE(product(d, matrices, planner, 4) == nearest);
 }
 
+/// The pairs of bf16 are summed by an instruction that rounds to nearest whatever the mode.
+TEST(BitIdentity, PairsRoundAsTheirCaller) {
+  const GemmDescription d = contiguous(bf16_f32, 150, 130, 1100);
+  Matrices matrices(d, 18);
+  std::vector<std::byte> kept;
+  for (const char* name : {"avx512_bf16_pairs_12x32", "avx512_bf16_widened_12x32"}) {
+    const KernelOfType kernel{name, bf16_f32};
+    const std::vector<std::byte> nearest = product(d, matrices, kernel, 1);
+    if (nearest.empty()) continue;  // not on this processor
+    const FloatingPointEnvironment restored;
+    FloatingPointEnvironment::round_upward();
+    const std::vector<std::byte> upward = product(d, matrices, kernel, 1);
+    EXPECT_FALSE(upward == nearest) << name;
+    if (!kept.empty()) EXPECT_TRUE(upward == kept);
+    kept = upward;
+  }
+}
+
 #if defined(__x86_64__) && defined(__GLIBC__)
 TEST(BitIdentity, WorkersFlushSubnormalsAsTheirCaller) {
   const GemmDescription d = contiguous(f32, 500, 400, 300);

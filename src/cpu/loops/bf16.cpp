@@ -3,8 +3,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cfenv>
 #include <cstdlib>
 #include <utility>
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
 
 #include "cpu/loops/partition.hpp"
 #include "cpu/micro/tile.hpp"
@@ -45,13 +50,23 @@ int smallest_exponent(const BFloat16* from, const LinesOf& lines, Range mine) {
   return static_cast<int>(smallest >> 7);
 }
 
+/// Whether this thread's sums of f32 are rounded to nearest. std::fegetround() may speak of x87's alone.
+bool rounds_to_nearest() {
+#if defined(__x86_64__)
+  return _MM_GET_ROUNDING_MODE() == _MM_ROUND_NEAREST;
+#else
+  return std::fegetround() == FE_TONEAREST;
+#endif
+}
+
 class Bf16 final : public plan::Executable {
  public:
   Bf16(const plan::Problem& problem, std::unique_ptr<plan::Executable> pairs, std::unique_ptr<plan::Executable> widened)
       : d_(problem.description), pairs_(std::move(pairs)), widened_(std::move(widened)) {}
 
   [[nodiscard]] Status run(const GemmArguments& arguments, const Execution& execution) const override {
-    return (nothing_is_flushed(arguments) ? pairs_ : widened_)->run(arguments, execution);
+    const bool same_bits = rounds_to_nearest() && nothing_is_flushed(arguments);
+    return (same_bits ? pairs_ : widened_)->run(arguments, execution);
   }
   [[nodiscard]] std::string blocking() const override { return pairs_->blocking(); }
   [[nodiscard]] int threads() const override { return pairs_->threads(); }
