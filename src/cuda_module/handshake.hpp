@@ -12,7 +12,7 @@ struct BackendEntry;
 
 namespace exactile::cuda_module {
 
-/// Version, compiler and a hash of the shared headers.
+/// Version, compiler, a hash of the shared headers, and what decides the standard library's types.
 extern const char* const build_id;
 
 inline constexpr const char* file_name = "libexactile_cuda.so";

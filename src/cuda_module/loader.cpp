@@ -2,10 +2,13 @@
 // The CUDA backend as the library sees it: the module's, opened when it is first asked for, or why there is none.
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
+#include <memory>
 
 #include "cuda/backend.hpp"
 #include "cuda_module/handshake.hpp"
@@ -45,8 +48,8 @@ Module open_module() {
   // It stays open: the module's CUDA runtime asks for it next.
   if (dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) == nullptr) return absent("no NVIDIA driver is installed");
   const char* const named = secure_getenv("EXACTILE_CUDA_MODULE");  // null for programs with more rights than the user
-  const auto places =
-      module_places(named == nullptr || *named == '\0' ? std::nullopt : std::optional(named), own_file());
+  const auto places = module_places(named == nullptr || *named == '\0' ? std::nullopt : std::optional(named),
+                                    own_file(), getauxval(AT_SECURE) != 0);
   if (!places.ok()) return places.status();
   for (const std::string& path : places.value())
     if (access(path.c_str(), F_OK) == 0) return open_file(path);
@@ -55,9 +58,14 @@ Module open_module() {
   return absent("the CUDA module is not there: looked for {}", tried);
 }
 
+/// Opened under no lock: a thread inside dlopen() may ask for it while another one here waits for the loader's, and a
+/// child of fork() inherits locks for good. Where several open it they open the same; the first answer stays.
 const Module& module() {
-  static const auto& opened = *new Module(open_module());
-  return opened;
+  static constinit std::atomic<const Module*> opened{nullptr};
+  if (const Module* known = opened.load(std::memory_order_acquire)) return *known;
+  auto mine = std::make_unique<const Module>(open_module());
+  const Module* first = nullptr;
+  return opened.compare_exchange_strong(first, mine.get(), std::memory_order_acq_rel) ? *mine.release() : *first;
 }
 
 std::span<const plan::KernelEntry> kernels() {

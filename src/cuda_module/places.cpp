@@ -24,7 +24,8 @@ std::string own_file() {
   return path.starts_with('/') ? path : std::string();
 }
 
-Result<std::vector<std::string>> module_places(std::optional<std::string_view> named, std::string_view own_file) {
+Result<std::vector<std::string>> module_places(std::optional<std::string_view> named, std::string_view own_file,
+                                               bool has_more_rights) {
   if (named) {
     if (!named->starts_with('/'))
       return Status(StatusCode::device_unavailable,
@@ -32,7 +33,7 @@ Result<std::vector<std::string>> module_places(std::optional<std::string_view> n
     return std::vector{std::string(*named)};
   }
   std::vector<std::string> places;
-  if (!own_file.empty()) {
+  if (!own_file.empty() && !has_more_rights) {
     const std::string_view folder = own_file.substr(0, own_file.rfind('/'));
     places.push_back(fmt::format("{}/{}", folder, file_name));
     places.push_back(fmt::format("{}/{}/{}", folder, EXACTILE_LIBDIR_FROM_PROGRAMS, file_name));

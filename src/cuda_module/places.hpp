@@ -15,8 +15,9 @@ namespace exactile::cuda_module {
 [[nodiscard]] std::string own_file();
 
 /// Where the module may lie, absolute and in the order of trial: what EXACTILE_CUDA_MODULE says alone, else beside
-/// `own_file`, in the library folder beside a program's, and in the one of the install.
+/// `own_file`, in the library folder beside a program's, and in the one of the install. A program with more rights than
+/// its user has (`has_more_rights`) takes it from the last alone: a user can link it into a folder of his own.
 [[nodiscard]] Result<std::vector<std::string>> module_places(std::optional<std::string_view> named,
-                                                             std::string_view own_file);
+                                                             std::string_view own_file, bool has_more_rights);
 
 }  // namespace exactile::cuda_module

@@ -10,7 +10,7 @@ namespace {
 
 TEST(CudaModulePlaces, AreAbsolute) {
   for (const std::string own : {"/opt/tool/bin/program", "/usr/lib/libexactile.so.0", ""}) {
-    const auto places = module_places(std::nullopt, own);
+    const auto places = module_places(std::nullopt, own, false);
     ASSERT_TRUE(places.ok());
     ASSERT_FALSE(places.value().empty());
     for (const std::string& place : places.value()) EXPECT_TRUE(place.starts_with('/')) << place;
@@ -18,18 +18,25 @@ TEST(CudaModulePlaces, AreAbsolute) {
 }
 
 TEST(CudaModulePlaces, BesideTheLibraryFirst) {
-  const auto places = module_places(std::nullopt, "/opt/tool/lib/libexactile.so.0");
+  const auto places = module_places(std::nullopt, "/opt/tool/lib/libexactile.so.0", false);
   ASSERT_TRUE(places.ok());
   EXPECT_EQ(places.value().front(), "/opt/tool/lib/libexactile_cuda.so");
 }
 
 TEST(CudaModulePlaces, ANamedOneIsTheOnlyOneAndAbsolute) {
-  const auto places = module_places("/elsewhere/module.so", "/opt/tool/bin/program");
+  const auto places = module_places("/elsewhere/module.so", "/opt/tool/bin/program", false);
   ASSERT_TRUE(places.ok());
   EXPECT_EQ(places.value(), std::vector<std::string>{"/elsewhere/module.so"});
-  const auto relative = module_places("module.so", "/opt/tool/bin/program");
+  const auto relative = module_places("module.so", "/opt/tool/bin/program", false);
   ASSERT_FALSE(relative.ok());
   EXPECT_EQ(relative.status().message(), "EXACTILE_CUDA_MODULE = module.so: expected an absolute path");
+}
+
+TEST(CudaModulePlaces, OfAProgramWithMoreRightsIsThatOfTheInstallAlone) {
+  const auto places = module_places(std::nullopt, "/home/user/bin/program", true);
+  ASSERT_TRUE(places.ok());
+  ASSERT_EQ(places.value().size(), 1U);
+  EXPECT_FALSE(places.value().front().starts_with("/home/user"));
 }
 
 TEST(CudaModulePlaces, TheProgramKnowsItsOwnFile) {
