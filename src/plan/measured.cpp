@@ -34,9 +34,11 @@ bool is_near(const tuning::Shape& measured, const GemmDescription& d) {
 }  // namespace
 
 std::optional<double> measured_rate(const KernelEntry& entry, const Problem& problem) {
-  if (entry.tunable == nullptr || !is_like_what_is_measured(problem) || !tuning::has_user_rows()) return std::nullopt;
+  if (entry.tunable == nullptr || !is_like_what_is_measured(problem)) return std::nullopt;
   const GemmDescription& d = problem.description;
   const std::string_view shape_class = tuning::shape_class(d.m, d.n);
+  // First, because a device's key may cost as much as a plan.
+  if (!tuning::has_user_rows(entry.name, to_string(d.types), shape_class)) return std::nullopt;
   const TuningTarget target = entry.tunable(d.types, problem.device);
   if (!is_near(tuning::typical_shape(shape_class, target.is_cpu), d)) return std::nullopt;
   return tuning::measured_rate({.kernel = std::string(entry.name),

@@ -74,6 +74,12 @@ Rows read_file(const std::string& path) { return *rows_of(path); }
 
 bool has_user_rows() { return !rows_of(user_file())->rows.empty(); }
 
+bool has_user_rows(std::string_view kernel, std::string_view types, std::string_view shape_class) {
+  return std::ranges::any_of(rows_of(user_file())->rows, [&](const Row& row) {
+    return row.key.kernel == kernel && row.key.types == types && row.key.shape_class == shape_class;
+  });
+}
+
 std::optional<double> measured_rate(const Query& query) {
   const auto user = rows_of(user_file());
   const Row* best = best_of(user->rows, query, query.types.front(), query.devices.front(), query.shape_class,

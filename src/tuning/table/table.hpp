@@ -37,8 +37,9 @@ struct Found {
 /// The user's rows of that class, of all kernels, that did not fail.
 [[nodiscard]] std::vector<Row> rows_of_class(std::string_view types, std::string_view shape_class);
 
-/// Whether the user has measured anything at all; costs less than a query.
+/// Whether the user has measured anything at all, or so of one kernel; costs less than a query.
 [[nodiscard]] bool has_user_rows();
+[[nodiscard]] bool has_user_rows(std::string_view kernel, std::string_view types, std::string_view shape_class);
 
 /// $EXACTILE_TUNING_DB, or tuning.tsv in core::cache_folder(); empty where there is neither.
 [[nodiscard]] std::string user_file();
