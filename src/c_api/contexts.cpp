@@ -9,10 +9,6 @@
 namespace exactile::c_api {
 namespace {
 
-Status null(const char* name, const char* expected) {
-  return {StatusCode::invalid_argument, fmt::format("{} = null: expected {}", name, expected)};
-}
-
 Status no_context() { return null("context", "what exactile_context_make() made"); }
 Status no_memory() { return null("memory", "what exactile_device_memory_make() made"); }
 
@@ -80,8 +76,13 @@ exactile_status exactile_device_memory_make(const exactile_context* context, int
 void exactile_device_memory_destroy(exactile_device_memory* memory) { delete memory; }
 
 void* exactile_device_memory_at(const exactile_device_memory* memory, int64_t offset) {
-  if (memory == nullptr || offset < 0 || offset > memory->memory.bytes()) return nullptr;
-  return memory->memory.at(offset);
+  if (memory == nullptr || offset < 0 || offset >= memory->memory.bytes()) return nullptr;
+  void* place = nullptr;
+  static_cast<void>(guarded([&] {
+    place = memory->memory.at(offset);
+    return exactile::Status();
+  }));
+  return place;
 }
 
 exactile_status exactile_device_memory_upload(exactile_device_memory* memory, const void* from, int64_t bytes,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "c_api/failure.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -35,6 +37,10 @@ exactile_status failure(StatusCode code, std::string_view message) noexcept {
   for (const auto& [ours, theirs] : codes)
     if (ours == code) return theirs;
   return EXACTILE_INTERNAL_FAILURE;
+}
+
+Status null(const char* name, const char* expected) {
+  return {StatusCode::invalid_argument, fmt::format("{} = null: expected {}", name, expected)};
 }
 
 exactile_status internal_failure(const char* what) noexcept {

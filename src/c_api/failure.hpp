@@ -14,6 +14,9 @@ namespace exactile::c_api {
 exactile_status failure(StatusCode code, std::string_view message) noexcept;
 exactile_status internal_failure(const char* what) noexcept;
 
+/// That an argument is a null pointer, and what it should be.
+[[nodiscard]] Status null(const char* name, const char* expected);
+
 [[nodiscard]] inline exactile_status answer(const Status& status) noexcept {
   return status.ok() ? EXACTILE_OK : failure(status.code(), status.message());
 }

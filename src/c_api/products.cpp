@@ -9,10 +9,6 @@
 namespace exactile::c_api {
 namespace {
 
-Status null(const char* name, const char* expected) {
-  return {StatusCode::invalid_argument, fmt::format("{} = null: expected {}", name, expected)};
-}
-
 Result<GemmArguments> take_arguments(const exactile_gemm_arguments* pointer, ElementType input) {
   const auto from = known_part("arguments", pointer);
   if (!from.ok()) return from.status();
