@@ -298,6 +298,11 @@ class Plan {
                                                 const Execution& execution = {}) const;
 
   [[nodiscard]] const GemmDescription& description() const noexcept;
+  /// The kernel's name; empty where there is nothing to multiply.
+  [[nodiscard]] std::string_view kernel() const noexcept;
+  /// PlanSummary::workspace_bytes.
+  [[nodiscard]] std::int64_t workspace_bytes() const noexcept;
+  /// Judges every kernel of every backend, and looks for their devices to do so.
   [[nodiscard]] PlanSummary summary() const;
   /// The summary as text for a person: which kernel, its blocking, and why every other candidate refused or lost.
   [[nodiscard]] std::string explain() const;

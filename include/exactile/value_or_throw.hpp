@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// For programs that use exceptions. The library itself throws none: only what this header defines does, in the
-/// program.
+/// For programs that use exceptions. The library itself throws none where it can answer a Status. What answers lists
+/// or text (devices(), kernels(), Plan::summary(), Plan::explain()) may throw std::bad_alloc. Only what this header
+/// defines throws anything else, in the program.
 ///
 ///     auto plan = exactile::value_or_throw(exactile::Plan::make(description));
 ///     exactile::or_throw(plan.run(arguments));

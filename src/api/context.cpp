@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/backends.hpp"
+#include "api/guarded.hpp"
 
 namespace exactile {
 namespace detail {
@@ -68,18 +69,20 @@ Status DeviceMemory::fill_bytes(int value) {
 }
 
 Result<Context> Context::make(Backend backend, int device) {
-  for (const plan::BackendEntry* entry : api::backends()) {
-    if (entry->backend != backend) continue;
-    if (entry->open == nullptr)
-      return Status(StatusCode::unsupported,
-                    fmt::format("backend '{}' computes in host memory; expected one whose devices have their own",
-                                to_string(backend)));
-    auto opened = entry->open(device);
-    if (!opened.ok()) return opened.status();
-    return Context(std::make_shared<detail::ContextState>(std::move(opened).value(), entry->backend, device));
-  }
-  return Status(StatusCode::invalid_argument,
-                fmt::format("backend = {}: expected the one whose device is to be opened", to_string(backend)));
+  return api::guarded([&]() -> Result<Context> {
+    for (const plan::BackendEntry* entry : api::backends()) {
+      if (entry->backend != backend) continue;
+      if (entry->open == nullptr)
+        return Status(StatusCode::unsupported,
+                      fmt::format("backend '{}' computes in host memory; expected one whose devices have their own",
+                                  to_string(backend)));
+      auto opened = entry->open(device);
+      if (!opened.ok()) return opened.status();
+      return Context(std::make_shared<detail::ContextState>(std::move(opened).value(), entry->backend, device));
+    }
+    return Status(StatusCode::invalid_argument,
+                  fmt::format("backend = {}: expected the one whose device is to be opened", to_string(backend)));
+  });
 }
 
 Result<DeviceMemory> Context::allocate(std::int64_t bytes) const {

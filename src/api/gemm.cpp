@@ -4,8 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <new>
-
+#include "api/guarded.hpp"
 #include "api/plan_cache.hpp"
 #include "api/plan_state.hpp"
 #include "plan/select.hpp"
@@ -14,42 +13,35 @@ namespace exactile {
 
 namespace {
 
-/// What the library allocates for itself is small; without even that a call can only say so.
-Status no_host_memory() { return {StatusCode::out_of_memory, "host memory is exhausted"}; }
-
 Status plan_and_run(const GemmDescription& description, const GemmArguments& arguments, const GemmOptions& options,
                     const Execution& execution) {
-  try {
+  return api::guarded([&]() -> Status {
     auto state = detail::PlanState::make(description, options);
     if (!state) return state.error();
     detail::remember_plan(*state);
     return (*state)->run(arguments, execution);
-  } catch (const std::bad_alloc&) {
-    return no_host_memory();
-  }
+  });
 }
 
 }  // namespace
 
 Result<Plan> Plan::make(const GemmDescription& description, const GemmOptions& options) {
-  try {
+  return api::guarded([&]() -> Result<Plan> {
     auto state = detail::PlanState::make(description, options);
     if (!state.ok()) return state.status();
     return Plan(std::move(state).value());
-  } catch (const std::bad_alloc&) {
-    return no_host_memory();
-  }
+  });
 }
 
 Result<PreparedOperand> Plan::prepare(Operand operand, const void* elements, const Execution& execution) const {
-  try {
-    return state_->prepare(operand, elements, execution);
-  } catch (const std::bad_alloc&) {
-    return no_host_memory();
-  }
+  return api::guarded([&] { return state_->prepare(operand, elements, execution); });
 }
 
 const GemmDescription& Plan::description() const noexcept { return state_->description(); }
+
+std::string_view Plan::kernel() const noexcept { return state_->kernel_name(); }
+
+std::int64_t Plan::workspace_bytes() const noexcept { return state_->workspace_bytes(); }
 
 PlanSummary Plan::summary() const { return state_->summary(); }
 
@@ -74,11 +66,7 @@ bool run_quickly(const PlanState& state, const void* a, const void* b, void* c, 
 }
 
 Status run(const PlanState& state, const GemmArguments& arguments, const Execution& execution) {
-  try {
-    return state.run(arguments, execution);
-  } catch (const std::bad_alloc&) {
-    return no_host_memory();
-  }
+  return api::guarded([&] { return state.run(arguments, execution); });
 }
 
 Status check_shapes(std::int64_t a_rows, std::int64_t a_columns, std::int64_t b_rows, std::int64_t b_columns,

@@ -43,6 +43,12 @@ class PlanState {
   [[nodiscard]] Result<PreparedOperand> prepare(Operand operand, const void* elements,
                                                 const Execution& execution) const;
   [[nodiscard]] PlanSummary summary() const;
+  [[nodiscard]] std::string_view kernel_name() const noexcept {
+    return kernel_ == nullptr ? std::string_view() : kernel_->name;
+  }
+  [[nodiscard]] std::int64_t workspace_bytes() const noexcept {
+    return executable_ == nullptr ? 0 : executable_->workspace_bytes();
+  }
   [[nodiscard]] const plan::Problem& problem() const noexcept { return problem_; }
   [[nodiscard]] const GemmOptions& options() const noexcept { return options_; }
   /// Whether it would be made for the same number of threads again; true where it runs on one whatever the number.

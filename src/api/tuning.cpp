@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "api/backends.hpp"
+#include "api/guarded.hpp"
 #include "plan/select.hpp"
 
 namespace exactile {
@@ -26,22 +27,26 @@ Result<TuningTarget> target_of(const plan::KernelEntry& entry, GemmTypes types, 
 }  // namespace
 
 Result<TuningTarget> tuning_target(std::string_view kernel, GemmTypes types, int device) {
-  for (const plan::BackendEntry* backend : api::backends())
-    for (const plan::KernelEntry& entry : backend->kernels())
-      if (entry.name == kernel) return target_of(entry, types, device);
-  return Status(StatusCode::unknown_name, fmt::format("kernel '{}' is not known; see kernels()", kernel));
+  return api::guarded([&]() -> Result<TuningTarget> {
+    for (const plan::BackendEntry* backend : api::backends())
+      for (const plan::KernelEntry& entry : backend->kernels())
+        if (entry.name == kernel) return target_of(entry, types, device);
+    return Status(StatusCode::unknown_name, fmt::format("kernel '{}' is not known; see kernels()", kernel));
+  });
 }
 
 Result<Measurements> measure_device(Backend asked, const Measuring& measuring) {
-  for (const plan::BackendEntry* backend : api::backends()) {
-    if (backend->backend != asked) continue;
-    if (backend->measure != nullptr) return backend->measure(measuring);
-    for (const DeviceInfo& device : backend->devices())
-      if (!device.available)
-        return Status(StatusCode::device_unavailable, fmt::format("{}: {}", to_string(asked), device.reason));
-  }
-  return Status(StatusCode::unsupported,
-                fmt::format("backend = {}: has no cost model that is measured; expected cuda", to_string(asked)));
+  return api::guarded([&]() -> Result<Measurements> {
+    for (const plan::BackendEntry* backend : api::backends()) {
+      if (backend->backend != asked) continue;
+      if (backend->measure != nullptr) return backend->measure(measuring);
+      for (const DeviceInfo& device : backend->devices())
+        if (!device.available)
+          return Status(StatusCode::device_unavailable, fmt::format("{}: {}", to_string(asked), device.reason));
+    }
+    return Status(StatusCode::unsupported,
+                  fmt::format("backend = {}: has no cost model that is measured; expected cuda", to_string(asked)));
+  });
 }
 
 }  // namespace exactile

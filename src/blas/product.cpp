@@ -71,7 +71,7 @@ GemmOptions on_processor() {
 template <class T>
 [[nodiscard]] Status run(const Plan& plan, const T* a, const T* b, T* c, T alpha, T beta) {
   if (verbose) [[unlikely]]
-    Report::says(plan.summary().kernel);
+    Report::says(plan.kernel());
   return plan.run({.a = a, .b = b, .c = c, .alpha = alpha, .beta = beta});
 }
 
@@ -213,7 +213,7 @@ void multiply_listed(Op op_a, Op op_b, Size m, Size n, Size k, T alpha, const T*
   if (count > 1 && !any_meet(m, n, c, ldc, count))
     if (const auto plan = Plan::make(d, on_processor()); plan.ok()) {
       if (verbose) [[unlikely]]
-        Report::says(plan.value().summary().kernel);
+        Report::says(plan.value().kernel());
       if (plan.value().run(arguments).ok()) return;
     }
   for (Size p = 0; p < count; ++p) multiply(op_a, op_b, m, n, k, alpha, a[p], lda, b[p], ldb, beta, c[p], ldc);

@@ -117,13 +117,7 @@ extern "C" {
 const char* exactile_version(void) { return exactile::version().data(); }
 
 int64_t exactile_plan_workspace_bytes(const exactile_plan* plan) {
-  std::int64_t bytes = 0;
-  if (plan != nullptr)
-    static_cast<void>(guarded([&] {
-      bytes = plan->plan.summary().workspace_bytes;
-      return exactile::Status();
-    }));
-  return bytes;
+  return plan == nullptr ? 0 : plan->plan.workspace_bytes();
 }
 
 exactile_status exactile_plan_explain(const exactile_plan* plan, char* buffer, size_t capacity, size_t* needed) {

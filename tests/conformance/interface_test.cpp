@@ -127,6 +127,10 @@ TEST(Interface, PlansCountTheOldCThatScalesKeep) {
     const Result<Plan> scaled = Plan::make(d, {.kernel = kernel.kernel});
     if (sums.status().code() == StatusCode::unsupported) continue;
     ASSERT_TRUE(sums.ok() && scaled.ok()) << test_name(kernel) << ": " << scaled.status().message();
+    for (const Plan& plan : {sums.value(), scaled.value()}) {
+      EXPECT_EQ(plan.kernel(), kernel.kernel);
+      EXPECT_EQ(plan.workspace_bytes(), plan.summary().workspace_bytes);
+    }
     const std::int64_t c_bytes = d.m * d.n * (kernel.types.output == ElementType::f64 ? 8 : 4);
     EXPECT_EQ(scaled.value().summary().workspace_bytes, sums.value().summary().workspace_bytes + c_bytes)
         << test_name(kernel);
