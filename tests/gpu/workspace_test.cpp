@@ -3,6 +3,7 @@
 // no other for its workspace.
 #include <gtest/gtest.h>
 
+#include "cuda/kernels/sm90/native/plan.hpp"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
 #include "gpu/h200.hpp"
 #include "gpu/row_major.hpp"
@@ -46,6 +47,14 @@ TEST(Workspace, CountsWhatTilesTake) {
   constexpr std::int64_t many = 1 << 20;
   EXPECT_EQ(sm90_f32_fp16x3_wgmma.refuses(products(32, 64, many, false), h200), "");
   EXPECT_NE(sm90_f32_fp16x3_wgmma.refuses(products(32, 128, many, false), h200), "");
+}
+
+/// 4 GB of A and one B, where each product's own B would be 140 GB.
+TEST(Workspace, ASharedOperandIsCopiedOnce) {
+  GemmDescription d = test::row_major({ElementType::bf16, ElementType::bf16}, 128, 4096, 4096, 4096);
+  EXPECT_NE(sm90::native::why_impossible(d, ElementType::bf16, {}, h200), "");
+  d.b.batch_stride = 0;
+  EXPECT_EQ(sm90::native::why_impossible(d, ElementType::bf16, {}, h200), "");
 }
 
 }  // namespace

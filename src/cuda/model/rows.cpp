@@ -74,7 +74,8 @@ std::optional<GemmDescription> description_of(GemmTypes types, std::string_view 
   const auto sizes = split(words[0], 'x');
   if (sizes.size() != 3) return std::nullopt;
   const auto m = number<std::int64_t>(sizes[0]), n = number<std::int64_t>(sizes[1]), k = number<std::int64_t>(sizes[2]);
-  if (!m || !n || !k || *m < 1 || *n < 1 || *k < 1) return std::nullopt;
+  constexpr std::int64_t most = 1 << 30;
+  if (!m || !n || !k || std::min({*m, *n, *k}) < 1 || std::max({*m, *n, *k}) > most) return std::nullopt;
   const auto layout = [](char letter, std::int64_t rows, std::int64_t columns) {
     return letter == 't' ? OperandLayout{.row_stride = 1, .column_stride = rows}
                          : OperandLayout{.row_stride = columns, .column_stride = 1};
@@ -132,7 +133,8 @@ void read_line(std::string_view line, std::vector<DeviceRows>& all) {
   if (fields[0] == "device") {
     const auto facts = Parameters::parse(fields[2]), overheads = Parameters::parse(fields[3]);
     if (at != all.end()) all.erase(at);  // what comes later counts
-    if (!facts || !overheads) return;
+    constexpr std::int64_t most_megabytes = std::int64_t{1} << 40;
+    if (!facts || !overheads || facts->get("MEMORY_MB") > most_megabytes) return;
     DeviceRows rows;
     rows.name = fields[1];
     rows.facts = facts_of(*facts);

@@ -76,8 +76,11 @@ std::vector<Candidate> candidates(const GemmDescription& description, const Devi
   for (const bool transposed : {false, true}) {
     const GemmDescription d = transposed ? plan::transposed(description) : description;
     const std::int64_t chunks = core::ceil_divide(d.k, chunk_k);
+    const double sums = 8 * static_cast<double>(d.batch_count) * static_cast<double>(chunks) *
+                        static_cast<double>(d.m) * static_cast<double>(d.n);  // bytes, where K is split
+    const bool may_split = sums <= 0.4 * static_cast<double>(device.memory_bytes);
     for (const TileKind& tile : kinds)
-      for (std::int64_t split_k = 1; split_k < 2 * chunks; split_k *= 2)
+      for (std::int64_t split_k = 1; split_k < (may_split ? 2 * chunks : 2); split_k *= 2)
         all.push_back(candidate(tiling_of(d, tile, split_k, transposed), device));
   }
   return all;

@@ -86,7 +86,11 @@ std::vector<Candidate> few_rows_candidates(const plan::Problem& problem, const D
   std::vector<Candidate> all;
   for (std::int64_t split_k = least_splits(d); split_k < 2 * chunks; split_k *= 2) {
     const FewRowsDivision few = divide_few_rows(d, device, split_k);
-    if (few.reduces_in_memory() && !sums_refuse(d, chunks).empty() && !all.empty()) break;
+    constexpr double most_blocks = 0x7fffffff;
+    const double blocks = static_cast<double>(d.batch_count) * static_cast<double>(few.division.split_k) *
+                          static_cast<double>(few.division.column_tiles);
+    const bool is_impossible = blocks > most_blocks || (few.reduces_in_memory() && !sums_refuse(d, chunks).empty());
+    if (is_impossible && !all.empty()) break;
     all.push_back(candidate(few, d, device));
   }
   return all;

@@ -194,7 +194,7 @@ template <class In>
 Status enqueue_tiles(const Parameters<DeviceSum<In>>& p, TileShape tile, Major a, Major b, int ctas,
                      cudaStream_t stream) {
   static constexpr std::span<const TileKind> kinds = tile_kinds<sizeof(In)>();
-  Status status;
+  Status status(StatusCode::unsupported, "no kernel has tiles of that size");
   const auto enqueue_if = [&]<std::size_t i>(std::integral_constant<std::size_t, i>) {
     constexpr TileKind kind = kinds[i];
     if constexpr (kind.division.slice_blocks == 0) {

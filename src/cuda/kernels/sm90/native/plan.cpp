@@ -95,9 +95,12 @@ std::string_view why_impossible(const GemmDescription& d, ElementType multiplied
   if (rounded(d.m) * rounded(d.n) / (64 * 16) * batch * split_k * division.cluster_k > most)
     return "the product has too many tiles";
   const double partial = split_k == 1 ? 0 : 4.0 * static_cast<double>(d.m) * static_cast<double>(d.n) * batch * split_k;
-  const double copies =
-      static_cast<double>(size_in_bytes(multiplied)) * batch * (rounded(d.m) + rounded(d.n)) * rounded(d.k);
-  if (partial + copies > 0.4 * static_cast<double>(device.memory_bytes))
+  // Of both operands: their addresses, which are not known yet, may ask for it.
+  const auto copy = [&](const OperandLayout& operand, std::int64_t lines) {
+    return static_cast<double>(size_in_bytes(multiplied)) * rounded(lines) * rounded(d.k) *
+           static_cast<double>(plan::distinct_matrices(operand, d.batch_count));
+  };
+  if (partial + copy(d.a, d.m) + copy(d.b, d.n) > 0.4 * static_cast<double>(device.memory_bytes))
     return "needs more scratch memory than there is";
   return {};
 }
