@@ -33,7 +33,10 @@ std::size_t distance(std::string_view from, std::string_view to) {
 }  // namespace
 
 std::string shortened(std::string_view text) {
-  return text.size() <= longest ? std::string(text) : std::string(text.substr(0, longest)) + "...";
+  if (text.size() <= longest) return std::string(text);
+  std::size_t end = longest;  // not within a character of UTF-8, which has at most three such bytes
+  while (end > longest - 4 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) --end;
+  return std::string(text.substr(0, end)) + "...";
 }
 
 std::string nearest_names(std::string_view asked, std::span<const std::string_view> names) {

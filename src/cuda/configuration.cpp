@@ -62,7 +62,7 @@ std::optional<Pin> Pin::parse(std::string_view text) {
       if (field.name == name) found = &field;
       if (found == nullptr) bit <<= 1;
     }
-    if (found == nullptr || (pin.named_ & bit) != 0 || value < 0 || value > 1 << 30) return std::nullopt;
+    if (found == nullptr || value < 0 || value > 1 << 30) return std::nullopt;
     pin.named_ |= bit;
     pin.wanted_.*found->size = static_cast<int>(value);
   }

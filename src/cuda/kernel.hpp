@@ -39,7 +39,7 @@ class DeviceProduct {
  public:
   virtual ~DeviceProduct() = default;
   [[nodiscard]] virtual Status launch(const Launch& launch) const = 0;
-  [[nodiscard]] virtual std::string blocking() const = 0;  ///< "BM=128 BN=128 BK=16 stages=4 split-K=2 ..."
+  [[nodiscard]] virtual std::string blocking() const = 0;  ///< "BM=128 BN=128 BK=16 stages=4 SPLIT_K=2 ..."
   [[nodiscard]] virtual std::int64_t workspace_bytes() const { return 0; }
   /// What a run with these operands needs of it, which may be less: some copies are only needed at odd addresses.
   [[nodiscard]] virtual std::int64_t workspace_bytes_for(const GemmArguments&) const { return workspace_bytes(); }

@@ -32,6 +32,9 @@ TEST(Nearest, LongNamesAreCut) {
   const std::string mebibyte(1 << 20, 'x');
   EXPECT_EQ(shortened(mebibyte), std::string(64, 'x') + "...");
   EXPECT_EQ(shortened("cpu"), "cpu");
+  const std::string euro = "\xe2\x82\xac";  // a character is not cut
+  EXPECT_EQ(shortened(std::string(62, 'x') + euro + "xx"), std::string(62, 'x') + "...");
+  EXPECT_EQ(shortened(std::string(61, 'x') + euro + "xx"), std::string(61, 'x') + euro + "...");
   EXPECT_LT(nearest_names(mebibyte, kernels).size(), 200U);
 }
 

@@ -81,7 +81,8 @@ TEST(Parameters, ReadWhatTheyWrite) {
   EXPECT_EQ(Parameters::parse(p.to_string()), p);
   EXPECT_EQ(p.get("MWG"), 128);
   EXPECT_EQ(p.get("absent", 7), 7);
-  for (const char* bad : {"MWG", "MWG=", "=3", "MWG=x", "MWG=1.5", "MWG=1  NWG=2", "MWG=99999999999999999999"})
+  for (const char* bad :
+       {"MWG", "MWG=", "=3", "MWG=x", "MWG=1.5", "MWG=1  NWG=2", "MWG=1 MWG=2", "MWG=99999999999999999999"})
     EXPECT_FALSE(Parameters::parse(bad)) << bad;
 }
 

@@ -19,7 +19,10 @@ std::optional<Parameters> Parameters::parse(std::string_view text) {
     std::int64_t value = 0;
     const auto [stopped, error] = std::from_chars(word.data() + sign + 1, word.data() + word.size(), value);
     if (error != std::errc() || stopped != word.data() + word.size()) return std::nullopt;
-    parsed.set(word.substr(0, sign), value);
+    const std::string_view name = word.substr(0, sign);
+    if (std::ranges::count(parsed.values(), name, &std::pair<std::string, std::int64_t>::first) > 0)
+      return std::nullopt;
+    parsed.set(name, value);
   }
   return parsed;
 }

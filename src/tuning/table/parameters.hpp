@@ -17,7 +17,7 @@ class Parameters {
   Parameters() = default;
   Parameters(std::initializer_list<std::pair<std::string, std::int64_t>> values) : values_(values) {}
 
-  /// Reads what to_string() writes; nothing for any other text.
+  /// Reads what to_string() writes; nothing for any other text, or where a name comes twice.
   [[nodiscard]] static std::optional<Parameters> parse(std::string_view text);
   [[nodiscard]] std::string to_string() const;
 
