@@ -60,8 +60,11 @@ struct Remedy {
   std::string_view words;
   std::string_view advice;
 };
-constexpr std::array<Remedy, 8> remedies = {{
-    {"without the CUDA toolkit", "for NVIDIA GPUs build with nvcc in PATH and -D EXACTILE_CUDA=ON"},
+constexpr std::array<Remedy, 11> remedies = {{
+    {"the CUDA module is not there", "for NVIDIA GPUs build with nvcc in PATH and -D EXACTILE_CUDA=ON, and install"},
+    {"the CUDA module cannot be opened", "install exactile anew, or look at EXACTILE_CUDA_MODULE"},
+    {"is no CUDA module of exactile", "unset EXACTILE_CUDA_MODULE, or name libexactile_cuda.so in it"},
+    {"is of another build of exactile", "install library and module of one build, or unset EXACTILE_CUDA_MODULE"},
     {"no NVIDIA driver is installed", "if there is an NVIDIA GPU, install its driver: nvidia-smi must list it"},
     {"the NVIDIA driver supports CUDA", "update the driver, or build with an older CUDA toolkit"},
     {"the NVIDIA driver finds no device", "look at CUDA_VISIBLE_DEVICES and at nvidia-smi"},
@@ -184,9 +187,9 @@ void look_at_tuning(Findings& findings) {
 
 /// Variables that products look at, and what of them means nothing.
 void look_at_environment(Findings& findings) {
-  for (const char* const name :
-       {"EXACTILE_MAX_ISA", "EXACTILE_NUM_THREADS", "EXACTILE_OPENCL_DEVICE", "EXACTILE_OPENCL_LIBRARY",
-        "EXACTILE_TUNING_DB", "OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "OCL_ICD_VENDORS"})
+  for (const char* const name : {"EXACTILE_CUDA_MODULE", "EXACTILE_CUDA_ROWS", "EXACTILE_MAX_ISA",
+                                 "EXACTILE_NUM_THREADS", "EXACTILE_OPENCL_DEVICE", "EXACTILE_OPENCL_LIBRARY",
+                                 "EXACTILE_TUNING_DB", "OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "OCL_ICD_VENDORS"})
     if (const auto value = core::environment(name))
       findings.push_back({.topic = "environment", .what = fmt::format("{}={}", name, *value)});
   for (const std::string& setting : ignored_settings())
