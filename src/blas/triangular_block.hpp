@@ -18,7 +18,8 @@ constexpr Size block_order = 32;
 
 /// A is the block, of `order` <= block_order, and T = op(A), whose lower or upper triangle is set; B has `others`
 /// columns (left) or rows (right). Where the product leaves what is no number, B's part is done again element by
-/// element: zeros times infinities, and the inverse of a singular block, are not to spread.
+/// element: zeros times infinities, and the inverse of a singular block, are not to spread within the block. Between
+/// blocks a product spreads them, where the reference passes over zeros of B.
 template <class T>
 void run_block(Task task, Side side, bool lower, Op op, Diagonal diagonal, Size order, Size others, T alpha,
                Columns<const T> a, Columns<T> b);
