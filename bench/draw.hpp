@@ -6,9 +6,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "rivals/contender.hpp"
+#include "contest/contender.hpp"
 
 namespace exactile::bench {
+
+using contest::Layout;
+using contest::Product;
 
 struct Sizes {
   std::int64_t least;

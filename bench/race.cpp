@@ -2,16 +2,24 @@
 #include "race.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <stdexcept>
 #include <utility>
 
+#include "contest/ours.hpp"
+#include "contest/timed.hpp"
 #include "exactile/plan.hpp"
-#include "ours.hpp"
 
 namespace exactile::bench {
 namespace {
+
+using contest::Call;
+using contest::OperandSets;
+using measure::Lane;
+using measure::RoundLimits;
+using measure::Summary;
 
 [[noreturn]] void fail(const Status& status) { throw std::runtime_error("exactile: " + std::string(status.message())); }
 
@@ -32,17 +40,17 @@ struct Runner {
 std::unique_ptr<Call> call_of(const Product& product, const RaceOptions& options, const std::string& kernel) {
   GemmOptions asked = plan_options(product, options);
   asked.kernel = kernel;
-  Result<Plan> plan = Plan::make(description_of(product), asked);
+  Result<Plan> plan = Plan::make(contest::description_of(product), asked);
   if (plan.status().code() == StatusCode::unsupported) return nullptr;
   if (!plan.ok()) fail(plan.status());
   const Execution on = options.context != nullptr ? options.context->execution() : Execution{};
-  return make_call([plan = std::move(plan).value(), on](const void* a, const void* b, void* c) {
+  return contest::make_call([plan = std::move(plan).value(), on](const void* a, const void* b, void* c) {
     if (const Status status = plan.run({.a = a, .b = b, .c = c}, on); !status.ok()) fail(status);
   });
 }
 
 std::vector<Runner> runners_of(const Product& product, const RaceOptions& options) {
-  const Result<Plan> plan = Plan::make(description_of(product), plan_options(product, options));
+  const Result<Plan> plan = Plan::make(contest::description_of(product), plan_options(product, options));
   if (plan.status().code() == StatusCode::unsupported) return {};
   if (!plan.ok()) fail(plan.status());
   std::vector<Runner> runners;
@@ -63,7 +71,7 @@ void time_together(const std::vector<Runner*>& runners, const OperandSets& sets,
                    const Visit& visit) {
   std::vector<Lane> lanes;
   for (const Runner* runner : runners)
-    lanes.push_back({.call = runner->call.get(), .sets = &sets, .forward = {}, .backward = {}});
+    lanes.push_back(contest::lane_of(*runner->call, sets, sets.count() * std::ssize(lanes) / std::ssize(runners)));
   time_rounds(lanes, limits);
   for (std::size_t i = 0; i < lanes.size(); ++i) visit(*runners[i], summarize(lanes[i]));
 }
@@ -72,27 +80,27 @@ void time_together(const std::vector<Runner*>& runners, const OperandSets& sets,
 
 std::vector<KernelTime> race(const Product& product, const RaceOptions& options) {
   std::vector<Runner> runners = runners_of(product, options);
-  const OperandSets sets(product, set_count(product, options.context, options.rotate_bytes), options.context,
-                         Fill::normal);
+  const OperandSets sets(product, set_count(product, options.context, options.rotate_bytes), options.context);
+  RoundLimits limits = options.limits;
+  limits.shortest_group_seconds = contest::shortest_group_seconds(options.context);
   double fastest = std::numeric_limits<double>::infinity();
   for (Runner& runner : runners) {
-    Lane lane{.call = runner.call.get(), .sets = &sets, .forward = {}, .backward = {}};
-    runner.time.seconds = runner.rough = rough_seconds(lane);
+    runner.time.seconds = runner.rough = rough_seconds(contest::lane_of(*runner.call, sets), limits);
     fastest = std::min(fastest, runner.rough);
   }
   std::vector<Runner*> field;
   for (Runner& runner : runners)
     if (runner.time.chosen || runner.rough <= options.keep * fastest) field.push_back(&runner);
   if (field.empty()) return {};
-  time_together(field, sets, options.limits, [](Runner& runner, const Summary& summary) {
-    runner.time.seconds = summary.median_seconds;
+  time_together(field, sets, limits, [](Runner& runner, const Summary& summary) {
+    runner.time.seconds = summary.median;
     runner.time.spread = summary.spread;
   });
   const auto quicker = [](const Runner* a, const Runner* b) { return a->time.seconds < b->time.seconds; };
   Runner* const best = *std::ranges::min_element(field, quicker);
   std::erase_if(field, [&](const Runner* runner) { return runner != best && !runner->time.chosen; });
-  time_together(field, sets, options.limits,
-                [](Runner& runner, const Summary& summary) { runner.time.again = summary.median_seconds; });
+  time_together(field, sets, limits,
+                [](Runner& runner, const Summary& summary) { runner.time.again = summary.median; });
   std::vector<KernelTime> times;
   for (Runner& runner : runners) times.push_back(std::move(runner.time));
   return times;

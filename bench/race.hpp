@@ -7,10 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "contest/contender.hpp"
 #include "exactile/context.hpp"
-#include "rounds.hpp"
+#include "measure/rounds.hpp"
 
 namespace exactile::bench {
+
+using contest::Product;
 
 struct RaceOptions {
   Backend backend = Backend::cpu;
@@ -19,7 +22,7 @@ struct RaceOptions {
   std::int64_t rotate_bytes = 0;  ///< operands rotate through more than so much memory
   double keep = 1.5;              ///< kernels that a rough timing finds slower than the fastest by more drop out
   std::vector<std::string> skip;  ///< kernels left out unless they are chosen
-  RoundLimits limits;
+  measure::RoundLimits limits;
 };
 
 struct KernelTime {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` leaves: the archive, the shared library, the public headers, the program, a CMake package and a pkg-config file.
+# What `cmake --install` leaves: the archive, the shared library, the public headers, the program
+# with its manual page and completions, a CMake package and a pkg-config file.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -43,4 +44,19 @@ install(FILES ${PROJECT_BINARY_DIR}/exactile.pc DESTINATION ${CMAKE_INSTALL_LIBD
 
 if(TARGET exactile_program)
   install(TARGETS exactile_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/suites DESTINATION ${CMAKE_INSTALL_DATADIR}/exactile FILES_MATCHING PATTERN "*.txt")
+  # The manual page and what shells complete, as the program itself tells them: arguments, file, folder.
+  foreach(made IN ITEMS "manual:exactile.1:${CMAKE_INSTALL_MANDIR}/man1"
+                        "completion bash:exactile:${CMAKE_INSTALL_DATADIR}/bash-completion/completions"
+                        "completion zsh:_exactile:${CMAKE_INSTALL_DATADIR}/zsh/site-functions"
+                        "completion fish:exactile.fish:${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
+    string(REPLACE ":" ";" made "${made}")
+    list(GET made 0 arguments)
+    list(GET made 1 name)
+    list(GET made 2 folder)
+    set(file ${PROJECT_BINARY_DIR}/generated/${name})
+    install(CODE "execute_process(COMMAND \"$<TARGET_FILE:exactile_program>\" ${arguments} OUTPUT_FILE \"${file}\"
+                                  COMMAND_ERROR_IS_FATAL ANY)")
+    install(FILES ${file} DESTINATION ${folder})
+  endforeach()
 endif()

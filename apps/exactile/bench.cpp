@@ -2,13 +2,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
+#include <optional>
 
 #include "commands.hpp"
 #include "exactile/devices.hpp"
 #include "measurement.hpp"
 #include "memory.hpp"
 #include "options.hpp"
+#include "suite.hpp"
 #include "table.hpp"
 #include "terminal.hpp"
 #include "units.hpp"
@@ -24,21 +27,31 @@ A, B or C is vector-like (m, n or k of 16 or less) the calls take turns on copie
 twice the last cache, so that memory is timed and not the cache; --rotate says otherwise. Several --type and --kernel
 may be given; `--kernel all` takes every one that is available.
 
+--suite FILE times many products, this library and others turn by turn in one process: every other round in the opposite
+order, medians, operands and results the same for all; each result is checked first. FILE has a product a line, MxNxK or
+COUNTxMxNxK, with `ta` or `tb` after it where A or B is stored transposed; lines `types f32 f64` and `accuracies standard
+reduced` say what follows. --rivals auto takes every library that is found: OpenBLAS, BLIS, oneDNN, MKL, libxsmm; with a
+--backend that has memory of its own cuBLAS and cuBLASLt, or CLBlast. NAME=PATH[,VARIABLE=VALUE] names one. --output keeps
+each product when it is done (results/schema.json); the same command goes on from there, and `exactile report` draws it.
+
 Of several kernels those that refuse the product are noted, and the others are timed.
 
 Exit status: 1 a result's error is above its bound, 2 also where one of several kernels that were named refuses.)";
 
 struct Options {
   SizeOptions sizes;
-  std::vector<std::string> types = {"f32"};
+  std::vector<std::string> types;
   std::vector<std::string> kernels;
   ChoiceOptions choice;
   std::string fill = "normal";
   std::string rotate = "auto";
   std::string prepared;
   std::uint64_t seed = 1;
-  double seconds = 1;
+  std::optional<double> seconds;
   std::int64_t runs = 5;
+  std::string suite;
+  std::vector<std::string> rivals;
+  std::string output;
   bool json = false;
 };
 
@@ -82,13 +95,18 @@ std::vector<std::string> kernels_for(const Options& options, GemmTypes types) {
   return names;
 }
 
+void require_seconds(const Options& options) {
+  constexpr double most_seconds = 1e6;
+  const double seconds = options.seconds.value_or(0);
+  if (!(seconds >= 0 && seconds <= most_seconds))
+    fail(Exit::bad_usage, "--seconds {}: expected 0 to {}", seconds, most_seconds);
+}
+
 std::vector<MeasurementRequest> requests_for(const Options& options) {
   std::vector<MeasurementRequest> requests;
+  const double seconds = options.seconds.value_or(1);
   if (options.runs < 1 || options.runs > 1000000)
     fail(Exit::bad_usage, "--runs {}: expected 1 to 1000000", options.runs);
-  constexpr double most_seconds = 1e6;
-  if (!(options.seconds >= 0 && options.seconds <= most_seconds))
-    fail(Exit::bad_usage, "--seconds {}: expected 0 to {}", options.seconds, most_seconds);
   for (const std::string& type : options.types) {
     const GemmTypes types = parse_types(type);
     for (const std::string& kernel : kernels_for(options, types)) {
@@ -98,8 +116,8 @@ std::vector<MeasurementRequest> requests_for(const Options& options) {
       choice.kernel = kernel;
       request.options = measured_options(choice);
       request.prepared = prepared_inputs(options.prepared);
-      request.limits = {.warm_up_seconds = std::min(0.05, options.seconds),
-                        .total_seconds = options.seconds,
+      request.limits = {.warm_up_seconds = std::min(0.05, seconds),
+                        .total_seconds = seconds,
                         .least_runs = static_cast<int>(options.runs),
                         .most_runs = 1000000};
       requests.push_back(request);
@@ -147,7 +165,43 @@ void print_rows_json(const std::vector<Measurement>& rows, const std::vector<std
   print_json(json);
 }
 
-Exit bench(const Options& options) {
+/// What the command line gave.
+struct Given {
+  std::array<const Option*, 3> sizes;
+  const Option* accuracy;
+
+  [[nodiscard]] std::ptrdiff_t size_count() const {
+    return std::ranges::count_if(sizes, [](const Option* size) { return size->count() > 0; });
+  }
+};
+
+Exit bench_suite(const Options& options, const Given& given) {
+  if (given.size_count() > 0) fail(Exit::bad_usage, "--suite has sizes of its own; expected no --m, --n, --k beside it");
+  require_seconds(options);
+  (void)parse_fill(options.fill);
+  (void)prepared_inputs(options.prepared);
+  for (const std::string& kernel : options.kernels)
+    if (kernel != "all") require_known_kernel(kernel);
+  SuiteOptions suite{.file = options.suite,
+                     .output = options.output,
+                     .rivals = options.rivals,
+                     .types = options.types,
+                     .accuracy = given.accuracy->count() > 0 ? options.choice.accuracy : "",
+                     .kernels = options.kernels,
+                     .choice = options.choice,
+                     .fill = options.fill,
+                     .prepared = options.prepared,
+                     .json = options.json};
+  suite.seconds = options.seconds.value_or(suite.seconds);
+  return run_suite(suite);
+}
+
+Exit bench(Options options, const Given& given) {
+  if (given.size_count() < 3) fail(Exit::bad_usage, "--m, --n and --k are required, or --suite FILE");
+  if (!options.rivals.empty() || !options.output.empty())
+    fail(Exit::bad_usage, "--rivals and --output are of --suite FILE; expected it beside them");
+  if (options.types.empty()) options.types = {"f32"};
+  require_seconds(options);
   const verification::Fill fill = parse_fill(options.fill);
   require_work(options.sizes);
   const std::vector<MeasurementRequest> requests = requests_for(options);
@@ -191,7 +245,14 @@ Exit bench(const Options& options) {
 
 Action add_bench(CommandLine& command) {
   const auto options = std::make_shared<Options>();
-  add_size_options(command, options->sizes, true);
+  add_size_options(command, options->sizes, false);
+  command.add_option("--suite", options->suite, "Time the products of this file, beside other libraries")
+      ->type_name("FILE");
+  command
+      .add_option("--rivals", options->rivals, "Of a suite: auto (every one that is found), none, NAME=PATH[,VAR=VALUE]")
+      ->type_name("WHICH");
+  command.add_option("-o,--output", options->output, "Of a suite: keep the results here, and go on from what is there")
+      ->type_name("FILE");
   command.add_option("--type", options->types, "Element type (default f32): " + type_names())
       ->type_name("T")
       ->delimiter(',');
@@ -203,16 +264,18 @@ Action add_bench(CommandLine& command) {
       ->delimiter(',');
   command.add_option("--fill", options->fill, "What A and B hold: normal (default), uniform, ...")->type_name("NAME");
   add_seed(command, options->seed);
-  command.add_option("--seconds", options->seconds, "Time each kernel for this long (default 1)")->type_name("S");
+  command.add_option("--seconds", options->seconds, "Time each kernel for this long (default 1; of a suite 0.5)")->type_name("S");
   add_integer(command, "--runs", options->runs, "At least this many timed calls (default 5)");
   command.add_option("--rotate", options->rotate, "Copies of the operands beyond the caches: auto, on, off")
       ->type_name("WHEN");
   command
       .add_option("--prepared", options->prepared, "Operands that are prepared once, before the clock runs: a, b or ab")
       ->type_name("WHICH");
-  command.add_flag("--json", options->json, "As JSON (exactile.bench/1)");
+  command.add_flag("--json", options->json, "As JSON (exactile.bench/1; of a suite exactile.results/1)");
   command.footer(footer);
-  return [options] { return bench(*options); };
+  const Given given{{command.get_option("--m"), command.get_option("--n"), command.get_option("--k")},
+                    command.get_option("--accuracy")};
+  return [options, given] { return options->suite.empty() ? bench(*options, given) : bench_suite(*options, given); };
 }
 
 }  // namespace exactile::program

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,24 @@ class Option {
   CLI::Option* option_;
 };
 
+/// An option as its definition tells it.
+struct OptionModel {
+  std::vector<std::string> names = {};  ///< "-o", "--output"; empty where it is known by its place
+  std::string value = {};               ///< what stands for its value in the help; "" of a flag
+  std::string help = {};
+  bool is_required = false;
+};
+struct CommandModel {
+  std::string name = {};
+  std::string summary = {};
+  std::string footer = {};
+  std::vector<OptionModel> options = {};
+};
+struct ProgramModel {
+  CommandModel program = {};
+  std::vector<CommandModel> commands = {};
+};
+
 /// What one command reads. Options and the variables that they fill must live until the command line is parsed.
 class CommandLine {
  public:
@@ -45,6 +64,7 @@ class CommandLine {
   Option* add_option(const std::string& name, std::string& value, const std::string& help);
   Option* add_option(const std::string& name, std::vector<std::string>& values, const std::string& help);
   Option* add_option(const std::string& name, double& value, const std::string& help);
+  Option* add_option(const std::string& name, std::optional<double>& value, const std::string& help);
   /// `take` gets the text of the value and throws Failure where that is none.
   Option* add_option_function(const std::string& name, std::function<void(const std::string&)> take,
                               const std::string& help);
@@ -52,6 +72,8 @@ class CommandLine {
   /// The option that was added under this name.
   Option* get_option(const std::string& name);
   void remove_option(Option* option);
+  /// The whole program, of which this is a command.
+  [[nodiscard]] ProgramModel program() const;
   /// What the help says below the options.
   void footer(const std::string& text);
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
@@ -15,6 +16,7 @@
 #include "core/thread_count.hpp"
 #include "exactile/devices.hpp"
 #include "exactile/settings.hpp"
+#include "finding.hpp"
 #include "json.hpp"
 #include "memory.hpp"
 #include "terminal.hpp"
@@ -28,21 +30,10 @@ constexpr const char* footer =
     R"(What products find on this machine, and for what is missing why, and what to do about it. Nothing is measured or
 changed. Send its output along with a question or a report of a fault.
 
+With PROGRAM: which BLAS it uses. A program is a path, or a name in PATH; a number is a running process; anything else is a
+package that Python imports for this, `numpy`, say. LD_PRELOAD and LD_LIBRARY_PATH count as they would when it is run.
+
 Exit status: 0, whatever is missing.)";
-
-enum class State : std::uint8_t {
-  found,
-  limited,  ///< works, but something holds it back
-  missing,
-};
-
-struct Finding {
-  std::string topic;
-  State state = State::found;
-  std::string what;
-  std::string why = {};
-  std::string advice = {};
-};
 
 std::string_view to_string(State state) {
   switch (state) {
@@ -52,8 +43,6 @@ std::string_view to_string(State state) {
   }
   return "";
 }
-
-using Findings = std::vector<Finding>;
 
 /// What to do about a backend's reason: the first entry whose words are in it.
 struct Remedy {
@@ -197,12 +186,44 @@ void look_at_environment(Findings& findings) {
                         "set it to what is expected, or unset it"});
 }
 
+/// Limits of the process that operands or threads can meet.
+void look_at_limits(Findings& findings) {
+  struct Limit {
+    const char* name;
+    int resource;
+    rlim_t enough;
+    const char* why;
+    const char* advice;
+  };
+  constexpr rlim_t gigabyte = rlim_t{1} << 30;
+  constexpr std::array<Limit, 3> limits = {
+      {{"address space", RLIMIT_AS, 64 * gigabyte, "operands and workspaces beyond it are refused", "ulimit -v unlimited"},
+       {"data", RLIMIT_DATA, 64 * gigabyte, "operands and workspaces beyond it are refused", "ulimit -d unlimited"},
+       {"processes", RLIMIT_NPROC, 1024, "a product needs a thread for each processor", "ulimit -u 4096"}}};
+  std::string text;
+  for (const Limit& limit : limits) {
+    rlimit set{};
+    if (getrlimit(static_cast<__rlimit_resource>(limit.resource), &set) != 0) continue;
+    const bool is_count = limit.resource == RLIMIT_NPROC;
+    const std::string value = set.rlim_cur == RLIM_INFINITY ? "unlimited"
+                              : is_count                    ? fmt::format("{}", set.rlim_cur)
+                                                            : bytes_text(static_cast<double>(set.rlim_cur));
+    if (set.rlim_cur < limit.enough)
+      findings.push_back({"limits", State::limited, fmt::format("{} {}", limit.name, value), limit.why, limit.advice});
+    else
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", limit.name, value);
+  }
+  if (!text.empty()) findings.push_back({.topic = "limits", .what = text});
+}
+
 Findings examine() {
   Findings findings;
   findings.push_back({.topic = "exactile", .what = std::string(version())});
   look_at_threads(findings);
   look_at_memory(findings);
+  look_at_limits(findings);
   look_at_devices(findings);
+  look_at_system_blas(findings);
   look_at_tuning(findings);
   look_at_environment(findings);
   return findings;
@@ -235,10 +256,12 @@ void print_findings_json(const Findings& findings) {
 
 Action add_doctor(CommandLine& command) {
   const auto json = std::make_shared<bool>(false);
+  const auto program = std::make_shared<std::string>();
+  command.add_option("PROGRAM", *program, "Say which BLAS this program, process or Python package uses");
   command.add_flag("--json", *json, "As JSON (exactile.doctor/1)");
   command.footer(footer);
-  return [json] {
-    const Findings findings = examine();
+  return [json, program] {
+    const Findings findings = program->empty() ? examine() : blas_of(*program);
     *json ? print_findings_json(findings) : print_text(findings);
     return Exit::done;
   };

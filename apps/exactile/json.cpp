@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "failure.hpp"
 #include "terminal.hpp"
 
 namespace exactile::program {
@@ -29,6 +30,64 @@ struct ToPrinted {
   }
 };
 
+/// Builds a Json from the parser's events.
+class Reader final : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  bool null() override { return put({}); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(number_integer_t value) override { return put(value); }
+  bool number_unsigned(number_unsigned_t value) override { return put(value); }
+  bool number_float(number_float_t value, const string_t&) override { return put(value); }
+  bool string(string_t& value) override { return put(std::move(value)); }
+  bool binary(binary_t&) override { return false; }
+  bool start_object(std::size_t) override { return open(Json::object()); }
+  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(string_t& value) override {
+    open_.back().key = std::move(value);
+    return true;
+  }
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception&) override {
+    failure_ = fmt::format("is no JSON at byte {}", position);
+    return false;
+  }
+
+  Json result;
+  [[nodiscard]] const std::string& failure() const { return failure_; }
+
+ private:
+  /// A value whose end was not met, and the key of its next member.
+  struct Open {
+    Json value;
+    std::string key = {};
+  };
+
+  bool put(Json value) {
+    if (open_.empty())
+      result = std::move(value);
+    else if (open_.back().value.members() != nullptr)
+      open_.back().value.add_member(std::move(open_.back().key), std::move(value));
+    else
+      open_.back().value.push_back(std::move(value));
+    return true;
+  }
+  bool open(Json value) {
+    constexpr std::size_t deepest = 32;
+    if (open_.size() == deepest) failure_ = fmt::format("is nested more than {} deep", deepest);
+    open_.push_back({std::move(value)});
+    return failure_.empty();
+  }
+  bool close() {
+    Json value = std::move(open_.back().value);
+    open_.pop_back();
+    return put(std::move(value));
+  }
+
+  std::vector<Open> open_;
+  std::string failure_;
+};
+
 }  // namespace
 
 Json::Json(std::initializer_list<Member> members) : value_(std::vector<Member>(members)) {}
@@ -51,10 +110,39 @@ void Json::update(const Json& object) {
 
 void Json::push_back(Json element) { std::get<std::vector<Json>>(value_).push_back(std::move(element)); }
 
+void Json::add_member(std::string key, Json value) {
+  std::get<std::vector<Member>>(value_).push_back({std::move(key), std::move(value)});
+}
+
+std::optional<double> Json::number() const {
+  if (const auto* value = std::get_if<double>(&value_)) return *value;
+  if (const auto* value = std::get_if<std::int64_t>(&value_)) return static_cast<double>(*value);
+  if (const auto* value = std::get_if<std::uint64_t>(&value_)) return static_cast<double>(*value);
+  return std::nullopt;
+}
+
+const Json* Json::find(std::string_view key) const {
+  const auto* its_members = members();
+  if (its_members == nullptr) return nullptr;
+  const auto found = std::ranges::find(*its_members, key, &Member::key);
+  return found == its_members->end() ? nullptr : &found->value;
+}
+
+Json parse_json(std::string_view text, const std::string& name) {
+  Reader reader;
+  if (!nlohmann::json::sax_parse(text, &reader))
+    fail(Exit::bad_input, "{}: {}", name, reader.failure().empty() ? "is no JSON" : reader.failure());
+  return std::move(reader.result);
+}
+
+std::string json_text(const Json& json, int indent) {
+  return json.visit(ToPrinted()).dump(indent, ' ', false, Printed::error_handler_t::replace);
+}
+
 Json document(std::string_view command) { return Json{{"schema", fmt::format("exactile.{}/1", command)}}; }
 
 void print_json(const Json& json) {
-  write_result(json.visit(ToPrinted()).dump(2, ' ', false, Printed::error_handler_t::replace) + "\n");
+  write_result(json_text(json) + "\n");
 }
 
 }  // namespace exactile::program

@@ -38,12 +38,15 @@ constexpr CommandEntry entries[] = {
     {"multiply", "Multiply two .npy files into a third", add_multiply},
     {"ladder", "Run every kernel on one product, slowest first", add_ladder},
     {"bench", "Time products exactly", add_bench},
+    {"report", "Draw results as one page", add_report},
     {"verify", "Check kernels against the oracles", add_verify},
     {"tune", "Search a device's best sizes for a kernel and keep them", add_tune},
     {"explain", "Say which kernel would run, and why not the others", add_explain},
     {"kernels", "List the kernels", add_kernels},
     {"devices", "List what there is to compute with", add_devices},
     {"doctor", "Say what was found, what is missing, and what to do", add_doctor},
+    {"completion", "Print what a shell completes command lines with", add_completion},
+    {"manual", "Print the manual page", add_manual},
 };
 
 struct Command {

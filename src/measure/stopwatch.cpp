@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <utility>
 #include <vector>
+
+#include "measure/summary.hpp"
 
 namespace exactile::measure {
 namespace {
@@ -16,13 +19,13 @@ double now() {
   return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
 }
 
-/// The value at fraction `f` of a sorted, non-empty list, interpolated between neighbours.
-double quantile(const std::vector<double>& sorted, double f) {
-  const double place = f * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  const double weight = place - std::floor(place);
-  return sorted[below] + weight * (sorted[above] - sorted[below]);
+/// Some generated kernels leave the upper halves of the vector registers in use, which slows whatever SSE code runs
+/// next: without this, one contender would pay for the one before it.
+void clear_upper_registers() {
+#if defined(__x86_64__)
+  static const bool has_avx = __builtin_cpu_supports("avx") != 0;
+  if (has_avx) __asm__ volatile("vzeroupper" ::: "memory");
+#endif
 }
 
 using Group = std::function<std::optional<double>(std::int64_t, std::int64_t)>;
@@ -66,6 +69,13 @@ std::int64_t warm_up(Caller& caller, double first_call_seconds, const TimingLimi
 
 }  // namespace
 
+double seconds_of(const std::function<void()>& work) {
+  clear_upper_registers();
+  const double start = now();
+  work();
+  return now() - start;
+}
+
 Timing time_calls(const std::function<bool(std::int64_t)>& run, const TimingLimits& limits) {
   return time_groups(
       [&](std::int64_t first, std::int64_t count) -> std::optional<double> {
@@ -95,11 +105,10 @@ Timing time_groups(const Group& group_of_calls, const TimingLimits& limits) {
     ++timing.runs;
   }
   if (seconds.empty()) return timing;
-  std::sort(seconds.begin(), seconds.end());
-  timing.min_seconds = seconds.front();
-  timing.median_seconds = quantile(seconds, 0.5);
-  if (timing.median_seconds > 0)
-    timing.spread = (quantile(seconds, 0.75) - quantile(seconds, 0.25)) / timing.median_seconds;
+  const Summary summary = summarize(std::move(seconds));
+  timing.min_seconds = summary.min;
+  timing.median_seconds = summary.median;
+  timing.spread = summary.spread;
   return timing;
 }
 

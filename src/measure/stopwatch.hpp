@@ -27,6 +27,9 @@ struct TimingLimits {
   double shortest_group_seconds = 50e-6;
 };
 
+/// Seconds of one piece of work by the host's clock.
+[[nodiscard]] double seconds_of(const std::function<void()>& work);
+
 /// Times `run(i)`, i = 0, 1, 2, ...; the caller uses i to rotate operands out of the caches. Calls shorter than the
 /// clock can resolve are timed in groups. `run` answers false to stop (an error, or an interruption).
 [[nodiscard]] Timing time_calls(const std::function<bool(std::int64_t)>& run, const TimingLimits& limits = {});

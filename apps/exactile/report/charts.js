@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// The charts: each a function from a device's rows to what Plotly draws, or to a sentence where there is nothing to draw.
+'use strict';
+
+const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+// Okabe and Ito's colours, told apart by all eyes, without the blue that is ours.
+const palette = ['#d55e00', '#009e73', '#cc79a7', '#e69f00', '#8c6bb1', '#7f7f00', '#c44e52', '#17a2b8', '#937860'];
+const seriesNames = unique(rows.map((row) => row.series).filter((name) => name !== 'exactile'));
+const colour = (name) => name === 'exactile' ? css('--ours') : palette[seriesNames.indexOf(name) % palette.length];
+const symbols = ['circle', 'square', 'diamond', 'triangle-up', 'cross', 'x', 'star', 'triangle-down'];
+const symbol = (name) => name === 'exactile' ? 'circle' : symbols[(1 + seriesNames.indexOf(name)) % symbols.length];
+
+function layout(changes) {
+  const axis = {gridcolor: css('--line'), zerolinecolor: css('--line'), linecolor: css('--line'), automargin: true};
+  const {xaxis, yaxis, ...rest} = changes;
+  return {
+    paper_bgcolor: 'rgba(0,0,0,0)', plot_bgcolor: 'rgba(0,0,0,0)', height: 430,
+    font: {color: css('--ink'), size: 12}, margin: {l: 56, r: 14, t: 30, b: 48},
+    modebar: {bgcolor: 'rgba(0,0,0,0)', color: css('--dim'), activecolor: css('--ours')},
+    legend: {orientation: 'h', y: -0.2, yanchor: 'top', font: {size: 11}}, hoverlabel: {font: {size: 12}},
+    xaxis: {...axis, ...xaxis}, yaxis: {...axis, ...yaxis}, ...rest,
+  };
+}
+
+const logarithmic = (title) => ({type: 'log', title: {text: title}, exponentformat: 'power', dtick: undefined});
+
+const hover = (row) => [plain(row.product), plain(row.series) + (row.kernel && row.kernel !== row.series ?
+  ` (${plain(row.kernel)})` : ''), `${digits(row.gflops)} GFLOP/s, ${secondsText(row.seconds)}`,
+row.error ? `error ${digits(row.error, 2)}` : '', row.ratio ? `${digits(row.ratio)} × ${plain(row.rival)}` : '']
+  .filter(Boolean).join('<br>');
+
+function scatter(name, list, x, y, more = {}) {
+  return {type: 'scatter', mode: 'markers', name: plain(name), x: list.map(x), y: list.map(y), text: list.map(hover),
+    hoverinfo: 'text', marker: {color: colour(name), symbol: symbol(name), size: 8}, ...more};
+}
+
+/** Ours last: drawn above the others. */
+const bySeries = (list) => grouped(list, (row) => row.series)
+  .sort(([a], [b]) => (a === 'exactile') - (b === 'exactile'));
+
+const ceilingsOf = (list) => unique(list.map((row) => row.run)).flatMap((run) => run.ceilings ? [run.ceilings] : []);
+
+/** By type: what was measured on the spot, else what the rows' own fractions say. */
+function peakOf(list) {
+  const peaks = ceilingsOf(list).flatMap((c) => Object.entries(c.gflops ?? {}))
+    .filter(([type]) => list.some((row) => row.type === type)).map(([, peak]) => peak);
+  const implied = list.filter((row) => row.ours && row.of_peak && row.gflops).map((row) => row.gflops / row.of_peak);
+  const all = peaks.length ? peaks : implied;
+  return all.length ? all.sort((a, b) => a - b)[Math.floor(all.length / 2)] : null;
+}
+
+function speedChart(list) {
+  const timed = list.filter((row) => row.gflops);
+  if (!timed.length) return 'No speeds among these results.';
+  const traces = bySeries(timed).flatMap(([name, of]) => {
+    const cubes = of.filter((row) => row.cube).sort((a, b) => a.edge - b.edge);
+    const others = of.filter((row) => !row.cube);
+    const shared = {legendgroup: name};
+    return [
+      ...(cubes.length ? [scatter(name, cubes, (row) => row.edge, (row) => row.gflops,
+        {...shared, mode: 'lines+markers', line: {color: colour(name), width: name === 'exactile' ? 3 : 1.5}})] : []),
+      ...(others.length ? [scatter(name, others, (row) => row.edge, (row) => row.gflops, {...shared,
+        showlegend: !cubes.length, marker: {color: colour(name), symbol: `${symbol(name)}-open`, size: 7}})] : []),
+    ];
+  });
+  const peak = chosen.type ? peakOf(timed) : null;
+  if (peak) {
+    const edges = timed.map((row) => row.edge);
+    traces.push({type: 'scatter', mode: 'lines', name: 'measured peak', x: [Math.min(...edges), Math.max(...edges)],
+      y: [peak, peak], line: {dash: 'dash', color: css('--dim'), width: 1}, hoverinfo: 'name'});
+  }
+  return {traces, layout: layout({xaxis: logarithmic('∛(m n k batch)'), yaxis: logarithmic('GFLOP/s')})};
+}
+
+const ladderPlaces = (list) => grouped(list.filter((row) => row.gflops), (row) => row.product)
+  .map(([product, of]) => [product, unique(of.map((row) => row.series)).length]).filter(([, count]) => count > 1)
+  .sort((a, b) => b[1] - a[1]);
+
+function ladderChart(list, product) {
+  const names = ladderPlaces(list).map(([name]) => name);
+  const shown = names.includes(product) ? product : names[0];
+  if (!shown) return 'No product here was timed by more than one kernel or library.';
+  const best = grouped(list.filter((row) => row.product === shown && row.gflops), (row) => row.series)
+    .map(([, of]) => of.sort((a, b) => b.gflops - a.gflops)[0]).sort((a, b) => a.gflops - b.gflops);
+  const trace = {type: 'bar', orientation: 'h', y: best.map((row) => plain(row.series)), x: best.map((row) => row.gflops),
+    text: best.map((row) => digits(row.gflops)), textposition: 'outside', cliponaxis: false, hovertext: best.map(hover),
+    hoverinfo: 'text', marker: {color: best.map((row) => row.ours ? css('--ours') : colour(row.series))}};
+  const low = Math.floor(Math.log10(best[0].gflops * 0.8)), high = Math.log10(best[best.length - 1].gflops) + 0.35;
+  return {traces: [trace], title: shown, layout: layout({height: 110 + 24 * best.length, bargap: 0.25,
+    xaxis: {...logarithmic('GFLOP/s'), range: [low, high]}, yaxis: {type: 'category', autorange: 'reversed', ticksuffix: ' '}})};
+}
+
+function rooflineChart(list) {
+  const timed = list.filter((row) => row.gflops && Number.isFinite(row.intensity));
+  const peak = peakOf(timed);
+  if (!timed.length || !peak) return 'No ceiling was measured with these results.';
+  if (!chosen.type) return 'Ceilings are those of one type: choose one.';
+  const bandwidths = ceilingsOf(timed).map((c) => c.gbytes_per_second).filter(Boolean);
+  const traces = bySeries(timed).map(([name, of]) => scatter(name, of, (row) => row.intensity, (row) => row.gflops));
+  const xs = timed.map((row) => row.intensity);
+  const low = Math.min(...xs) / 2, high = Math.max(...xs) * 2;
+  const ceiling = (name, x, y) => ({type: 'scatter', mode: 'lines', name, x, y, hoverinfo: 'name',
+    line: {color: css('--ink'), width: 1.5, dash: name === 'measured peak' ? 'solid' : 'dot'}});
+  if (bandwidths.length) {
+    const bandwidth = Math.max(...bandwidths), ridge = peak / bandwidth;
+    traces.push(ceiling(`measured memory, ${digits(bandwidth)} GB/s`, [low, Math.max(low, ridge)],
+      [low * bandwidth, Math.max(low * bandwidth, peak)]));
+    traces.push(ceiling('measured peak', [Math.min(Math.max(low, ridge), high), high], [peak, peak]));
+  } else {
+    traces.push(ceiling('measured peak', [low, high], [peak, peak]));
+  }
+  return {traces, layout: layout({xaxis: logarithmic('operations for each byte'), yaxis: logarithmic('GFLOP/s')})};
+}
+
+function errorChart(list) {
+  const known = list.filter((row) => row.error && row.seconds);
+  if (!known.length) return 'No errors with times among these results.';
+  const named = grouped(known, (row) => `${row.series}${row.accuracy === 'standard' ? '' : `, ${row.accuracy}`}`);
+  const traces = named.map(([name, of]) => scatter(of[0].series, of, (row) => row.seconds, (row) => row.error,
+    {name: plain(name), marker: {color: colour(of[0].series), size: 8,
+      symbol: of[0].accuracy === 'standard' ? symbol(of[0].series) : 'star'}}));
+  return {traces, layout: layout({xaxis: logarithmic('seconds'), yaxis: logarithmic('norm of the error over that of C')})};
+}
+
+function heatTrace(x, y, z, text) {
+  const edge = 2; // of log2: a quarter to four times
+  return {type: 'heatmap', x, y, z, text, texttemplate: y.length <= 40 && x.length <= 12 ? '%{text}' : undefined,
+    hovertemplate: '%{y}<br>%{x}<br>%{text} ×<extra></extra>', zmin: -edge, zmax: edge, xgap: 1, ygap: 1,
+    colorscale: [[0, '#b2480a'], [0.45, '#f3c29b'], [0.5, css('--neutral')], [0.55, '#a9cdea'], [1, '#0a5fa6']],
+    colorbar: {thickness: 12, tickvals: [-2, -1, 0, 1, 2], ticktext: ['¼', '½', '1', '2', '4'], outlinewidth: 0}};
+}
+
+const cellsOf = (table) => [table.map((line) => line.map((r) => r === null ? null : Math.log2(r))),
+  table.map((line) => line.map((r) => r === null ? '' : digits(r)))];
+
+/** Ours over each rival of a product: {rival: ratio}, with the best one's under its own name. */
+function ratiosOf(of) {
+  const ours = of.find((row) => row.contender === 'exactile' && row.gflops) ?? of.find((row) => row.contender === 'exactile');
+  const ratios = {};
+  if (!ours) return ratios;
+  for (const row of of) if (!row.ours && row.gflops && ours.gflops) ratios[row.series] = ours.gflops / row.gflops;
+  if (ours.ratio && (!ours.rival || !(ours.rival in ratios))) ratios[ours.rival || 'best rival'] = ours.ratio;
+  return ratios;
+}
+
+function binnedHeat(products) {
+  const bin = (value) => Math.floor(Math.log2(value));
+  const cells = new Map();
+  for (const [ratio, row] of products) {
+    const key = `${bin(Math.min(row.m, row.n, row.k))},${Math.round(Math.log2(row.edge ** 3) / 2) * 2}`;
+    cells.set(key, [...(cells.get(key) ?? []), ratio]);
+  }
+  const axis = (index) => unique([...cells.keys()].map((key) => Number(key.split(',')[index]))).sort((a, b) => a - b);
+  const sides = axis(0), work = axis(1);
+  const [z, text] = cellsOf(sides.map((s) => work.map((w) => cells.has(`${s},${w}`) ? mean(cells.get(`${s},${w}`)) : null)));
+  return {traces: [heatTrace(work.map((w) => `2^${w}`), sides.map((s) => `${2 ** s} to ${2 ** (s + 1) - 1}`), z, text)],
+    layout: layout({xaxis: {type: 'category', title: {text: 'multiply-adds, about'}},
+      yaxis: {type: 'category', title: {text: 'shortest side'}}})};
+}
+
+function heatChart(list) {
+  const products = grouped(list, (row) => row.place).map(([, of]) => [ratiosOf(of), of[0]])
+    .filter(([ratios]) => Object.keys(ratios).length).sort((a, b) => a[1].edge - b[1].edge);
+  if (!products.length) return 'No rival was timed beside these results.';
+  if (products.length > data.most_products)
+    return binnedHeat(products.map(([ratios, row]) => [Math.min(...Object.values(ratios)), row]));
+  const rivals = unique(products.flatMap(([ratios]) => Object.keys(ratios)));
+  const labels = products.map(([, row]) => [row.product, chosen.type ? '' : row.type,
+    row.accuracy === 'standard' ? '' : row.accuracy, row.layout].filter(Boolean).join(' '));
+  // A label that is there twice would be one line of the map.
+  const once = labels.map((label, i) => plain(label) + '\u200b'.repeat(labels.slice(0, i).filter((l) => l === label).length));
+  const [z, text] = cellsOf(products.map(([ratios]) => rivals.map((rival) => ratios[rival] ?? null)));
+  return {traces: [heatTrace(rivals.map(plain), once, z, text)],
+    layout: layout({height: 150 + 21 * products.length, xaxis: {type: 'category', tickangle: -30},
+      yaxis: {type: 'category', autorange: 'reversed', ticksuffix: ' '}})};
+}

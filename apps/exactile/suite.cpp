@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "suite.hpp"
+
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+
+#include "commit.hpp"
+#include "contest/ours.hpp"
+#include "contest/rivals.hpp"
+#include "exactile/context.hpp"
+#include "exactile/devices.hpp"
+#include "interrupt.hpp"
+#include "measure/bandwidth.hpp"
+#include "measurement.hpp"
+#include "memory.hpp"
+#include "results_file.hpp"
+#include "suite_file.hpp"
+#include "suite_report.hpp"
+#include "terminal.hpp"
+#include "units.hpp"
+
+namespace exactile::program {
+namespace {
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  localtime_r(&now, &parts);
+  return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
+}
+
+/// As it was typed, without the folder of the program.
+std::string command_line() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  if (!text.empty() && text.back() == '\0') text.pop_back();
+  const std::size_t program = text.find('\0');
+  text = std::filesystem::path(text.substr(0, program)).filename().string() +
+         (program == std::string::npos ? "" : text.substr(program));
+  std::ranges::replace(text, '\0', ' ');
+  return text;
+}
+
+DeviceInfo device_of(const GemmOptions& options) {
+  const Backend backend = options.memory == Memory::device ? options.backend : Backend::cpu;
+  int index = 0;
+  for (const DeviceInfo& device : devices())
+    if (device.backend == backend && index++ == options.device) return device;
+  return {};
+}
+
+/// All that runs, from the options on.
+class SuiteRun {
+ public:
+  explicit SuiteRun(const SuiteOptions& options)
+      : options_(options),
+        gemm_(measured_options(options.choice)),
+        threads_(gemm_.threads == 0 ? default_threads() : gemm_.threads),
+        suite_(read_suite(options.file, options.types, options.accuracy)),
+        peaks_(threads_) {
+    if (gemm_.memory == Memory::device) context_ = require(Context::make(gemm_.backend, gemm_.device));
+    enter_ours();
+    enter_rivals();
+    limits_.seconds = options.seconds;
+    constexpr double until_workers_sleep = 0.05;   // longer than OpenMP's and OpenBLAS's spin
+    constexpr double until_the_clock_settles = 0.3;
+    if (context_)
+      limits_.lead_in_seconds = std::min(until_the_clock_settles, options.seconds);
+    else if (threads_ > 1)
+      limits_.pause_seconds = until_workers_sleep;
+  }
+
+  Exit run() {
+    ResultsFile results(options_.output, head());
+    const std::vector<double> costs = expected_costs(results);
+    double left = 0;
+    for (const double cost : costs) left += cost;
+    announce_cost("this suite", left);
+    if (!options_.json) print_result("{}", suite_heading());
+    Progress progress;
+    const auto begin = std::chrono::steady_clock::now();
+    double done = 0;
+    for (std::size_t i = 0; i < suite_.products.size(); ++i) {
+      const Json* known = results.find(row_of(suite_.products[i]));
+      if (known == nullptr) {
+        note_what_is_kept(results);
+        // What the work so far took, beside what it was expected to.
+        const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+        const double pace = done > 0 ? spent.count() / done : 1;
+        progress.show(fmt::format("{} ({} of {}), {} left", shape_text(suite_.products[i]), i + 1,
+                                  suite_.products.size(), seconds_text(pace * (left - done))));
+        std::optional<Json> row = measure(suite_.products[i]);
+        progress.clear();
+        done += costs[i];
+        if (!row) continue;
+        results.add(std::move(*row));
+        known = &results.rows().back();
+      }
+      if (!options_.json) print_result("{}", suite_line(*known));
+    }
+    set_interruption_note("");
+    if (options_.json)
+      print_result("{}", results.text());
+    else if (const std::string means = means_text(results.rows()); !means.empty())
+      print_result("\n{}", means);
+    return wrong_ ? Exit::check_failed : Exit::done;
+  }
+
+ private:
+  [[nodiscard]] const Context* context() const { return context_ ? &*context_ : nullptr; }
+
+  void enter(std::string name, std::unique_ptr<contest::Contender> contender) {
+    contender->set_threads(threads_);
+    entrants_.push_back({std::move(name), std::move(contender)});
+  }
+
+  void enter_ours() {
+    contest::OurOptions ours{.backend = context_ ? gemm_.backend : Backend::cpu,
+                             .kernel = {},
+                             .context = context(),
+                             .prepared_a = options_.prepared.find('a') != std::string::npos,
+                             .prepared_b = options_.prepared.find('b') != std::string::npos};
+    enter("exactile", contest::make_exactile(ours));
+    const bool all = std::ranges::find(options_.kernels, "all") != options_.kernels.end();
+    for (const KernelInfo& kernel : kernels()) {
+      const bool is_wanted = all ? kernel.available && kernel.backend == ours.backend
+                                 : std::ranges::find(options_.kernels, kernel.name) != options_.kernels.end();
+      if (!is_wanted) continue;
+      ours.kernel = kernel.name;
+      enter("exactile:" + kernel.name, contest::make_exactile(ours));
+    }
+  }
+
+  void enter_rivals() {
+    for (const std::string& word : options_.rivals) {
+      if (word == "none") continue;
+      if (word != "auto") {
+        contest::Entrant rival = contest::load_rival(word, context());
+        enter(std::move(rival.name), std::move(rival.contender));
+        continue;
+      }
+      contest::FoundRivals found = contest::find_rivals(context());
+      for (const std::string& absent : found.absent) note("exactile: not found: {}", absent);
+      for (contest::Entrant& rival : found.rivals) enter(std::move(rival.name), std::move(rival.contender));
+    }
+  }
+
+  [[nodiscard]] Json software(const DeviceInfo& device) const {
+    utsname system{};
+    uname(&system);
+    Json software{{"compiler", __VERSION__}, {"system", fmt::format("{} {}", system.sysname, system.release)}};
+    if (!context_) return software;
+    software["driver"] = "unknown";
+    for (const auto& [key, value] : device.properties)
+      if (key.find("driver") != std::string::npos) software["driver"] = value;
+    return software;
+  }
+
+  [[nodiscard]] Json head() {
+    const DeviceInfo device = device_of(gemm_);
+    Json head{{"schema", "exactile.results/1"}, {"family", suite_.name}};
+    head["device"] = Json{{"name", device.name}, {"kind", context_ ? "gpu" : "cpu"}};
+    if (!context_) head["device"]["threads"] = threads_;
+    head["software"] = software(device);
+    head["contenders"] = Json::object();
+    for (const contest::Entrant& entrant : entrants_) head["contenders"][entrant.name] = entrant.contender->version();
+    head["contenders"]["exactile"] =
+        fmt::format("{}{}{}", version(), commit.empty() ? "" : fmt::format(" at {}", commit),
+                    commit_is_edited ? ", edited" : "");
+    head["commit"] = commit.empty() ? "0000000" : commit;
+    head["date"] = today();
+    head["operands"] = fmt::format("{}, row-major{}{}", options_.fill, context_ ? ", in device memory" : "",
+                                   options_.prepared.empty() ? "" : fmt::format(", {} prepared", options_.prepared));
+    head["command"] = command_line();
+    head["ceilings"] = ceilings();
+    head["provenance"] = Json{{"kind", "measured"}};
+    return head;
+  }
+
+  /// Of a roofline: the peak of each type, and how fast memory is read; a device's is not measured.
+  [[nodiscard]] Json ceilings() {
+    Json gflops = Json::object();
+    for (const contest::Product& product : suite_.products)
+      if (const auto peak = peaks_.peak(gemm_.backend == Backend::automatic ? Backend::cpu : gemm_.backend,
+                                        {product.type, product.output}, gemm_.device))
+        gflops[to_string(GemmTypes{product.type, product.output})] = *peak * 1e-9;
+    Json ceilings{{"gflops", gflops}};
+    if (!context_) ceilings["gbytes_per_second"] = measure::read_bandwidth(threads_) * 1e-9;
+    return ceilings;
+  }
+
+  /// Seconds of each product, 0 of one that is done: samples, warm-up and checks of every contender.
+  [[nodiscard]] std::vector<double> expected_costs(const ResultsFile& results) const {
+    std::vector<double> costs;
+    for (const contest::Product& product : suite_.products) {
+      if (results.find(row_of(product)) != nullptr) {
+        costs.push_back(0);
+        continue;
+      }
+      GemmOptions options = gemm_;
+      options.kernel.clear();
+      const Result<Plan> plan = Plan::make(contest::description_of(product), options);
+      const double call = plan.ok() ? chosen_cost(plan.value().summary()) : 0;
+      const double one = std::max(limits_.seconds, limits_.least_rounds * call) + limits_.warm_up_seconds + 2 * call +
+                         limits_.least_rounds * (limits_.lead_in_seconds + limits_.pause_seconds) + 0.1;
+      costs.push_back(static_cast<double>(entrants_.size()) * one);
+    }
+    return costs;
+  }
+
+  void note_what_is_kept(const ResultsFile& results) const {
+    if (options_.output.empty())
+      set_interruption_note("nothing was kept; --output FILE keeps what is done");
+    else
+      set_interruption_note(fmt::format("{} products are kept in {}; the same command goes on from there",
+                                        results.rows().size(), printable(options_.output)));
+  }
+
+  /// Nothing where no contender could be timed.
+  std::optional<Json> measure(const contest::Product& product) {
+    Json row = row_of(product);
+    if (!context_) row["threads"] = threads_;
+    if (context_) row["memory"] = "device";
+    require_memory(product.bytes() * contest::set_count(product, context()), shape_text(product) + ": the operands");
+    const contest::Outcome outcome =
+        contest::hold_contest(entrants_, product, limits_, context(), parse_fill(options_.fill));
+    bool any = false;
+    for (const contest::Score& score : outcome.scores) {
+      any = any || score.seconds.median > 0;
+      if (score.error.empty()) continue;
+      note("exactile: {} {} of {} is wrong and not timed: {}", shape_text(product),
+           to_string(GemmTypes{product.type, product.output}), score.name, score.error);
+      wrong_ = wrong_ || is_ours(score.name);
+    }
+    if (!any) {
+      note("exactile: not run: {}: no contender multiplies it", shape_text(product));
+      return std::nullopt;
+    }
+    const Backend backend = context_ ? gemm_.backend : Backend::cpu;
+    add_outcome(row, product, outcome, peaks_.peak(backend, {product.type, product.output}, gemm_.device));
+    return row;
+  }
+
+  const SuiteOptions& options_;
+  GemmOptions gemm_;
+  int threads_;
+  Suite suite_;
+  PeakMeter peaks_;
+  std::optional<Context> context_;
+  std::vector<contest::Entrant> entrants_;
+  contest::ContestLimits limits_;
+  bool wrong_ = false;
+};
+
+}  // namespace
+
+Exit run_suite(const SuiteOptions& options) try {
+  return SuiteRun(options).run();
+} catch (const std::runtime_error& error) {
+  // A rival that cannot be loaded, or a call that failed; the library's own messages name what was expected.
+  throw Failure(Exit::trouble, error.what());
+}
+
+}  // namespace exactile::program

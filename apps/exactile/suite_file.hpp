@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file A suite: products worth timing, as a file that a person writes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "contest/contender.hpp"
+
+namespace exactile::program {
+
+struct Suite {
+  std::string name;  ///< of the file, without folder and ending
+  std::vector<contest::Product> products;
+};
+
+/// One product a line, MxNxK or COUNTxMxNxK, then `ta` where A and `tb` where B is stored transposed. A line `types f32
+/// f64` or `accuracies standard reduced` says what the products below it are multiplied as: each in every type, each
+/// type in every accuracy. '#' begins a comment. Types and accuracies that are given here, unless empty, take the place of
+/// the file's. Throws Failure (bad input) that names the line.
+[[nodiscard]] Suite read_suite(const std::string& path, const std::vector<std::string>& types,
+                               const std::string& accuracy);
+
+/// "1000x35x20", or with a batch "8x1000x35x20".
+[[nodiscard]] std::string shape_text(const contest::Product& product);
+/// "A by columns, B by columns"; empty where both lie by rows.
+[[nodiscard]] std::string layout_text(const contest::Product& product);
+
+}  // namespace exactile::program

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// exactile as a contender: a plan made once, then run.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "exactile/plan.hpp"
+#include "contest/contender.hpp"
+
+namespace exactile::contest {
+
+struct OurOptions {
+  Backend backend = Backend::cpu;
+  std::string kernel;                ///< "" lets the planner choose
+  const Context* context = nullptr;  ///< where the operands lie; null is host memory
+  bool prepared_a = false;           ///< the operand of every set is prepared before any call
+  bool prepared_b = false;
+};
+
+/// The product as exactile is told of it.
+[[nodiscard]] GemmDescription description_of(const Product& product);
+
+[[nodiscard]] std::unique_ptr<Contender> make_exactile(OurOptions options);
+
+}  // namespace exactile::contest

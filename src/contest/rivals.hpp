@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Other libraries, opened at run time.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "contest/contest.hpp"
+
+namespace exactile::contest {
+
+/// Loads a rival from "NAME=PATH[,VARIABLE=VALUE]...". The part of NAME before the first '-' says what kind of library
+/// it is ("openblas-newest"); the environment variables are set while the library is loaded.
+/// Rivals on a device enqueue on the context's queue; those on the processor are refused where there is a context, and
+/// the reverse. Throws std::runtime_error with a sentence for a person.
+[[nodiscard]] Entrant load_rival(const std::string& specification, const Context* context);
+
+struct FoundRivals {
+  std::vector<Entrant> rivals;
+  std::vector<std::string> absent;  ///< a name each, with the reason
+};
+/// Every kind of library whose usual file the loader finds (LD_LIBRARY_PATH counts), or that lies where its vendor's
+/// installer puts it.
+[[nodiscard]] FoundRivals find_rivals(const Context* context);
+
+}  // namespace exactile::contest

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/bandwidth.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <latch>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "measure/stopwatch.hpp"
+
+namespace exactile::measure {
+namespace {
+
+constexpr std::size_t words = (std::size_t{64} << 20) / sizeof(std::uint64_t);
+
+/// Eight sums, so that no addition waits for the one before it.
+std::uint64_t read(const std::vector<std::uint64_t>& memory) {
+  std::uint64_t sums[8] = {};
+  for (std::size_t i = 0; i < memory.size(); i += 8)
+    for (std::size_t lane = 0; lane < 8; ++lane) sums[lane] += memory[i + lane];
+  return std::accumulate(std::begin(sums), std::end(sums), std::uint64_t{0});
+}
+
+double one_pass(const std::vector<std::vector<std::uint64_t>>& memory) {
+  std::latch start(static_cast<std::ptrdiff_t>(memory.size()));
+  std::vector<std::thread> threads;
+  std::vector<double> seconds(memory.size());
+  for (std::size_t i = 0; i < memory.size(); ++i)
+    threads.emplace_back([&, i] {
+      start.arrive_and_wait();
+      volatile std::uint64_t sum = 0;
+      seconds[i] = seconds_of([&] { sum = read(memory[i]); });
+    });
+  for (std::thread& thread : threads) thread.join();
+  return *std::ranges::max_element(seconds);
+}
+
+}  // namespace
+
+double read_bandwidth(int threads) {
+  constexpr int passes = 7;
+  const auto count = static_cast<std::size_t>(std::max(threads, 1));
+  const std::vector<std::vector<std::uint64_t>> memory(count, std::vector<std::uint64_t>(words, 1));
+  double least = one_pass(memory);
+  for (int pass = 1; pass < passes; ++pass) least = std::min(least, one_pass(memory));
+  return static_cast<double>(count * words * sizeof(std::uint64_t)) / least;
+}
+
+}  // namespace exactile::measure
