@@ -33,7 +33,7 @@ std::vector<std::string> values_of(const OptionModel& option) {
     for (const KernelInfo& kernel : kernels()) values.push_back(kernel.name);
   if (named("--backend")) values = {"automatic", "cpu", "cuda", "opencl"};
   if (named("--accuracy")) values = {"reduced", "standard", "compensated", "correctly_rounded"};
-  if (named("--planning")) values = {"formula", "estimate"};
+  if (named("--planning")) values = {"formula", "estimate", "measured"};
   if (named("--memory")) values = {"host", "device"};
   if (named("--rotate")) values = {"auto", "on", "off"};
   if (named("--rivals")) values = {"auto", "none"};
@@ -102,10 +102,11 @@ complete -F _exactile exactile
 std::string zsh_option(const OptionModel& option) {
   // In a specification [ ] and : have a meaning.
   std::string help;
-  for (const char c : quoted(option.help, "'\\''")) {
+  for (const char c : option.help) {
     if (c == '[' || c == ']' || c == ':' || c == '\\') help += '\\';
     help += c;
   }
+  help = quoted(help, "'\\''");
   const std::string action = is_file(option) ? "_files" : fmt::format("({})", fmt::join(values_of(option), " "));
   if (option.names.empty()) return fmt::format("'*:{}:{}'", option.value, action);
   const std::string value = option.value.empty() ? "" : fmt::format(":{}:{}", option.value, action);
@@ -159,7 +160,9 @@ std::string fish_completion(const ProgramModel& model) {
       text += fmt::format("complete -c exactile -n '__fish_seen_subcommand_from {}'", command.name);
       for (const std::string& name : option.names)
         text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
-      const std::vector<std::string> values = values_of(option);
+      std::vector<std::string> values = values_of(option);
+      for (std::string& value : values)  // the list is read as a command line is
+        if (const std::size_t at = value.find('>'); at != std::string::npos) value.insert(at, 1, '\\');
       if (is_file(option))
         text += option.names.empty() ? " -F" : " -r -F";
       else if (!values.empty())

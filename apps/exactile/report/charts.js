@@ -17,9 +17,25 @@ function layout(changes) {
     paper_bgcolor: 'rgba(0,0,0,0)', plot_bgcolor: 'rgba(0,0,0,0)', height: 430,
     font: {color: css('--ink'), size: 12}, margin: {l: 56, r: 14, t: 30, b: 48},
     modebar: {bgcolor: 'rgba(0,0,0,0)', color: css('--dim'), activecolor: css('--ours')},
-    legend: {orientation: 'h', y: -0.2, yanchor: 'top', font: {size: 11}}, hoverlabel: {font: {size: 12}},
+    legend: {orientation: 'h', yref: 'container', y: 0, yanchor: 'bottom', font: {size: 11}}, hoverlabel: {font: {size: 12}},
     xaxis: {...axis, ...xaxis}, yaxis: {...axis, ...yaxis}, ...rest,
   };
+}
+
+/** Fits a chart into so many pixels: room below the axis for the legend, names no longer than a third of the width. */
+function fit(chart, width) {
+  const most = Math.max(8, Math.floor(width / 20));
+  for (const axis of chart.named ?? []) {
+    const names = axis === 'y' ? chart.traces[0].y : chart.traces[0].x;
+    Object.assign(chart.layout[`${axis}axis`], {tickvals: names,
+      ticktext: names.map((name) => name.length > most ? `${name.slice(0, most - 1)}…` : name)});
+  }
+  const names = chart.traces.filter((trace) => trace.showlegend !== false).map((trace) => trace.name ?? '');
+  if (names.length < 2) return;
+  const letters = names.join('').length / names.length;
+  const lines = Math.ceil(names.length / Math.max(1, Math.floor((width - 70) / (52 + 6 * letters))));
+  chart.layout.margin = {...chart.layout.margin, b: 58 + 22 * lines};
+  chart.layout.height = 360 + 22 * lines;
 }
 
 const logarithmic = (title) => ({type: 'log', title: {text: title}, exponentformat: 'power', dtick: undefined});
@@ -53,8 +69,10 @@ function speedChart(list) {
   const timed = list.filter((row) => row.gflops);
   if (!timed.length) return 'No speeds among these results.';
   const traces = bySeries(timed).flatMap(([name, of]) => {
-    const cubes = of.filter((row) => row.cube).sort((a, b) => a.edge - b.edge);
-    const others = of.filter((row) => !row.cube);
+    // Of several results at one edge (other runs, other layouts) the line goes through the fastest.
+    const cubes = grouped(of.filter((row) => row.cube), (row) => row.edge)
+      .map(([, same]) => same.reduce((a, b) => a.gflops >= b.gflops ? a : b)).sort((a, b) => a.edge - b.edge);
+    const others = of.filter((row) => !cubes.includes(row));
     const shared = {legendgroup: name};
     return [
       ...(cubes.length ? [scatter(name, cubes, (row) => row.edge, (row) => row.gflops,
@@ -86,12 +104,13 @@ function ladderChart(list, product) {
     text: best.map((row) => digits(row.gflops)), textposition: 'outside', cliponaxis: false, hovertext: best.map(hover),
     hoverinfo: 'text', marker: {color: best.map((row) => row.ours ? css('--ours') : colour(row.series))}};
   const low = Math.floor(Math.log10(best[0].gflops * 0.8)), high = Math.log10(best[best.length - 1].gflops) + 0.35;
-  return {traces: [trace], title: shown, layout: layout({height: 110 + 24 * best.length, bargap: 0.25,
+  return {traces: [trace], title: shown, named: ['y'], layout: layout({height: 110 + 24 * best.length, bargap: 0.25,
     xaxis: {...logarithmic('GFLOP/s'), range: [low, high]}, yaxis: {type: 'category', autorange: 'reversed', ticksuffix: ' '}})};
 }
 
 function rooflineChart(list) {
-  const timed = list.filter((row) => row.gflops && Number.isFinite(row.intensity));
+  // Kernels that were timed by name stand in the charts above.
+  const timed = list.filter((row) => row.gflops && Number.isFinite(row.intensity) && (!row.ours || row.series === 'exactile'));
   const peak = peakOf(timed);
   if (!timed.length || !peak) return 'No ceiling was measured with these results.';
   if (!chosen.type) return 'Ceilings are those of one type: choose one.';
@@ -126,7 +145,7 @@ function heatTrace(x, y, z, text) {
   const edge = 2; // of log2: a quarter to four times
   return {type: 'heatmap', x, y, z, text, texttemplate: y.length <= 40 && x.length <= 12 ? '%{text}' : undefined,
     hovertemplate: '%{y}<br>%{x}<br>%{text} ×<extra></extra>', zmin: -edge, zmax: edge, xgap: 1, ygap: 1,
-    colorscale: [[0, '#b2480a'], [0.45, '#f3c29b'], [0.5, css('--neutral')], [0.55, '#a9cdea'], [1, '#0a5fa6']],
+    colorscale: [[0, css('--slower')], [0.5, css('--neutral')], [1, css('--faster')]],
     colorbar: {thickness: 12, tickvals: [-2, -1, 0, 1, 2], ticktext: ['¼', '½', '1', '2', '4'], outlinewidth: 0}};
 }
 
@@ -139,7 +158,7 @@ function ratiosOf(of) {
   const ratios = {};
   if (!ours) return ratios;
   for (const row of of) if (!row.ours && row.gflops && ours.gflops) ratios[row.series] = ours.gflops / row.gflops;
-  if (ours.ratio && (!ours.rival || !(ours.rival in ratios))) ratios[ours.rival || 'best rival'] = ours.ratio;
+  if (ours.ratio && !Object.keys(ratios).length) ratios[ours.rival || 'best rival'] = ours.ratio;
   return ratios;
 }
 
@@ -170,7 +189,7 @@ function heatChart(list) {
   // A label that is there twice would be one line of the map.
   const once = labels.map((label, i) => plain(label) + '\u200b'.repeat(labels.slice(0, i).filter((l) => l === label).length));
   const [z, text] = cellsOf(products.map(([ratios]) => rivals.map((rival) => ratios[rival] ?? null)));
-  return {traces: [heatTrace(rivals.map(plain), once, z, text)],
+  return {traces: [heatTrace(rivals.map(plain), once, z, text)], named: ['x', 'y'],
     layout: layout({height: 150 + 21 * products.length, xaxis: {type: 'category', tickangle: -30},
       yaxis: {type: 'category', autorange: 'reversed', ticksuffix: ' '}})};
 }

@@ -15,11 +15,17 @@ function draw(figure) {
   const plot = figure.querySelector('.plot');
   Plotly.purge(plot);
   plot.replaceChildren();
+  plot.style.height = '';
   figure.querySelector('h3').textContent = figure.dataset.device +
     (chart.title ? `: ${chart.title}` : '') + (chosen.type ? `, ${chosen.type}` : '');
-  if (typeof chart === 'string') plot.append(element('p', {class: 'empty'}, chart));
-  else Plotly.newPlot(plot, chart.traces, chart.layout, {responsive: true, displaylogo: false,
-    modeBarButtons: [['toImage', 'zoom2d', 'resetScale2d']]});
+  if (typeof chart === 'string') {
+    plot.append(element('p', {class: 'empty'}, chart));
+  } else {
+    fit(chart, plot.clientWidth);
+    plot.style.height = `${chart.layout.height}px`;  // what a change of width asks for again
+    Plotly.newPlot(plot, chart.traces, chart.layout, {responsive: true, displaylogo: false,
+      modeBarButtons: [['toImage', 'zoom2d', 'resetScale2d']]});
+  }
   figure.dataset.drawn = 'yes';
 }
 

@@ -7,8 +7,7 @@ namespace {
 
 // The build for Python packages puts this before every name, so that it can live beside another BLAS.
 std::string symbol_prefix(const SharedObject& library) {
-  const std::string prefix = "scipy_";
-  return library.find<void()>(prefix + "cblas_sgemm") != nullptr ? prefix : std::string();
+  return library.find<void()>("cblas_sgemm") == nullptr ? "scipy_" : "";
 }
 
 class Openblas final : public Rival {
