@@ -176,7 +176,8 @@ struct Given {
 };
 
 Exit bench_suite(const Options& options, const Given& given) {
-  if (given.size_count() > 0) fail(Exit::bad_usage, "--suite has sizes of its own; expected no --m, --n, --k beside it");
+  if (given.size_count() > 0)
+    fail(Exit::bad_usage, "--suite has sizes of its own; expected no --m, --n, --k beside it");
   require_seconds(options);
   (void)parse_fill(options.fill);
   (void)prepared_inputs(options.prepared);
@@ -249,7 +250,8 @@ Action add_bench(CommandLine& command) {
   command.add_option("--suite", options->suite, "Time the products of this file, beside other libraries")
       ->type_name("FILE");
   command
-      .add_option("--rivals", options->rivals, "Of a suite: auto (every one that is found), none, NAME=PATH[,VAR=VALUE]")
+      .add_option("--rivals", options->rivals,
+                  "Of a suite: auto (every one that is found), none, NAME=PATH[,VAR=VALUE]")
       ->type_name("WHICH");
   command.add_option("-o,--output", options->output, "Of a suite: keep the results here, and go on from what is there")
       ->type_name("FILE");
@@ -264,7 +266,8 @@ Action add_bench(CommandLine& command) {
       ->delimiter(',');
   command.add_option("--fill", options->fill, "What A and B hold: normal (default), uniform, ...")->type_name("NAME");
   add_seed(command, options->seed);
-  command.add_option("--seconds", options->seconds, "Time each kernel for this long (default 1; of a suite 0.5)")->type_name("S");
+  command.add_option("--seconds", options->seconds, "Time each kernel for this long (default 1; of a suite 0.5)")
+      ->type_name("S");
   add_integer(command, "--runs", options->runs, "At least this many timed calls (default 5)");
   command.add_option("--rotate", options->rotate, "Copies of the operands beyond the caches: auto, on, off")
       ->type_name("WHEN");

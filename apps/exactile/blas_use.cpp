@@ -141,8 +141,8 @@ std::string in_path(const std::string& name) {
 Findings blas_of_file(const std::string& path) {
   const ElfFile file(path);
   if (!file.is_elf())
-    fail(Exit::bad_usage, "{}: is no 64-bit ELF program; of a script name the Python package that multiplies, numpy, say",
-         path);
+    fail(Exit::bad_usage,
+         "{}: is no 64-bit ELF program; of a script name the Python package that multiplies, numpy, say", path);
   if (file.interpreter().empty() && path.find(".so") == std::string::npos)
     return {{"BLAS", State::limited, "unknown", "it is linked statically", "build it with a shared BLAS"}};
   const std::string loader = file.interpreter().empty() ? ElfFile("/proc/self/exe").interpreter() : file.interpreter();
@@ -161,8 +161,10 @@ Findings blas_of_process(const std::string& number) {
 Findings blas_of_package(const std::string& name) {
   const auto text = output_of({"python3", "-c", fmt::format("import {}; print(open('/proc/self/maps').read())", name)});
   if (!text)
-    fail(Exit::bad_usage, "{}: is no program in PATH, and `python3 -c 'import {}'` fails; expected a program, the number "
-                          "of a process, or a Python package", name, name);
+    fail(Exit::bad_usage,
+         "{}: is no program in PATH, and `python3 -c 'import {}'` fails; expected a program, the number "
+         "of a process, or a Python package",
+         name, name);
   return findings_of("Python's " + name, libraries_in(*text), false);
 }
 
@@ -191,7 +193,8 @@ Findings blas_of(const std::string& program) {
   if (only([](unsigned char c) { return std::isdigit(c) != 0; })) return blas_of_process(program);
   if (program.find('/') != std::string::npos) return blas_of_file(program);
   if (const std::string path = in_path(program); !path.empty()) return blas_of_file(path);
-  if (only([](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.'; })) return blas_of_package(program);
+  if (only([](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.'; }))
+    return blas_of_package(program);
   fail(Exit::bad_usage, "{}: is no program in PATH; expected a program, the number of a process, or a Python package",
        printable(program));
 }

@@ -197,7 +197,8 @@ void look_at_limits(Findings& findings) {
   };
   constexpr rlim_t gigabyte = rlim_t{1} << 30;
   constexpr std::array<Limit, 3> limits = {
-      {{"address space", RLIMIT_AS, 64 * gigabyte, "operands and workspaces beyond it are refused", "ulimit -v unlimited"},
+      {{"address space", RLIMIT_AS, 64 * gigabyte, "operands and workspaces beyond it are refused",
+        "ulimit -v unlimited"},
        {"data", RLIMIT_DATA, 64 * gigabyte, "operands and workspaces beyond it are refused", "ulimit -d unlimited"},
        {"processes", RLIMIT_NPROC, 1024, "a product needs a thread for each processor", "ulimit -u 4096"}}};
   std::string text;

@@ -141,8 +141,6 @@ std::string json_text(const Json& json, int indent) {
 
 Json document(std::string_view command) { return Json{{"schema", fmt::format("exactile.{}/1", command)}}; }
 
-void print_json(const Json& json) {
-  write_result(json_text(json) + "\n");
-}
+void print_json(const Json& json) { write_result(json_text(json) + "\n"); }
 
 }  // namespace exactile::program

@@ -10,8 +10,7 @@
 namespace exactile::program {
 namespace {
 
-constexpr const char* footer =
-    R"(`exactile manual | man -l -` shows it; `cmake --install` puts it in share/man/man1.)";
+constexpr const char* footer = R"(`exactile manual | man -l -` shows it; `cmake --install` puts it in share/man/man1.)";
 
 /// Text where roff would read commands: a backslash and a hyphen anywhere, a point or an apostrophe that begins a line.
 std::string roff(const std::string& text) {
@@ -35,7 +34,8 @@ std::string as_it_stands(const std::string& text) { return ".nf\n" + roff(text) 
 
 std::string option_text(const OptionModel& option) {
   std::string head;
-  for (const std::string& name : option.names) head += fmt::format("{}\\fB{}\\fR", head.empty() ? "" : ", ", roff(name));
+  for (const std::string& name : option.names)
+    head += fmt::format("{}\\fB{}\\fR", head.empty() ? "" : ", ", roff(name));
   if (!option.value.empty()) head += fmt::format("{}\\fI{}\\fR", head.empty() ? "" : " ", roff(option.value));
   return fmt::format(".TP\n{}\n{}{}\n", head, roff(option.help), option.is_required ? " (required)" : "");
 }

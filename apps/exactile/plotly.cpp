@@ -5,7 +5,8 @@
 // would cost the compiler a minute.
 #ifdef EXACTILE_PLOTLY
 asm(".section .rodata\n"
-    "exactile_plotly_begin: .incbin \"" EXACTILE_PLOTLY "\"\n"
+    "exactile_plotly_begin: .incbin \"" EXACTILE_PLOTLY
+    "\"\n"
     "exactile_plotly_end:\n"
     ".previous\n");
 

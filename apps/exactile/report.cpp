@@ -68,8 +68,9 @@ std::string filled(std::string_view page, const std::vector<std::pair<std::strin
 
 Exit report(const Options& options) {
   if (plotly_script().empty())
-    fail(Exit::trouble, "this build has no plotting library for the page; `./dev setup` installs it (plotly, from PyPI), "
-                        "then build again");
+    fail(Exit::trouble,
+         "this build has no plotting library for the page; `./dev setup` installs it (plotly, from PyPI), "
+         "then build again");
   ReportData data;
   for (const std::string& file : options.files) data.add(file);
   const std::string title = escaped(options.title);

@@ -28,7 +28,7 @@ struct Row {
   std::optional<double> gflops = {}, seconds = {}, error = {}, spread = {}, of_peak = {}, ratio = {};
 };
 // A name that ends in # stands for the numbers of texts.
-constexpr const char* product_columns[] = {"run", "type#", "m",         "n",       "k",
+constexpr const char* product_columns[] = {"run",   "type#",   "m",         "n",       "k",
                                            "batch", "threads", "accuracy#", "layout#", "memory#"};
 constexpr const char* row_columns[] = {"product", "contender#", "gflops", "error", "spread",
                                        "kernel#", "of_peak",    "ratio",  "rival#"};
@@ -214,8 +214,8 @@ class ReportReader {
     const auto order = [&](const char* key) { return word(result, key) == "t"; };
     if (order("a") || order("b"))
       product.layout = order("a") && order("b") ? "A by columns, B by columns"
-                      : order("a")             ? "A by columns"
-                                               : "B by columns";
+                       : order("a")             ? "A by columns"
+                                                : "B by columns";
     Row best{.contender = fastest, .kernel = word(result, "fastest")};
     best.seconds = seconds("fastest_us");
     add(product);
@@ -239,9 +239,10 @@ class ReportReader {
     const GemmTypes types = *parse_gemm_types(product.type);
     data_.types_.emplace(product.type, types);
     operations_ = operation_count(types, product.m, product.n, product.k) * static_cast<double>(product.batch);
-    data_.products_.emplace_back(std::vector<Json>{
-        std::ssize(data_.runs_) - 1, data_.word(product.type), product.m, product.n, product.k, product.batch,
-        number_of(product.threads), data_.word(product.accuracy), data_.word(product.layout), data_.word(product.memory)});
+    data_.products_.emplace_back(std::vector<Json>{std::ssize(data_.runs_) - 1, data_.word(product.type), product.m,
+                                                   product.n, product.k, product.batch, number_of(product.threads),
+                                                   data_.word(product.accuracy), data_.word(product.layout),
+                                                   data_.word(product.memory)});
   }
 
   /// Of the product that was added last.
@@ -250,9 +251,9 @@ class ReportReader {
     std::optional<double> gflops = positive(row.gflops);
     if (!gflops && positive(row.seconds)) gflops = operations_ / *row.seconds * 1e-9;
     const auto text = [&](const std::string& words) { return words.empty() ? Json() : Json(data_.word(words)); };
-    std::vector<Json> values{std::ssize(data_.products_) - 1, data_.word(row.contender),  number_of(gflops),
-                             number_of(positive(row.error)),  number_of(row.spread),      text(row.kernel),
-                             number_of(row.of_peak),          number_of(row.ratio), text(row.rival)};
+    std::vector<Json> values{std::ssize(data_.products_) - 1, data_.word(row.contender), number_of(gflops),
+                             number_of(positive(row.error)),  number_of(row.spread),     text(row.kernel),
+                             number_of(row.of_peak),          number_of(row.ratio),      text(row.rival)};
     while (values.back().is_null()) values.pop_back();
     data_.rows_.emplace_back(std::move(values));
   }
@@ -281,14 +282,10 @@ Json ReportData::json() const {
     types[name] = Json{{"operations", is_complex(pair.input) ? 8 : 2},
                        {"input", size_in_bytes(pair.input)},
                        {"output", size_in_bytes(pair.output)}};
-  return Json{{"runs", Json(runs_)},
-              {"types", types},
-              {"words", Json(words_)},
-              {"product_columns", Json(list_of(product_columns))},
-              {"products", Json(products_)},
-              {"row_columns", Json(list_of(row_columns))},
-              {"rows", Json(rows_)},
-              {"most_products", most_products},
+  return Json{{"runs", Json(runs_)},           {"types", types},
+              {"words", Json(words_)},         {"product_columns", Json(list_of(product_columns))},
+              {"products", Json(products_)},   {"row_columns", Json(list_of(row_columns))},
+              {"rows", Json(rows_)},           {"most_products", most_products},
               {"rows_at_first", rows_at_first}};
 }
 

@@ -47,7 +47,8 @@ void ResultsFile::read() {
 
 const Json* ResultsFile::find(const Json& row) const {
   const auto same = [&row](const Json& other) {
-    return std::ranges::all_of(row_keys, [&](std::string_view key) { return text_of(row, key) == text_of(other, key); });
+    return std::ranges::all_of(row_keys,
+                               [&](std::string_view key) { return text_of(row, key) == text_of(other, key); });
   };
   const auto found = std::ranges::find_if(rows_, same);
   return found == rows_.end() ? nullptr : &*found;

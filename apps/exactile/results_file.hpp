@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// \file Results of exactile.results/1 (results/schema.json) as they come in: kept after every product, gone on with when
-/// the same run is asked for again.
+/// \file Results of exactile.results/1 (results/schema.json) as they come in: kept after every product, gone on with
+/// when the same run is asked for again.
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "suite.hpp"
 
+#include <fmt/ranges.h>
 #include <sys/utsname.h>
 
 #include <algorithm>
@@ -71,7 +72,7 @@ class SuiteRun {
     enter_ours();
     enter_rivals();
     limits_.seconds = options.seconds;
-    constexpr double until_workers_sleep = 0.05;   // longer than OpenMP's and OpenBLAS's spin
+    constexpr double until_workers_sleep = 0.05;  // longer than OpenMP's and OpenBLAS's spin
     constexpr double until_the_clock_settles = 0.3;
     if (context_)
       limits_.lead_in_seconds = std::min(until_the_clock_settles, options.seconds);
@@ -149,7 +150,8 @@ class SuiteRun {
         continue;
       }
       contest::FoundRivals found = contest::find_rivals(context());
-      for (const std::string& absent : found.absent) note("exactile: not found: {}", absent);
+      if (!found.absent.empty()) note("exactile: not found: {}", fmt::join(found.absent, ", "));
+      for (const std::string& broken : found.broken) note("exactile: cannot be used: {}", broken);
       for (contest::Entrant& rival : found.rivals) enter(std::move(rival.name), std::move(rival.contender));
     }
   }
@@ -173,9 +175,8 @@ class SuiteRun {
     head["software"] = software(device);
     head["contenders"] = Json::object();
     for (const contest::Entrant& entrant : entrants_) head["contenders"][entrant.name] = entrant.contender->version();
-    head["contenders"]["exactile"] =
-        fmt::format("{}{}{}", version(), commit.empty() ? "" : fmt::format(" at {}", commit),
-                    commit_is_edited ? ", edited" : "");
+    head["contenders"]["exactile"] = fmt::format(
+        "{}{}{}", version(), commit.empty() ? "" : fmt::format(" at {}", commit), commit_is_edited ? ", edited" : "");
     head["commit"] = commit.empty() ? "0000000" : commit;
     head["date"] = today();
     head["operands"] = fmt::format("{}, row-major{}{}", options_.fill, context_ ? ", in device memory" : "",

@@ -12,11 +12,11 @@ namespace exactile::program {
 
 struct SuiteOptions {
   std::string file;
-  std::string output;                        ///< "" keeps nothing
-  std::vector<std::string> rivals = {};      ///< auto, none, or NAME=PATH[,VARIABLE=VALUE...] each
-  std::vector<std::string> types = {};       ///< in place of the file's, unless empty
-  std::string accuracy;                      ///< the same
-  std::vector<std::string> kernels = {};     ///< compete beside the planner's choice; "all" takes every one
+  std::string output;                     ///< "" keeps nothing
+  std::vector<std::string> rivals = {};   ///< auto, none, or NAME=PATH[,VARIABLE=VALUE...] each
+  std::vector<std::string> types = {};    ///< in place of the file's, unless empty
+  std::string accuracy;                   ///< the same
+  std::vector<std::string> kernels = {};  ///< compete beside the planner's choice; "all" takes every one
   ChoiceOptions choice;
   std::string fill = "normal";
   std::string prepared;

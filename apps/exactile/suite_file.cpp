@@ -105,9 +105,8 @@ class Parser {
 
   void add(const GemmDescription& d, const SizeOptions& sizes, Accuracy accuracy) {
     const auto stored = [](std::int64_t rows, std::int64_t columns, bool transposed) {
-      return contest::Layout{.rows = transposed ? columns : rows,
-                             .leading = transposed ? rows : columns,
-                             .transposed = transposed};
+      return contest::Layout{
+          .rows = transposed ? columns : rows, .leading = transposed ? rows : columns, .transposed = transposed};
     };
     products_.push_back({.type = d.types.input,
                          .output = d.types.output,

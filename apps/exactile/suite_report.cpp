@@ -107,8 +107,8 @@ std::string suite_line(const Json& row) {
     const Json* const value = row.find(key);
     return static_cast<std::int64_t>(value == nullptr ? 1 : value->number().value_or(0));
   };
-  const std::string shape = shape_text(
-      contest::Product{.m = size("m"), .n = size("n"), .k = size("k"), .batch = size("batch"), .a = {}, .b = {}, .c = {}});
+  const std::string shape = shape_text(contest::Product{
+      .m = size("m"), .n = size("n"), .k = size("k"), .batch = size("batch"), .a = {}, .b = {}, .c = {}});
   const std::string accuracy = word_at(row, "accuracy");
   const double speed = number_at(row, "gflops", ours);
   const Json* const ratio = row.find("ratio");

@@ -19,9 +19,9 @@ struct Entrant {
 
 struct Score {
   std::string name;
-  bool ran = false;        ///< false where the library has no call for this product, or is too slow
-  std::string error = {};  ///< not empty where its result is wrong; it is then not timed
-  double norm_error = 0;   ///< in the Frobenius norm
+  bool ran = false;         ///< false where the library has no call for this product, or is too slow
+  std::string error = {};   ///< not empty where its result is wrong; it is then not timed
+  double norm_error = 0;    ///< in the Frobenius norm
   std::string kernel = {};  ///< where the contender names what it chose
   measure::Summary seconds = {};
   measure::Ratio ratio = {};  ///< its time over the first entrant's; 0 where that did not run

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "exactile/plan.hpp"
 #include "contest/contender.hpp"
+#include "exactile/plan.hpp"
 
 namespace exactile::contest {
 

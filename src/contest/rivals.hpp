@@ -18,7 +18,8 @@ namespace exactile::contest {
 
 struct FoundRivals {
   std::vector<Entrant> rivals;
-  std::vector<std::string> absent;  ///< a name each, with the reason
+  std::vector<std::string> absent;  ///< names of kinds of which there is no file
+  std::vector<std::string> broken;  ///< a sentence for each file that is there and cannot be used
 };
 /// Every kind of library whose usual file the loader finds (LD_LIBRARY_PATH counts), or that lies where its vendor's
 /// installer puts it.

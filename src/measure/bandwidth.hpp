@@ -5,8 +5,8 @@
 
 namespace exactile::measure {
 
-/// Bytes per second that `threads` threads read together from memory beyond the caches, each its own 64 MiB: the best of
-/// several passes, because a ceiling is what nothing disturbed. Takes some tenths of a second.
+/// Bytes per second that `threads` threads read together from memory beyond the caches, each its own 64 MiB: the best
+/// of several passes, because a ceiling is what nothing disturbed. Takes some tenths of a second.
 [[nodiscard]] double read_bandwidth(int threads);
 
 }  // namespace exactile::measure

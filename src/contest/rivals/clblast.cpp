@@ -63,19 +63,16 @@ class Clblast final : public Contender {
     auto* batched = library_.require<Batched<T>>("CLBlast" + letter + "gemmStridedBatched");
     return make_call([=, queue = queue_](const void* a, const void* b, void* c) {
       const auto memory = [](const void* at) { return static_cast<const Buffer*>(at)->memory; };
-      const auto offset = [](const void* at) {
-        return size(static_cast<const Buffer*>(at)->byte_offset) / sizeof(T);
-      };
+      const auto offset = [](const void* at) { return size(static_cast<const Buffer*>(at)->byte_offset) / sizeof(T); };
       Queue on = queue;
-      const int status =
-          p.batch == 1
-              ? gemm(row_major, order(p.a), order(p.b), size(p.m), size(p.n), size(p.k), one, memory(a), offset(a),
-                     size(p.a.leading), memory(b), offset(b), size(p.b.leading), T(), memory(c), offset(c),
-                     size(p.c.leading), &on, nullptr)
-              : batched(row_major, order(p.a), order(p.b), size(p.m), size(p.n), size(p.k), one, memory(a), offset(a),
-                        size(p.a.leading), size(p.a.elements()), memory(b), offset(b), size(p.b.leading),
-                        size(p.b.elements()), T(), memory(c), offset(c), size(p.c.leading), size(p.c.elements()),
-                        size(p.batch), &on, nullptr);
+      const int status = p.batch == 1
+                             ? gemm(row_major, order(p.a), order(p.b), size(p.m), size(p.n), size(p.k), one, memory(a),
+                                    offset(a), size(p.a.leading), memory(b), offset(b), size(p.b.leading), T(),
+                                    memory(c), offset(c), size(p.c.leading), &on, nullptr)
+                             : batched(row_major, order(p.a), order(p.b), size(p.m), size(p.n), size(p.k), one,
+                                       memory(a), offset(a), size(p.a.leading), size(p.a.elements()), memory(b),
+                                       offset(b), size(p.b.leading), size(p.b.elements()), T(), memory(c), offset(c),
+                                       size(p.c.leading), size(p.c.elements()), size(p.batch), &on, nullptr);
       if (status != 0) throw std::runtime_error("CLBlast: status " + std::to_string(status));
     });
   }

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "contest/rivals/cblas.hpp"
 #include "contest/contender.hpp"
+#include "contest/rivals/cblas.hpp"
 
 namespace exactile::contest {
 

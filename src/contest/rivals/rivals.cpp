@@ -61,26 +61,44 @@ const std::vector<Kind>& kinds() {
   static const std::vector<const char*> mkl = {"libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so.1",
                                                "/opt/intel/oneapi/mkl/latest/lib/libmkl_rt.so.2"};
   static const std::vector<Kind> all = {
-      {"openblas", {}, [](const std::string& p, const Context*) { return make_openblas(p, CblasRoutines::gemm); },
+      {"openblas",
+       {},
+       [](const std::string& p, const Context*) { return make_openblas(p, CblasRoutines::gemm); },
        openblas},
-      {"openblas_vector", {},
-       [](const std::string& p, const Context*) { return make_openblas(p, CblasRoutines::vector); }, openblas},
-      {"blis", {}, [](const std::string& p, const Context*) { return make_blis(p); },
+      {"openblas_vector",
+       {},
+       [](const std::string& p, const Context*) { return make_openblas(p, CblasRoutines::vector); },
+       openblas},
+      {"blis",
+       {},
+       [](const std::string& p, const Context*) { return make_blis(p); },
        {"libblis.so.4", "libblis.so.3", "libblis.so"}},
       {"mkl", {}, [](const std::string& p, const Context*) { return make_mkl(p, CblasRoutines::gemm); }, mkl},
       {"mkl_vector", {}, [](const std::string& p, const Context*) { return make_mkl(p, CblasRoutines::vector); }, mkl},
-      {"onednn", {}, [](const std::string& p, const Context*) { return make_onednn(p); },
+      {"onednn",
+       {},
+       [](const std::string& p, const Context*) { return make_onednn(p); },
        {"libdnnl.so.3", "libdnnl.so.2"}},
-      {"onednn_matmul", {}, [](const std::string& p, const Context*) { return make_onednn_matmul(p); },
+      {"onednn_matmul",
+       {},
+       [](const std::string& p, const Context*) { return make_onednn_matmul(p); },
        {"libdnnl.so.3"}},
       {"libxsmm", {}, [](const std::string& p, const Context*) { return make_libxsmm(p); }, {"libxsmm.so.1"}},
-      {"cublas", Backend::cuda, [](const std::string& p, const Context* c) { return make_cublas(p, *c); },
+      {"cublas",
+       Backend::cuda,
+       [](const std::string& p, const Context* c) { return make_cublas(p, *c); },
        {"libcublas.so.13", "libcublas.so.12", "/usr/local/cuda/lib64/libcublas.so"}},
-      {"cublaslt", Backend::cuda, [](const std::string& p, const Context* c) { return make_cublaslt(p, *c, false); },
+      {"cublaslt",
+       Backend::cuda,
+       [](const std::string& p, const Context* c) { return make_cublaslt(p, *c, false); },
        {"libcublasLt.so.13", "libcublasLt.so.12", "/usr/local/cuda/lib64/libcublasLt.so"}},
-      {"cublaslt_fast", Backend::cuda,
-       [](const std::string& p, const Context* c) { return make_cublaslt(p, *c, true); }, {}},
-      {"clblast", Backend::opencl, [](const std::string& p, const Context* c) { return make_clblast(p, *c); },
+      {"cublaslt_fast",
+       Backend::cuda,
+       [](const std::string& p, const Context* c) { return make_cublaslt(p, *c, true); },
+       {}},
+      {"clblast",
+       Backend::opencl,
+       [](const std::string& p, const Context* c) { return make_clblast(p, *c); },
        {"libclblast.so.1"}}};
   return all;
 }
@@ -134,17 +152,18 @@ FoundRivals find_rivals(const Context* context) {
   FoundRivals found;
   for (const Kind& kind : kinds()) {
     if (!is_for(kind, context) || kind.files.empty()) continue;
-    std::string reason;
     std::unique_ptr<Contender> contender;
     for (const char* const file : kind.files) try {
         if (contender == nullptr) contender = kind.make(file, context);
       } catch (const std::runtime_error& error) {
-        reason += (reason.empty() ? "" : "; ") + std::string(error.what());
+        const std::string_view words = error.what();
+        if (words.find("No such file") == std::string_view::npos)
+          found.broken.push_back(std::string(kind.name) + ": " + std::string(words));
       }
     if (contender != nullptr)
       found.rivals.push_back({std::string(kind.name), std::move(contender)});
     else
-      found.absent.push_back(std::string(kind.name) + ": " + reason);
+      found.absent.emplace_back(kind.name);
   }
   return found;
 }
