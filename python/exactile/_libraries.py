@@ -72,10 +72,6 @@ def _other_library(array: Any) -> Library | None:
         from ._torch import Torch
 
         return Torch(array)
-    from . import _numpy
-
-    if _numpy.is_array(array):
-        return None
     if module in ("jax", "jaxlib"):
         from ._jax import Jax
 
@@ -84,6 +80,10 @@ def _other_library(array: Any) -> Library | None:
         from ._cupy import CuPy
 
         return CuPy(array)
+    from . import _numpy
+
+    if _numpy.is_array(array):
+        return None
     return _numpy.Foreign(array) if hasattr(array, "__dlpack__") else None
 
 

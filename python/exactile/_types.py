@@ -38,8 +38,8 @@ def types_of(common: str, wanted: str | None) -> Types:
     if wanted in SMALL:
         return Types(SMALL[wanted], "int32", wanted)
     raise TypeError(f"matmul: there are no products of type {wanted}. Expected real, complex or integer numbers whose "
-                    "parts have up to 64 bits (objects, records, strings and dates cannot be multiplied); 8-bit floats are "
-                    "float8_e4m3fn or float8_e5m2, and their products float32 or bfloat16")
+                    "parts have up to 64 bits (objects, records, strings and dates cannot be multiplied); 8-bit floats "
+                    "are float8_e4m3fn or float8_e5m2, and their products float32 or bfloat16")
 
 
 def sums_in(inputs: str) -> str:

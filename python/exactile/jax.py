@@ -89,8 +89,8 @@ def matmul(a: Any, b: Any, *, dtype: Any = None, accuracy: str = "standard") -> 
     if a.ndim == 0 or b.ndim == 0:
         raise ValueError("matmul: an operand has no dimensions: expected 1 or more")
     if a.shape[-1] != b.shape[-2 if b.ndim > 1 else -1]:
-        raise ValueError(f"matmul: a has shape {a.shape} and b has shape {b.shape}: expected the last axis of a and the "
-                         f"{'second-last' if b.ndim > 1 else 'only'} axis of b to be equal")
+        raise ValueError(f"matmul: a has shape {a.shape} and b has shape {b.shape}: expected the last axis of a and "
+                         f"the {'second-last' if b.ndim > 1 else 'only'} axis of b to be equal")
     types = types_of(str(jnp.promote_types(a.dtype, b.dtype)), None if dtype is None else str(jnp.dtype(dtype)))
     left = (a if a.ndim > 1 else a[None]).astype(types.inputs)
     right = (b if b.ndim > 1 else b[:, None]).astype(types.inputs)

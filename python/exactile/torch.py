@@ -27,6 +27,8 @@ def _product(a: Tensor, b: Tensor, accuracy: str, out: Tensor | None = None, bia
              alpha: Any = 1, beta: Any = 0) -> Tensor:
     """alpha * a @ b + beta * out + bias, of tensors of one type on one device."""
     a, b = _plain(a), _plain(b)
+    if out is None and bias is None and not (a.requires_grad or b.requires_grad):
+        return _exactile.matmul(a, b, accuracy=accuracy, alpha=alpha)
     if out is None:
         out = torch.empty((*a.shape[:-1], b.shape[-1]), dtype=a.dtype, device=a.device)
     _exactile.multiply(view(a), view(b), view(out), accuracy=accuracy, alpha=alpha, beta=beta,

@@ -3,6 +3,7 @@
 // that form by exactile/_general.py, which comes back through multiply().
 #include <nanobind/stl/string_view.h>
 
+#include "exchange.hpp"
 #include "matmul_text.hpp"
 #include "module.hpp"
 #include "multiply.hpp"
@@ -50,10 +51,16 @@ nb::object matmul(nb::handle a, nb::handle b, nb::handle out, nb::handle dtype, 
   View view_a;
   View view_b;
   View view_c;
-  if (!all_none({dtype, bias, activation, row_scales, column_scales}) || !view_numpy_pair(a, b, view_a, view_b) ||
-      !view_numpy_out(a, out, view_c))
+  const bool bare = all_none({dtype, bias, activation, row_scales, column_scales});
+  if (!bare || !view_numpy_pair(a, b, view_a, view_b) || !view_numpy_out(a, out, view_c)) {
+    if (bare && out.is_none() && is_number(beta, 0)) {
+      const auto request = [&](ElementType type) { return request_of(type, accuracy, backend, alpha, beta, threads); };
+      nb::object made = multiply_by_exchange(a, b, request);
+      if (!made.is_none()) return made;
+    }
     return general(a, b, out, dtype, accuracy, backend, alpha, beta, bias, activation, row_scales, column_scales,
                    threads);
+  }
   const Request request = request_of(view_a.type, accuracy, backend, alpha, beta, threads);
   if (!out.is_none()) {
     multiply(view_a, view_b, view_c, request);

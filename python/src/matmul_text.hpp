@@ -25,7 +25,8 @@ Parameters
 a, b : array_like
     Of shape (..., m, k) and (..., k, n); stacks are broadcast, a vector is a row (a) or a column (b). NumPy arrays and
     what can become one; torch's and CuPy's (for anything with `__cuda_array_interface__`) in host memory or on a CUDA
-    device; JAX's (exactile.jax has more) and anything with `__dlpack__` in host memory. Any strides, without a copy. Both are only read.
+    device; JAX's (exactile.jax has more) and anything with `__dlpack__` in host memory. Any strides, without a copy.
+    Both are only read.
 out : array, optional
     Where the result goes: of its shape and type, sharing no element with a or b (ValueError).
 dtype : data-type, optional

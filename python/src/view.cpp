@@ -54,16 +54,18 @@ nb::object capsule_of(nb::handle array, nb::handle stream) {
   return produce(**keywords);
 }
 
-void describe(const dlpack::Tensor& tensor, View& view) {
+}  // namespace
+
+std::string describe(const dlpack::Tensor& tensor, View& view) {
   const auto named = std::ranges::find(names, tensor.type, &Named::code);
   if (named == names.end())
-    fail(PyExc_TypeError, "an array of DLPack type code " + std::to_string(tensor.type.code) + " with " +
-                              std::to_string(tensor.type.bits) + " bits cannot be multiplied");
-  if (tensor.dimensions > most_dimensions) fail(PyExc_ValueError, "an array has more than 64 dimensions");
+    return "an array of DLPack type code " + std::to_string(tensor.type.code) + " with " +
+           std::to_string(tensor.type.bits) + " bits cannot be multiplied";
+  if (tensor.dimensions > most_dimensions) return "an array has more than 64 dimensions";
   const bool on_device = tensor.device.type == dlpack::cuda || tensor.device.type == dlpack::cuda_managed;
   if (!on_device && tensor.device.type != dlpack::cpu && tensor.device.type != dlpack::cuda_host)
-    fail(PyExc_TypeError, "an array lies on a device of DLPack type " + std::to_string(tensor.device.type) +
-                              ": expected the memory of the host or of a CUDA device");
+    return "an array lies on a device of DLPack type " + std::to_string(tensor.device.type) +
+           ": expected the memory of the host or of a CUDA device";
   view.data = static_cast<char*>(tensor.data) + tensor.byte_offset;
   view.type = named->type;
   view.dimensions = tensor.dimensions;
@@ -73,9 +75,8 @@ void describe(const dlpack::Tensor& tensor, View& view) {
     view.extents[i] = tensor.shape[i];
     view.strides[i] = tensor.strides == nullptr ? next : tensor.strides[i];
   }
+  return {};
 }
-
-}  // namespace
 
 std::string shape_text(std::span<const std::int64_t> shape) {
   std::string text = "(";
@@ -102,7 +103,7 @@ View view_of(nb::handle array, nb::handle stream) {
   const dlpack::Taken taken = dlpack::take(view.keeper);
   view.keeper = taken.keeper;
   view.read_only = taken.read_only;
-  describe(*taken.tensor, view);
+  if (const std::string fault = describe(*taken.tensor, view); !fault.empty()) fail(PyExc_TypeError, fault);
   return view;
 }
 

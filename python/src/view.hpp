@@ -58,6 +58,13 @@ struct View {
 /// producer throws.
 [[nodiscard]] View view_of(nb::handle array, nb::handle stream);
 
+namespace dlpack {
+struct Tensor;
+}
+/// Describes DLPack's tensor, all but whether it is read-only and what keeps it; answers why it cannot be multiplied,
+/// or "".
+[[nodiscard]] std::string describe(const dlpack::Tensor& tensor, View& view);
+
 /// Raises a Python exception, such as PyExc_ValueError.
 [[noreturn]] void fail(PyObject* exception, const std::string& sentence);
 /// Raises what suits the status's code, with its sentence.

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import types
 
 import array_api_strict
 import numpy as np
@@ -73,6 +74,67 @@ def test_cuda_arrays_without_cupy(random):
 
     with pytest.raises(TypeError, match="CuPy is needed"):
         exactile.matmul(CudaArray(), CudaArray())
+
+
+class HostDevice:
+    """Where the stand-in for CuPy keeps its arrays: this process's memory, which a view calls device -1."""
+
+    id = -1
+    entered = 0
+
+    def __enter__(self):
+        HostDevice.entered += 1
+
+    def __exit__(self, *failure):
+        HostDevice.entered -= 1
+
+
+class HostArray(np.ndarray):
+    """What exactile asks of a cupy.ndarray."""
+
+    device = HostDevice()
+    __cuda_array_interface__ = {}
+
+    @property
+    def data(self):
+        assert HostDevice.entered
+        return types.SimpleNamespace(ptr=self.__array_interface__["data"][0])
+
+
+@pytest.fixture
+def cupy(monkeypatch):
+    """A module with CuPy's names for what lies in host memory, as there may be neither CuPy nor a GPU."""
+    def wrapped(function):
+        return lambda *a, **k: function(*a, **k).view(HostArray)
+
+    stream = types.SimpleNamespace(ptr=0)
+    module = types.SimpleNamespace(ndarray=HostArray, asarray=wrapped(np.asarray), array=wrapped(np.array),
+                                   ascontiguousarray=wrapped(np.ascontiguousarray), empty=wrapped(np.empty),
+                                   cuda=types.SimpleNamespace(get_current_stream=lambda: stream))
+    monkeypatch.setitem(sys.modules, "cupy", module)
+    return module
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "int16", "complex64"])
+def test_cupy(random, cupy, dtype):
+    a, b = operand(random, (2, 5, 6), dtype), operand(random, (6, 7), dtype)
+    c = exactile.matmul(cupy.asarray(a)[:, ::-1], cupy.asarray(b))
+    assert isinstance(c, HostArray)
+    check(a[:, ::-1], b, np.asarray(c))
+    out = cupy.empty((2, 5, 7), dtype)
+    assert exactile.matmul(cupy.asarray(a), cupy.asarray(b), out=out) is out
+    check(a, b, np.asarray(out))
+    if dtype == "float32":
+        wide = cupy.empty((2, 5, 7), "float64")
+        exactile.matmul(cupy.asarray(a), cupy.asarray(b), out=wide)
+        check(a, b, np.asarray(wide).astype(dtype))
+        bias = exactile.matmul(cupy.asarray(a), cupy.asarray(b), bias=cupy.asarray(b[0]), alpha=2)
+        np.testing.assert_allclose(bias, 2 * (a @ b) + b[0], rtol=1e-4, atol=1e-4)
+        with pytest.raises(TypeError, match="same_kind"):
+            exactile.matmul(cupy.asarray(a), cupy.asarray(b), out=cupy.empty((2, 5, 7), "int32"))
+        plan = exactile.Plan(cupy.asarray(a), cupy.asarray(b))
+        check(a, b, np.asarray(plan(cupy.asarray(a), cupy.asarray(b))))
+    assert HostDevice.entered == 0
 
 
 def test_threadpoolctl_limits_products():

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch's tensors and exactile.torch; run where torch is installed, on its CUDA device too where there is one."""
+import resource
+import weakref
+
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
@@ -32,6 +35,29 @@ def test_matmul_of_tensors(device, dtype):
     assert isinstance(c, torch.Tensor)
     close(c.cpu(), a.cpu() @ b.cpu())  # torch has no products of integers on a GPU
     assert exactile.matmul(a[0, 0], b[:, 0]).shape == ()
+
+
+def test_tensors_are_not_kept(device):
+    a, b = tensor(64, 64, device=device), tensor(64, 64, device=device)
+    kept = [exactile.matmul(a, b)]
+    reference = weakref.ref(kept[0])
+    kept.clear()
+    assert reference() is None
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(20_000):
+        exactile.matmul(a, b)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000  # KB; all results would be 320 MB
+
+
+def test_lazy_tensors(device):
+    a = tensor(20, 30, dtype=torch.complex64, device=device).conj().imag
+    assert a.is_neg()
+    close(exactile.matmul(a, a.T), a @ a.T)
+    weight = torch.nn.Parameter(tensor(20, 30, device=device))
+    with torch.no_grad():
+        close(exactile.matmul(weight, weight.T), weight @ weight.T)
+    with pytest.raises(ValueError, match="requires a gradient"):
+        exactile.matmul(weight, weight.T)
 
 
 def test_matmul_of_narrow_types(device):
