@@ -9,17 +9,20 @@
 matmul() follows numpy.matmul. Plan, prepare() and explain() are for products done many times and for the curious,
 error_bound() and verify() for those who want to know how far to trust a result. NumPy is needed for its arrays only.
 """
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
 from ._exactile import devices, get_threads, kernels, matmul, set_threads
 from ._exactile import version as __version__
 
+TYPE_CHECKING = False  # typing's own would import typing: longer than all the rest
 if TYPE_CHECKING:
+    from typing import Any
+
     from ._check import Verification, error_bound, verify
     from ._config import show_config
     from ._plan import Explanation, Plan, Prepared, explain, prepare
 
-# What is imported when it is asked for: `import exactile` takes a millisecond, and does not need NumPy.
+# What is imported when it is asked for: `import exactile` is quick, and does without NumPy.
 _LATER = {"Verification": "_check", "error_bound": "_check", "verify": "_check", "show_config": "_config",
           "Explanation": "_plan", "Plan": "_plan", "Prepared": "_plan", "explain": "_plan", "prepare": "_plan"}
 

@@ -14,6 +14,9 @@ def matmul(a: Any, b: Any, out: Any, dtype: Any, accuracy: str, backend: str, al
     with library:
         a, b = library.array(a, "a"), library.array(b, "b")
         types = product_types(library, a, b, out, dtype)
+        if activation is not None and types.result.startswith(("uint", "bool")):
+            raise TypeError(f"matmul: activation = {activation!r}: expected None for products of {types.result}, which "
+                            "have no sign")
         view_a, view_b = (library.view(library.convert(x, types.inputs)) for x in (a, b))
         shape = _exactile.matmul_shape(view_a, view_b)
         target = _target(library, out, shape, types, beta, like=a)

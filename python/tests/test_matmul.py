@@ -190,6 +190,14 @@ def test_arguments_that_are_refused(keywords, kind, says):
         exactile.matmul(np.eye(3), np.eye(3), **keywords)
 
 
+def test_activations_of_integers():
+    a, b = np.array([[-3, 2]], np.int32), np.array([[1], [1]], np.int32)
+    assert exactile.matmul(a, b, activation="relu")[0, 0] == 0
+    assert exactile.matmul(-a, b, activation="relu")[0, 0] == 1
+    with pytest.raises(TypeError, match="uint64, which have no sign"):
+        exactile.matmul(a.astype(np.uint64), b.astype(np.uint64), activation="relu")
+
+
 def test_integers_take_integers_only():
     a = np.eye(3, dtype=np.int64)
     assert exactile.matmul(a, a, alpha=2**62)[0, 0] == 2**62
