@@ -60,6 +60,7 @@ plan::KernelEntry packed_entry() {
             return with_scales<Sum<K>>(p, [](const plan::Problem& q) { return make_packed(q, Micro(), name.view()); });
           },
       .gives_way = gives_way_to_vectors,
+      .conjugates = true,
       .tunable = [](GemmTypes,
                     int) { return blocking_target(Micro().rows, Micro().vectors * Micro().lanes, chunk_terms<K>); }};
 }
@@ -117,7 +118,8 @@ plan::KernelEntry direct_entry(std::string_view name) {
               [](const plan::Problem& p) {
                 return with_scales<T>(p, [](const plan::Problem& q) { return make_direct(q, Micro()); });
               },
-          .gives_way = gives_way_to_vectors};
+          .gives_way = gives_way_to_vectors,
+          .conjugates = true};
 }
 
 template <Isa isa, class T, auto Micro>
@@ -151,7 +153,8 @@ plan::KernelEntry deep_entry(std::string_view name) {
               [](const plan::Problem& p) {
                 return with_scales<T>(p, [](const plan::Problem& q) { return make_deep(q, Micro()); });
               },
-          .gives_way = gives_way_to_vectors};
+          .gives_way = gives_way_to_vectors,
+          .conjugates = true};
 }
 
 }  // namespace exactile::cpu

@@ -178,13 +178,11 @@ class Portable final : public plan::Executable {
   int threads_ = 1;
 };
 
-/// Where a type has kernels of its own these share one order of summation; a planner that mixed it with this kernel's
-/// would let the bits depend on threads and batch.
+/// The kernels of an instruction set share one order of summation; a planner that mixed it with this kernel's would let
+/// the bits depend on threads and batch.
 std::string_view gives_way(const plan::Problem& p) {
   if (const auto why = gives_way_to_vectors(p); !why.empty()) return why;
-  const GemmTypes types = p.description.types;
-  const bool tuned = (is_floating(types.input) && !is_complex(types.input)) || types.input == ElementType::i8;
-  if (tuned && widest_isa() != Isa::portable) return "the bits of these types are those of the tuned kernels";
+  if (widest_isa() != Isa::portable) return "the bits are those of the tuned kernels";
   return {};
 }
 

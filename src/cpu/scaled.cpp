@@ -97,8 +97,6 @@ std::unique_ptr<plan::Executable> make_scaled(const plan::Problem& problem, std:
 }
 
 template std::unique_ptr<plan::Executable> make_scaled<float>(const plan::Problem&, std::unique_ptr<plan::Executable>);
-template std::unique_ptr<plan::Executable> make_scaled<std::int32_t>(const plan::Problem&,
-                                                                     std::unique_ptr<plan::Executable>);
 template std::unique_ptr<plan::Executable> make_scaled<double>(const plan::Problem&, std::unique_ptr<plan::Executable>);
 
 }  // namespace exactile::cpu

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <type_traits>
 
 #include "plan/kernel_entry.hpp"
 #include "plan/scales.hpp"
@@ -19,6 +20,7 @@ template <class T>
 /// What `make` makes of the problem, scaled where it asks for that.
 template <class T, class Make>
 [[nodiscard]] std::unique_ptr<plan::Executable> with_scales(const plan::Problem& problem, const Make& make) {
+  if constexpr (!std::is_floating_point_v<T>) return make(problem);  // has none
   // A C that is narrower than its sums is rounded with all that follows them.
   if (!plan::has_scales(problem.description) || problem.description.types.output != element_type_v<T>)
     return make(problem);

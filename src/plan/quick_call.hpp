@@ -8,9 +8,9 @@
 
 namespace exactile::plan {
 
-/// A product of real floats that is over in nanoseconds: one, by one thread, from addresses to addresses in host
-/// memory, with nothing to do after the last term. run() is then the same as Executable::run(), with what differs from
-/// call to call in registers.
+/// A product of floats that is over in nanoseconds, with real factors: one, by one thread, from addresses to addresses
+/// in host memory, with nothing to do after the last term. run() is then the same as Executable::run(), with what
+/// differs from call to call in registers.
 ///
 /// It lies in the plan by value, with what the first addresses are computed from. Each pointer followed on the way to
 /// them is waited for, because what comes before keeps the ports for reads busy: 3 % of 16 x 16 x 16 in f32.

@@ -7,15 +7,16 @@
 
 #include "exactile/exactile.hpp"
 #include "plan/select.hpp"
+#include "support/matrices.hpp"
 
 namespace exactile {
 namespace {
 
 using Complex = std::complex<double>;
 
-constexpr std::int64_t m = 5;
-constexpr std::int64_t n = 7;
-constexpr std::int64_t k = 9;
+constexpr std::int64_t m = 25;
+constexpr std::int64_t n = 39;
+constexpr std::int64_t k = 300;
 
 std::vector<Complex> whole_numbers(std::int64_t count, int seed) {
   std::vector<Complex> values(static_cast<std::size_t>(count));
@@ -44,22 +45,31 @@ TEST_P(Conjugate, IsTheProductOfConjugatedElements) {
     for (const bool of_b : {false, true}) {
       std::vector<Complex> found(m * n);
       std::vector<Complex> due(m * n);
-      const MatrixView a_view(a.data(), m, k);
-      const MatrixView b_view(b.data(), n, k);
-      const Status status =
-          gemm(of_a ? a_view.conjugated() : a_view, of_b ? b_view.conjugate_transposed() : b_view.transposed(),
-               MatrixView(found.data(), m, n), call);
+      const MatrixView a_view(a.data(), k, m);
+      const MatrixView b_view(b.data(), k, n);
+      const Status status = gemm(of_a ? a_view.conjugate_transposed() : a_view.transposed(),
+                                 of_b ? b_view.conjugated() : b_view, MatrixView(found.data(), m, n), call);
       ASSERT_TRUE(status.ok()) << status.message();
-      ASSERT_TRUE(gemm(MatrixView((of_a ? a_conjugated : a).data(), m, k),
-                       MatrixView((of_b ? b_conjugated : b).data(), n, k).transposed(), MatrixView(due.data(), m, n),
-                       call)
+      ASSERT_TRUE(gemm(MatrixView((of_a ? a_conjugated : a).data(), k, m).transposed(),
+                       MatrixView((of_b ? b_conjugated : b).data(), k, n), MatrixView(due.data(), m, n), call)
                       .ok());
       EXPECT_EQ(found, due) << of_a << of_b;
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, Conjugate, testing::Values("", "cpu_naive", "portable_blocked"),
+/// The CPU's kernels that take this very product, and the planner's choice.
+std::vector<std::string> kernels_that_conjugate() {
+  std::vector<std::string> names{""};
+  for (const KernelInfo& kernel : kernels()) {
+    GemmDescription d = test::contiguous({ElementType::cf64, ElementType::cf64}, m, n, k);
+    d.a = {.row_stride = 1, .column_stride = m, .conjugate = true};
+    if (kernel.backend == Backend::cpu && Plan::make(d, {.kernel = kernel.name}).ok()) names.push_back(kernel.name);
+  }
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, Conjugate, testing::ValuesIn(kernels_that_conjugate()),
                          [](const auto& kernel) { return kernel.param.empty() ? "chosen" : kernel.param; });
 
 TEST(Conjugate, TwiceIsTheMatrixItself) {

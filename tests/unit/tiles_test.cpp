@@ -10,6 +10,7 @@
 #include <cstring>
 #include <new>
 #include <ostream>
+#include <type_traits>
 #include <vector>
 
 #include "cpu/isa.hpp"
@@ -28,6 +29,30 @@ struct Factors {
 template <class T>
 std::ostream& operator<<(std::ostream& out, const Factors<T>& factors) {
   return out << "alpha " << factors.alpha << ", beta " << factors.beta;
+}
+
+/// Different for each bit of `state`; of complex types with two different parts.
+template <class T>
+T number(std::uint32_t state) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(std::uint64_t{state} * 0x9e3779b97f4a7c15U);
+  } else {
+    const Number<T> x = Number<T>(state >> 8) / Number<T>(1 << 23) - Number<T>(1);
+    if constexpr (parts<T> == 2)
+      return T(x, Number<T>(0.25) - x);
+    else
+      return x;
+  }
+}
+
+/// Those that updates tell apart, and others.
+template <class T>
+std::vector<Factors<T>> some_factors() {
+  if constexpr (std::is_integral_v<T>) return {{3, 0}, {-3, 5}, {1, 0}, {1, 1}};
+  std::vector<Factors<T>> factors{{T(0.75), T(0)}, {T(0.75), T(1)}, {T(0.75), T(0.5)}, {T(1), T(0)},
+                                  {T(1), T(-0.0)}, {T(1), T(0.5)},  {T(1), T(1)}};
+  if constexpr (parts<T> == 2) factors.push_back({T(Number<T>(0.5), Number<T>(-2)), T(0, Number<T>(1.25))});
+  return factors;
 }
 
 /// A copy of elements that ends where memory cannot be read: AddressSanitizer does not see the reads of assembly.
@@ -155,7 +180,7 @@ class Tile {
     std::uint32_t state = 1;
     for (T& value : values) {
       state = state * 1664525 + 1013904223;
-      value = T(state >> 8) / T(1 << 23) - T(1);
+      value = number<T>(state);
     }
     return values;
   }
@@ -179,8 +204,7 @@ void visit_tiles(const MicroKernels<T>& kernels, int vectors, const Check& check
   for (int rows = 1; rows <= kernels.rows_of(vectors); ++rows)
     for (const std::int64_t k : {0, 1, 3, 4, 5, 8, 18})
       for (const std::int64_t lanes : {kernels.lanes, kernels.lanes - 1, 1})
-        for (const Factors<T> factors : {Factors<T>{0.75, 0}, {0.75, 0.5}, {1, 0}, {1, -0.0}, {1, 0.5}})
-          check(rows, k, lanes, factors);
+        for (const Factors<T> factors : some_factors<T>()) check(rows, k, lanes, factors);
 }
 
 template <class T>
@@ -209,8 +233,7 @@ template <class T, class Check>
 void visit_whole_tiles(const MicroKernels<T>& kernels, int vectors, const Check& check) {
   for (int rows = 1; rows <= kernels.rows_of(vectors); ++rows)
     for (const std::int64_t k : {0, 1, 5, 15, 16, 50, 71})
-      for (const Factors<T> factors : {Factors<T>{0.75, 0}, {0.75, 1}, {0.75, 0.5}, {1, 0}, {1, -0.0}, {1, 1}})
-        check(rows, k, factors);
+      for (const Factors<T> factors : some_factors<T>()) check(rows, k, factors);
 }
 
 template <class T>
@@ -260,7 +283,7 @@ template <class T>
 void expect_panels(const MicroKernels<T>& kernels, std::int64_t lane_stride, std::int64_t term_stride,
                    std::int64_t lanes, std::int64_t width, std::int64_t terms) {
   std::vector<T> from(static_cast<std::size_t>((lanes - 1) * lane_stride + (terms - 1) * term_stride + 1));
-  for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<T>(i + 1);
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = number<T>(static_cast<std::uint32_t>(i + 1) << 8);
   const std::int64_t panels = (lanes + width - 1) / width;
   std::vector<T> packed(static_cast<std::size_t>(panels * width * terms), T(-7));
   kernels.pack_b(from.data(), lane_stride, term_stride, lanes, width, terms, packed.data());
@@ -295,30 +318,54 @@ TEST(Tiles, SeveralVectorsAreAsManyTiles) {
   if (widest_isa() >= Isa::avx2) {
     expect_wide_tiles_to_agree(avx2_f32());
     expect_wide_tiles_to_agree(avx2_f64());
+    expect_wide_tiles_to_agree(avx2_cf32());
+    expect_wide_tiles_to_agree(avx2_cf64());
+    expect_wide_tiles_to_agree(avx2_i32());
+    expect_wide_tiles_to_agree(avx2_i64());
   }
   if (widest_isa() < Isa::avx512) GTEST_SKIP() << why_unavailable(Isa::avx512);
   expect_wide_tiles_to_agree(avx512_f32());
   expect_wide_tiles_to_agree(avx512_f64());
+  expect_wide_tiles_to_agree(avx512_cf32());
+  expect_wide_tiles_to_agree(avx512_cf64());
+  expect_wide_tiles_to_agree(avx512_i32());
+  expect_wide_tiles_to_agree(avx512_i64());
 }
 
 TEST(Tiles, PackingAndAskingChangeNothing) {
   if (widest_isa() >= Isa::avx2) {
     expect_loop_tiles_to_agree(avx2_f32());
     expect_loop_tiles_to_agree(avx2_f64());
+    expect_loop_tiles_to_agree(avx2_cf32());
+    expect_loop_tiles_to_agree(avx2_cf64());
+    expect_loop_tiles_to_agree(avx2_i32());
+    expect_loop_tiles_to_agree(avx2_i64());
   }
   if (widest_isa() < Isa::avx512) GTEST_SKIP() << why_unavailable(Isa::avx512);
   expect_loop_tiles_to_agree(avx512_f32());
   expect_loop_tiles_to_agree(avx512_f64());
+  expect_loop_tiles_to_agree(avx512_cf32());
+  expect_loop_tiles_to_agree(avx512_cf64());
+  expect_loop_tiles_to_agree(avx512_i32());
+  expect_loop_tiles_to_agree(avx512_i64());
 }
 
 TEST(Tiles, PanelsHoldTheirLanesTermAfterTerm) {
   if (widest_isa() >= Isa::avx2) {
     expect_all_panels(avx2_f32());
     expect_all_panels(avx2_f64());
+    expect_all_panels(avx2_cf32());
+    expect_all_panels(avx2_cf64());
+    expect_all_panels(avx2_i32());
+    expect_all_panels(avx2_i64());
   }
   if (widest_isa() < Isa::avx512) GTEST_SKIP() << why_unavailable(Isa::avx512);
   expect_all_panels(avx512_f32());
   expect_all_panels(avx512_f64());
+  expect_all_panels(avx512_cf32());
+  expect_all_panels(avx512_cf64());
+  expect_all_panels(avx512_i32());
+  expect_all_panels(avx512_i64());
 }
 
 }  // namespace

@@ -5,9 +5,17 @@
 #include "cpu/micro/elements.hpp"
 
 #define EXACTILE_FOR_EACH_KIND(DO) \
-  DO(float)                        \
-  DO(double)                       \
+  EXACTILE_FOR_EACH_PLAIN_KIND(DO) \
   EXACTILE_FOR_EACH_PACKED_KIND(DO)
+
+/// Those whose operands micro-kernels read where they lie, too.
+#define EXACTILE_FOR_EACH_PLAIN_KIND(DO) \
+  DO(float)                              \
+  DO(double)                             \
+  DO(std::complex<float>)                \
+  DO(std::complex<double>)               \
+  DO(std::int32_t)                       \
+  DO(std::int64_t)
 
 /// Those whose operands are always packed.
 #define EXACTILE_FOR_EACH_PACKED_KIND(DO) \

@@ -233,8 +233,10 @@ void Packed<K>::multiply_panel(const Block& block, const RowTile& row, std::int6
   const std::int64_t column = columns.begin - (rounded_ != nullptr ? block.columns.begin : 0);
   Sum* const c = row.c + column * (is_contiguous ? 1 : of_sums_.c.column_stride);
   update_tile(c, of_sums_, row.beta, row.height, width, !asks, [&](Sum* to, std::int64_t c_stride) {
-    const TileShape shape{row.a.stride, packs_itself ? o_.b.row_stride : packed_width, c_stride, lanes_of<K>(row.terms),
-                          last_lanes};
+    const TileShape shape{row.a.stride,  packs_itself ? o_.b.row_stride : packed_width,
+                          c_stride,      lanes_of<K>(row.terms),
+                          last_lanes,    o_.a.conjugate,
+                          o_.b.conjugate};
     if constexpr (reads_operands<K>)
       if (packs_itself) {
         kernels_.packing_tile(order, row.height, vectors)(shape, row.a.first, b, to, alpha, row.beta, packed_b);

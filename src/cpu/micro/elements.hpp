@@ -4,6 +4,7 @@
 /// not be the same.
 #pragma once
 
+#include <complex>
 #include <cstdint>
 #include <type_traits>
 
@@ -24,6 +25,18 @@ struct Elements {
   /// Terms summed in one chain before they are added to C. The same for every kernel of a type: it is part of what the
   /// result is, not a tuning parameter. So many terms of a panel of A of 12 rows fill half of a 48 KiB L1 cache.
   static constexpr std::int64_t chunk_terms = 2048 / static_cast<std::int64_t>(sizeof(K));
+};
+
+/// A complex number is two of them in registers: the real part of A times both parts of B, and the imaginary part of A
+/// times both, are real sums of their own, which meet at the end of a chunk.
+template <class T>
+struct Elements<std::complex<T>> {
+  using Input = std::complex<T>;
+  using Lane = std::complex<T>;
+  using Sum = std::complex<T>;
+  static constexpr std::int64_t group = 1;
+  static constexpr std::int64_t corrections = 0;
+  static constexpr std::int64_t chunk_terms = Elements<T>::chunk_terms;
 };
 
 /// bf16 by pairs of terms: the second product is added first, each is rounded (VDPBF16PS). Subnormal numbers count as
@@ -84,6 +97,22 @@ template <class K>
 using Sum = typename Elements<K>::Sum;
 template <class K>
 inline constexpr std::int64_t chunk_terms = Elements<K>::chunk_terms;
+
+/// What registers hold of a lane, and how many of them: the parts of a complex number.
+template <class Lane>
+struct NumberOf {
+  using type = Lane;
+  static constexpr int parts = 1;
+};
+template <class T>
+struct NumberOf<std::complex<T>> {
+  using type = T;
+  static constexpr int parts = 2;
+};
+template <class Lane>
+using Number = typename NumberOf<Lane>::type;
+template <class Lane>
+inline constexpr int parts = NumberOf<Lane>::parts;
 
 /// Whether micro-kernels can read operands where they lie.
 template <class K>

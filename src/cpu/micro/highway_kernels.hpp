@@ -23,7 +23,7 @@ constexpr auto row_tiles() -> typename MicroKernels<T>::Kernel (*)(int, bool) {
 
 /// Four vectors need more registers than there are without AVX-512.
 template <class T>
-inline constexpr int most_vectors = sizeof(Vector<T>) == 64 ? 4 : 2;
+inline constexpr int most_vectors = sizeof(Vector<Number<T>>) == 64 ? 4 : 2;
 
 template <class T, int Sums>
 typename MicroKernels<T>::Kernel find_any_tile(AOrder order, int rows, int vectors, bool masked) {
@@ -76,6 +76,25 @@ const MicroKernels<T>& kernels() {
                                          .stream_rows = max_stream_rows,
                                          .instructions = 1,
                                          .peak_loop = &peak_loop<T>};
+  return table;
+}
+
+/// Of kinds whose tiles have no more to them than their numbers. `Sums`: vectors of sums in elements of the kind.
+template <class K, int Sums>
+const MicroKernels<K>& plain_kernels(int instructions, typename MicroKernels<K>::Pack pack,
+                                     decltype(MicroKernels<K>::add_sums) add_sums) {
+  static const MicroKernels<K> table{.tile = &find_any_tile<K, Sums>,
+                                     .packing_tile = &find_any_packing_tile<K, Sums>,
+                                     .asking_tile = &find_any_asking_tile<K, Sums>,
+                                     .add_sums = add_sums,
+                                     .pack_a = pack,
+                                     .pack_b = pack,
+                                     .lanes = lane_count<Number<K>> / parts<K>,
+                                     .vectors = 2,
+                                     .rows = Sums / 2,
+                                     .most_vectors = most_vectors<K>,
+                                     .sums = Sums,
+                                     .instructions = instructions};
   return table;
 }
 

@@ -2,6 +2,8 @@
 /// \file Packing: strips of A and B as the micro-kernel reads them.
 #pragma once
 
+#include <complex>
+
 #include "cpu/micro/highway_tile.hpp"
 
 namespace exactile::cpu::HWY_NAMESPACE {
@@ -57,6 +59,12 @@ void copy_rows(const T* from, std::int64_t term_stride, std::int64_t lanes, std:
       for (std::int64_t l = 0; l < width; ++l)
         to[p * width + l] = whole + l < lanes ? from[p * term_stride + whole + l] : T(0);
   }
+}
+
+inline void copy_rows(const std::complex<double>* from, std::int64_t term_stride, std::int64_t lanes,
+                      std::int64_t width, std::int64_t terms, std::complex<double>* panels) {
+  copy_rows(reinterpret_cast<const double*>(from), 2 * term_stride, 2 * lanes, 2 * width, terms,
+            reinterpret_cast<double*>(panels));
 }
 
 /// Rows 0, s, 2s, ... of 128 bits each, side by side in one vector; s is a 128-bit register's width.
@@ -211,7 +219,9 @@ void pack_panels(const T* from, std::int64_t lane_stride, std::int64_t term_stri
     if (here < width)
       for (std::int64_t p = 0; p < terms; ++p)
         for (std::int64_t l = here; l < width; ++l) panels[p * width + l] = T(0);
-    if (term_stride == 1)
+    if constexpr (sizeof(T) == 16)
+      gather(from, lane_stride, term_stride, here, width, terms, panels);
+    else if (term_stride == 1)
       turn(from, lane_stride, here, width, terms, panels);
     else if (term_stride == 2)
       turn_every_second(from, lane_stride, here, width, terms, panels);
@@ -220,6 +230,14 @@ void pack_panels(const T* from, std::int64_t lane_stride, std::int64_t term_stri
     else
       gather(from, lane_stride, term_stride, here, width, terms, panels);
   }
+}
+
+/// Numbers of eight bytes are moved as such.
+inline void pack_complex_panels(const std::complex<float>* from, std::int64_t lane_stride, std::int64_t term_stride,
+                                std::int64_t lanes, std::int64_t width, std::int64_t terms,
+                                std::complex<float>* panels) {
+  pack_panels(reinterpret_cast<const double*>(from), lane_stride, term_stride, lanes, width, terms,
+              reinterpret_cast<double*>(panels));
 }
 
 }  // namespace exactile::cpu::HWY_NAMESPACE

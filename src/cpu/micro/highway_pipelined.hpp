@@ -172,20 +172,19 @@ HWY_INLINE bool suits_pipeline(const TileShape& shape) {
          shape.k >= 2 * pipelined_terms;
 }
 
-/// As an asking kernel; see suits_pipeline().
+/// The sums of k terms, as an asking kernel forms them; see suits_pipeline().
 template <class T>
-HWY_INLINE void pipelined_tile(const TileShape& shape, const T* a, const T* b, T* c, T alpha, T beta,
-                               const Ahead<T>& ahead) {
+HWY_INLINE void pipelined_sums(Vector<T> (&sums)[pipelined_rows][pipelined_vectors], std::int64_t k, const T* a,
+                               const T* b, const Ahead<T>& ahead) {
   const Lanes<T> d;
   constexpr auto size = static_cast<std::int64_t>(sizeof(T));
   // What the last round would read ahead may not be there: its terms, and those that fill no round, come after.
-  const std::int64_t rounds = shape.k / pipelined_terms - 1;
+  const std::int64_t rounds = k / pipelined_terms - 1;
   const std::int64_t of_lines = ahead.line_rows / 2 < rounds ? ahead.line_rows / 2 : rounds;
-  Vector<T> sums[pipelined_rows][pipelined_vectors];
   multiply_rounds(sums, a, b,
                   {of_lines, rounds - of_lines, ahead.lines, ahead.line_stride * size, ahead.a, ahead.a_stride,
                    ahead.a_rows, ahead.lines_are_far});
-  for (std::int64_t k = shape.k - rounds * pipelined_terms; k > 0; --k) {
+  for (k -= rounds * pipelined_terms; k > 0; --k) {
     Vector<T> b_row[pipelined_vectors];
 #pragma GCC unroll 4
     for (int v = 0; v < pipelined_vectors; ++v) b_row[v] = hn::LoadU(d, b + v * lane_count<T>);
@@ -198,8 +197,6 @@ HWY_INLINE void pipelined_tile(const TileShape& shape, const T* a, const T* b, T
     a += pipelined_rows;
     b += pipelined_vectors * lane_count<T>;
   }
-  const auto mask = hn::FirstN(d, static_cast<std::size_t>(lane_count<T>));
-  update<T, pipelined_rows, pipelined_vectors, false>(sums, c, shape.c_stride, alpha, beta, mask);
 }
 
 }  // namespace exactile::cpu::HWY_NAMESPACE

@@ -41,6 +41,17 @@ HWY_INLINE void broadcast(std::intptr_t base, std::int64_t index, Vector<double>
 #endif
 }
 
+template <int Offset, int Scale>
+HWY_INLINE void broadcast(std::intptr_t base, std::int64_t index, Vector<std::int64_t>& value) {
+#ifdef __SANITIZE_ADDRESS__
+  value = hn::Set(Lanes<std::int64_t>(), *reinterpret_cast<const std::int64_t*>(base + index * Scale + Offset));
+#else
+  asm("vpbroadcastq %c3(%1,%2,%c4), %0"
+      : "=v"(value.raw)
+      : "r"(base), "r"(index), "i"(Offset), "i"(Scale), "m"(*reinterpret_cast<const std::int64_t(*)[1 << 20]>(base)));
+#endif
+}
+
 /// A tile of one vector reads an element of A for every multiply-add, and a row of B: more than two reads a cycle,
 /// which is what processors do. So some of its rows are read four (two) terms at a time and spread within registers.
 template <class T>
@@ -51,14 +62,15 @@ inline constexpr int block_rows = Order == AOrder::rows&& Vectors == 1 && sizeof
                                       : 0;
 
 /// Where the rows of A lie; element<Row, Term, Whole>() is one of their elements in every lane. Whole: four terms at a
-/// time are asked for, in order.
-template <class T, AOrder Order, int Rows, int Blocks>
+/// time are asked for, in order. Each element has `Parts` numbers, one behind the other, which count as rows; strides
+/// and terms count elements in row order, numbers in column order.
+template <class T, AOrder Order, int Rows, int Blocks, int Parts = 1>
 class RowsOfA;
 
 /// Terms are neighbours. Eight rows are reached from the place of the row before them, as an address holds a register
 /// times 1, 2, 4 or 8.
-template <class T, int Rows, int Blocks>
-class RowsOfA<T, AOrder::rows, Rows, Blocks> {
+template <class T, int Rows, int Blocks, int Parts>
+class RowsOfA<T, AOrder::rows, Rows, Blocks, Parts> {
  public:
   HWY_INLINE RowsOfA(const T* first, std::int64_t stride) {
     for (int i = 0; i < 4; ++i) odd_strides_[i] = (2 * i + 1) * stride * size;
@@ -74,7 +86,8 @@ class RowsOfA<T, AOrder::rows, Rows, Blocks> {
       return hn::Broadcast<Term % block_terms<T>>(blocks_[Row]);
     } else {
       Vector<T> value;
-      broadcast<Term * size, power<Row>>(bases_[Row / 8], odd_stride<Row>(), value);
+      constexpr int line = Row / Parts;
+      broadcast<Term * size + Row % Parts * number, power<line>>(bases_[line / 8], odd_stride<line>(), value);
       return value;
     }
   }
@@ -88,8 +101,9 @@ class RowsOfA<T, AOrder::rows, Rows, Blocks> {
   }
 
  private:
-  static constexpr int size = static_cast<int>(sizeof(T));
-  static constexpr int bases = (Rows + 7) / 8;
+  static constexpr int number = static_cast<int>(sizeof(T));
+  static constexpr int size = Parts * number;
+  static constexpr int bases = (Rows / Parts + 7) / 8;
   /// Rows from the base, 1 to 8, as an odd number times a power of two.
   template <int Row>
   static constexpr int power = (Row % 8 + 1) & -(Row % 8 + 1);
@@ -104,8 +118,8 @@ class RowsOfA<T, AOrder::rows, Rows, Blocks> {
 };
 
 /// Rows are neighbours.
-template <class T, int Rows, int Blocks>
-class RowsOfA<T, AOrder::columns, Rows, Blocks> {
+template <class T, int Rows, int Blocks, int Parts>
+class RowsOfA<T, AOrder::columns, Rows, Blocks, Parts> {
  public:
   HWY_INLINE RowsOfA(const T* first, std::int64_t stride) : term_(first), stride_(stride) {}
   template <int Row, int, bool>

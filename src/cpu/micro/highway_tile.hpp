@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "cpu/micro/highway_complex.hpp"
 #include "cpu/micro/highway_pipelined.hpp"
 #include "cpu/micro/highway_rows_of_a.hpp"
 
@@ -20,6 +21,28 @@ template <class K>
 struct MultiplyAdd {
   static HWY_INLINE void into(Vector<K>& sum, Vector<K> a, Vector<K> b) { multiply_add_into(sum, a, b); }
 };
+/// Integers wrap. Assembly, because the compiler would begin more products than there are registers.
+template <>
+struct MultiplyAdd<std::int32_t> {
+  static HWY_INLINE void into(Vector<std::int32_t>& sum, Vector<std::int32_t> a, Vector<std::int32_t> b) {
+    Vector<std::int32_t> product;
+    asm("vpmulld %2, %1, %0" : "=v"(product.raw) : "v"(a.raw), "v"(b.raw));
+    asm("vpaddd %1, %0, %0" : "+v"(sum.raw) : "v"(product.raw));
+  }
+};
+template <>
+struct MultiplyAdd<std::int64_t> {
+  static HWY_INLINE void into(Vector<std::int64_t>& sum, Vector<std::int64_t> a, Vector<std::int64_t> b) {
+    Vector<std::int64_t> product;
+    if constexpr (sizeof(product) == 64)
+      asm("vpmullq %2, %1, %0" : "=v"(product.raw) : "v"(a.raw), "v"(b.raw));
+    else
+      product = hn::Mul(a, b);
+    asm("vpaddq %1, %0, %0" : "+v"(sum.raw) : "v"(product.raw));
+  }
+};
+template <class T>
+struct MultiplyAdd<std::complex<T>> : MultiplyAdd<T> {};
 
 /// What a kernel does beside its multiply-adds. `row_of_b` sees each row of B as it is loaded, `step` comes before each
 /// `terms` terms.
@@ -51,10 +74,10 @@ struct PackingAside : NothingAside<T> {
   }
 };
 
-/// Asks for what comes next.
-template <class T, int Vectors>
+/// Asks for what comes next. A's elements have `Parts` numbers.
+template <class T, int Vectors, int Parts>
 struct AskingAside : NothingAside<T> {
-  static constexpr int terms = 64 / static_cast<int>(sizeof(T));
+  static constexpr int terms = 64 / Parts / static_cast<int>(sizeof(T));
   Ahead<T> ahead;  ///< what is left to be asked for
 
   HWY_INLINE void step() {
@@ -65,14 +88,26 @@ struct AskingAside : NothingAside<T> {
     --ahead.line_rows;
     constexpr int width = Vectors * lane_count<T>;
 #pragma GCC unroll 4
-    for (int j = 0; j < width; j += terms) __builtin_prefetch(ahead.lines + j, 1);
+    for (int j = 0; j < width; j += terms * Parts) __builtin_prefetch(ahead.lines + j, 1);
     __builtin_prefetch(ahead.lines + width - 1, 1);  // rows that start within a line end in one more
     ahead.lines += ahead.line_stride;
   }
 };
 
-template <class K, AOrder Order, int Rows, int Vectors, bool Masked, class Aside, class T = Lane<K>>
-HWY_INLINE void multiply_tile(const TileShape& shape, const T* a_rows, const T* b, T* c, T alpha, T beta, Aside aside) {
+/// C <- alpha * sums + beta * C, see update(). The shape counts numbers.
+template <class K, int Rows, int Vectors, bool Masked, class T = Number<Lane<K>>>
+HWY_INLINE void finish_tile(Vector<T> (&sums)[Rows][Vectors], const TileShape& shape, T* c, Sum<K> alpha, Sum<K> beta,
+                            hn::Mask<Lanes<T>> mask) {
+  if constexpr (parts<Lane<K>> == 2)
+    update_complex<T, Rows, Vectors, Masked>(sums, shape, c, alpha, beta, mask);
+  else
+    update<T, Rows, Vectors, Masked>(sums, c, shape.c_stride, alpha, beta, mask);
+}
+
+/// Rows and the shape's columns and strides count numbers, but for A's stride in row order.
+template <class K, AOrder Order, int Rows, int Vectors, bool Masked, class Aside, class T = Number<Lane<K>>>
+HWY_INLINE void multiply_numbers(const TileShape& shape, const T* a_rows, const T* b, T* c, Sum<K> alpha, Sum<K> beta,
+                                 Aside aside) {
   const Lanes<T> d;
   const auto mask = hn::FirstN(d, static_cast<std::size_t>(shape.last_lanes));
   Vector<T> sums[Rows][Vectors];
@@ -81,7 +116,9 @@ HWY_INLINE void multiply_tile(const TileShape& shape, const T* a_rows, const T* 
 #pragma GCC unroll 4
     for (int v = 0; v < Vectors; ++v) sums[i][v] = zero<T>();
   }
-  RowsOfA<T, Order, Rows, block_rows<T, Order, Rows, Vectors>> a(a_rows, shape.a_stride);
+  constexpr int of_element = parts<Lane<K>>;
+  constexpr int blocks = of_element == 1 ? block_rows<T, Order, Rows, Vectors> : 0;
+  RowsOfA<T, Order, Rows, blocks, of_element> a(a_rows, shape.a_stride);
   const std::int64_t b_stride = shape.b_stride;
 
   const auto term = [&]<int Term, bool Whole, int... Row>(std::integer_sequence<int, Row...>)
@@ -130,30 +167,70 @@ HWY_INLINE void multiply_tile(const TileShape& shape, const T* a_rows, const T* 
       for (int i = 0; i < Rows; ++i) sums[i][v] = hn::Add(sums[i][v], correction);
     }
   }
-  update<T, Rows, Vectors, Masked>(sums, c, shape.c_stride, alpha, beta, mask);
+  finish_tile<K, Rows, Vectors, Masked>(sums, shape, c, alpha, beta, mask);
+}
+
+template <class Lane>
+HWY_INLINE auto* numbers_of(Lane* lanes) {
+  if constexpr (parts<std::remove_const_t<Lane>> == 1)
+    return lanes;
+  else if constexpr (std::is_const_v<Lane>)
+    return reinterpret_cast<const Number<std::remove_const_t<Lane>>*>(lanes);
+  else
+    return reinterpret_cast<Number<Lane>*>(lanes);
+}
+
+/// The shape in numbers; see multiply_numbers().
+template <class Lane, AOrder Order>
+HWY_INLINE TileShape in_numbers(const TileShape& shape) {
+  constexpr std::int64_t each = parts<Lane>;
+  return {.a_stride = (Order == AOrder::columns ? each : 1) * shape.a_stride,
+          .b_stride = each * shape.b_stride,
+          .c_stride = each * shape.c_stride,
+          .k = shape.k,
+          .last_lanes = each * shape.last_lanes,
+          .conjugates_a = shape.conjugates_a,
+          .conjugates_b = shape.conjugates_b};
+}
+
+template <class K, AOrder Order, int Rows, int Vectors, bool Masked, class Aside, class T = Lane<K>>
+HWY_INLINE void multiply_tile(const TileShape& shape, const T* a, const T* b, T* c, T alpha, T beta, Aside aside) {
+  multiply_numbers<K, Order, parts<T> * Rows, Vectors, Masked>(in_numbers<T, Order>(shape), numbers_of(a),
+                                                               numbers_of(b), numbers_of(c), alpha, beta, aside);
 }
 
 template <class K, AOrder Order, int Rows, int Vectors, bool Masked, class T = Lane<K>>
 void tile_kernel(const TileShape& shape, const T* a, const T* b, T* c, T alpha, T beta) {
-  multiply_tile<K, Order, Rows, Vectors, Masked>(shape, a, b, c, alpha, beta, NothingAside<T>());
+  multiply_tile<K, Order, Rows, Vectors, Masked>(shape, a, b, c, alpha, beta, NothingAside<Number<T>>());
 }
 
 template <class T, AOrder Order, int Rows, int Vectors>
 void packing_kernel(const TileShape& shape, const T* a, const T* b, T* c, T alpha, T beta, T* packed_b) {
-  multiply_tile<T, Order, Rows, Vectors, false>(shape, a, b, c, alpha, beta, PackingAside<T>{{}, packed_b});
+  multiply_tile<T, Order, Rows, Vectors, false>(shape, a, b, c, alpha, beta,
+                                                PackingAside<Number<T>>{{}, numbers_of(packed_b)});
 }
 
 template <class K, AOrder Order, int Rows, int Vectors, bool Masked = false, class T = Lane<K>>
 void asking_kernel(const TileShape& shape, const T* a, const T* b, T* c, T alpha, T beta, const Ahead<T>& ahead) {
-  constexpr bool has_pipeline = std::is_floating_point_v<K> && Order == AOrder::columns && Rows == pipelined_rows &&
-                                Vectors == pipelined_vectors && sizeof(Vector<T>) == 64;
+  using N = Number<T>;
+  constexpr bool has_pipeline = std::is_floating_point_v<Number<K>> && Order == AOrder::columns &&
+                                parts<T> * Rows == pipelined_rows && Vectors == pipelined_vectors &&
+                                sizeof(Vector<N>) == 64;
+  const Ahead<N> numbers_ahead{
+      ahead.a,         ahead.a_stride,     ahead.a_rows, numbers_of(ahead.lines), parts<T> * ahead.line_stride,
+      ahead.line_rows, ahead.lines_are_far};
   if constexpr (has_pipeline) {
-    if (suits_pipeline<T>(shape)) {
-      pipelined_tile(shape, a, b, c, alpha, beta, ahead);
+    const TileShape in = in_numbers<T, Order>(shape);
+    if (suits_pipeline<N>(in)) {
+      Vector<N> sums[pipelined_rows][pipelined_vectors];
+      pipelined_sums(sums, in.k, numbers_of(a), numbers_of(b), numbers_ahead);
+      const auto all = hn::FirstN(Lanes<N>(), static_cast<std::size_t>(lane_count<N>));
+      finish_tile<K, pipelined_rows, pipelined_vectors, false>(sums, in, numbers_of(c), alpha, beta, all);
       return;
     }
   }
-  multiply_tile<K, Order, Rows, Vectors, Masked>(shape, a, b, c, alpha, beta, AskingAside<T, Vectors>{{}, ahead});
+  multiply_tile<K, Order, Rows, Vectors, Masked>(shape, a, b, c, alpha, beta,
+                                                 AskingAside<N, Vectors, parts<T>>{{}, numbers_ahead});
 }
 
 /// All heights of one width, as a table indexed by rows - 1.

@@ -17,7 +17,9 @@ namespace exactile::cpu {
 /// fused multiply-add. Every micro-kernel of every instruction set does exactly that, which is why the bits of a result
 /// do not depend on which of them ran.
 ///
-/// Terms of a kind that groups them are groups here.
+/// Terms of a kind that groups them are groups here. A complex sum is the definition's two real ones for each part:
+/// with A's real parts, and with its imaginary parts. They meet before alpha and beta, and there conjugates cost
+/// nothing.
 ///
 /// What a plan knows of its tiles. What each call brings goes beside it, in registers: a small product is over before
 /// an address that was written to memory could be read back.
@@ -27,6 +29,8 @@ struct TileShape {
   std::int64_t c_stride;
   std::int64_t k;
   std::int64_t last_lanes;  ///< valid lanes of the last vector; masked kernels touch no other
+  bool conjugates_a = false;
+  bool conjugates_b = false;
 };
 
 enum class AOrder : std::uint8_t { rows, columns };
@@ -96,8 +100,16 @@ struct MicroKernels {
 
 const MicroKernels<float>& avx512_f32();
 const MicroKernels<double>& avx512_f64();
+const MicroKernels<std::complex<float>>& avx512_cf32();
+const MicroKernels<std::complex<double>>& avx512_cf64();
+const MicroKernels<std::int32_t>& avx512_i32();
+const MicroKernels<std::int64_t>& avx512_i64();
 const MicroKernels<float>& avx2_f32();
 const MicroKernels<double>& avx2_f64();
+const MicroKernels<std::complex<float>>& avx2_cf32();
+const MicroKernels<std::complex<double>>& avx2_cf64();
+const MicroKernels<std::int32_t>& avx2_i32();
+const MicroKernels<std::int64_t>& avx2_i64();
 const MicroKernels<Widened<BFloat16>>& avx512_bf16();
 const MicroKernels<Widened<Float16>>& avx512_f16();
 const MicroKernels<Widened<Float8E4M3>>& avx512_f8e4m3();

@@ -125,8 +125,13 @@ class Deep final : public Product<T> {
     const auto& [column, vectors, last_lanes] = panel;
     const int height = static_cast<int>(rows.end - rows.begin);
     const std::int64_t begin = chunk * chunk_terms<T>;
-    const TileShape shape{order_ == AOrder::columns ? o_.a.column_stride : o_.a.row_stride, o_.b.row_stride,
-                          target.stride, terms_of(chunk), last_lanes};
+    const TileShape shape{order_ == AOrder::columns ? o_.a.column_stride : o_.a.row_stride,
+                          o_.b.row_stride,
+                          target.stride,
+                          terms_of(chunk),
+                          last_lanes,
+                          o_.a.conjugate,
+                          o_.b.conjugate};
     const T* a = data.a + rows.begin * o_.a.row_stride + begin * o_.a.column_stride;
     const T* b = data.b + begin * o_.b.row_stride + column;
     T* c = target.c + rows.begin * target.stride + column;
@@ -212,11 +217,10 @@ std::unique_ptr<plan::Executable> make_deep(const plan::Problem& problem, const 
   return std::make_unique<Deep<T>>(problem, kernels);
 }
 
-template std::unique_ptr<plan::Executable> make_deep(const plan::Problem&, const MicroKernels<float>&);
-template std::unique_ptr<plan::Executable> make_deep(const plan::Problem&, const MicroKernels<double>&);
-template std::string_view deep_refuses<float>(const plan::Problem&);
-template std::string_view deep_refuses<double>(const plan::Problem&);
-template double deep_cost(const plan::Problem&, const MicroKernels<float>&);
-template double deep_cost(const plan::Problem&, const MicroKernels<double>&);
+#define EXACTILE_DEEP(...)                                                                                      \
+  template std::unique_ptr<plan::Executable> make_deep(const plan::Problem&, const MicroKernels<__VA_ARGS__>&); \
+  template std::string_view deep_refuses<__VA_ARGS__>(const plan::Problem&);                                    \
+  template double deep_cost(const plan::Problem&, const MicroKernels<__VA_ARGS__>&);
+EXACTILE_FOR_EACH_PLAIN_KIND(EXACTILE_DEEP)
 
 }  // namespace exactile::cpu

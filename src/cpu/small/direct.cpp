@@ -4,16 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <span>
 #include <vector>
 
 #include "cpu/caches.hpp"
 #include "cpu/loops/partition.hpp"
 #include "cpu/loops/product.hpp"
 #include "cpu/loops/rates.hpp"
-#include "cpu/micro/choose_tile.hpp"
 #include "cpu/small/few_terms.hpp"
 #include "cpu/small/in_place.hpp"
+#include "cpu/small/panel.hpp"
 #include "cpu/small/streamed_a.hpp"
 #include "cpu/threads/team.hpp"
 #include "plan/quick_call.hpp"
@@ -22,30 +21,6 @@ namespace exactile::cpu {
 namespace {
 
 constexpr std::int64_t most_calls = 256;  ///< of micro-kernels, noted in a plan
-
-/// Columns of a full panel. Wide tiles read less: four vectors of B and six elements of A for as many multiply-adds as
-/// two and twelve. They need B's panel in L1, and C's lines near, which they visit in fewer rows at a time.
-template <class T>
-[[nodiscard]] std::int64_t panel_width(const Orientation& o, const MicroKernels<T>& kernels) {
-  constexpr std::int64_t size = sizeof(T);
-  const std::int64_t widest = kernels.most_vectors * kernels.lanes;
-  const double all = bytes_of(o.m, o.k, size) + bytes_of(o.k, o.n, size) + bytes_of(o.m, o.n, size);
-  const bool is_near =
-      all <= static_cast<double>(caches().l2) && bytes_of(o.k, widest, size) <= static_cast<double>(caches().l1);
-  return is_near || asks_for_c<T>(o) ? widest : kernels.vectors * kernels.lanes;
-}
-
-/// The columns of C cut into panels of full width and a last one; for each, its row tiles of two heights.
-template <class T>
-struct Panel {
-  int vectors = 0;
-  TileShape shape{};            ///< k: of the first chunk
-  std::int64_t tiles = 0;       ///< row tiles over all of m
-  std::int64_t tall_tiles = 0;  ///< the first so many have height + 1 rows
-  std::int64_t height = 0;
-  typename MicroKernels<T>::Kernel tall = nullptr;
-  typename MicroKernels<T>::Kernel plain = nullptr;
-};
 
 template <class T>
 class Direct final : public Product<T>, public plan::QuickProduct {
@@ -75,14 +50,13 @@ class Direct final : public Product<T>, public plan::QuickProduct {
   struct Quick {
     TileShape shape;
     Kernel kernel;
-    std::span<const Call> others;
+    const std::vector<Call>* others;
   };
   template <bool exchanged, bool alone>
   static void run_quickly(const plan::QuickCall& call, const void* a, const void* b, void* c, double alpha,
                           double beta);
-  static void run_calls(std::span<const Call> calls, const Operands<T>& data);
+  static void run_calls(const std::vector<Call>& calls, const Operands<T>& data);
 
-  [[nodiscard]] Panel<T> panel_of(std::int64_t width) const;
   template <class Visit>
   void visit_panel(const Panel<T>& panel, std::int64_t column, Range tiles, const Visit& visit) const;
   template <class Visit>
@@ -106,35 +80,13 @@ class Direct final : public Product<T>, public plan::QuickProduct {
 };
 
 template <class T>
-Panel<T> Direct<T>::panel_of(std::int64_t width) const {
-  Panel<T> panel;
-  if (width == 0) return panel;
-  panel.vectors = static_cast<int>(core::ceil_divide(width, kernels_.lanes));
-  panel.shape = {.a_stride = order_ == AOrder::columns ? o_.a.column_stride : o_.a.row_stride,
-                 .b_stride = o_.b.row_stride,
-                 .c_stride = o_.c.row_stride,
-                 .k = std::min(o_.k, chunk_terms<T>),
-                 .last_lanes = width - (panel.vectors - 1) * kernels_.lanes};
-  const bool masked = panel.shape.last_lanes != kernels_.lanes;
-  const int most_rows =
-      panel.vectors == 1 && a_streams(o_, sizeof(T)) ? streamed_rows : kernels_.rows_of(panel.vectors);
-  panel.tiles = core::ceil_divide(o_.m, most_rows);
-  panel.height = o_.m / panel.tiles;
-  panel.tall_tiles = o_.m % panel.tiles;
-  panel.plain = choose_tile(kernels_, order_, static_cast<int>(panel.height), panel.vectors, masked);
-  if (panel.tall_tiles > 0)
-    panel.tall = choose_tile(kernels_, order_, static_cast<int>(panel.height) + 1, panel.vectors, masked);
-  return panel;
-}
-
-template <class T>
 Direct<T>::Direct(const plan::Problem& problem, const MicroKernels<T>& kernels)
     : Base(problem, kernels, preferred_orientation(problem.description)),
       order_(a_by_columns(o_) ? AOrder::columns : AOrder::rows),
       width_(panel_width(o_, kernels)),
       full_panels_(o_.n / width_),
-      full_(panel_of(full_panels_ > 0 ? width_ : 0)),
-      last_(panel_of(o_.n % width_)),
+      full_(panel_of(o_, kernels, order_, full_panels_ > 0 ? width_ : 0)),
+      last_(panel_of(o_, kernels, order_, o_.n % width_)),
       asks_for_a_(cpu::asks_for_a(o_, order_, kernels)),
       asks_for_c_(cpu::asks_for_c<T>(o_)) {
   const GemmDescription& d = problem.description;
@@ -217,7 +169,7 @@ inline void Direct<T>::run_product(const Operands<T>& data) const {
 }
 
 template <class T>
-inline void Direct<T>::run_calls(std::span<const Call> calls, const Operands<T>& data) {
+inline void Direct<T>::run_calls(const std::vector<Call>& calls, const Operands<T>& data) {
   for (const Call& call : calls)
     call.kernel(call.shape, data.a + call.a, data.b + call.b, data.c + call.c, data.alpha, data.beta);
 }
@@ -232,13 +184,12 @@ void Direct<T>::run_products(const GemmArguments& arguments, Range products) con
   }
   Operands<T> data = this->operands(arguments, products.begin);
   const Call first = first_;
-  const std::span<const Call> others = others_;
   const std::int64_t a_step = o_.a.batch_stride;
   const std::int64_t b_step = o_.b.batch_stride;
   const std::int64_t c_step = o_.c.batch_stride;
   for (std::int64_t left = products.end - products.begin; left > 0; --left) {
     first.kernel(first.shape, data.a, data.b, data.c, data.alpha, data.beta);
-    run_calls(others, data);
+    run_calls(others_, data);
     if (left == 1) break;  // the strides of a batch of one may be anything
     data.a += a_step;
     data.b += b_step;
@@ -249,14 +200,14 @@ void Direct<T>::run_products(const GemmArguments& arguments, Range products) con
 template <class T>
 plan::QuickCall Direct<T>::quick_call() const {
   const GemmDescription& d = this->description_;
-  if (!has_calls_ || d.batch_count != 1 || d.a.pointer_array || d.b.pointer_array || d.c.pointer_array ||
-      d.bias != Bias::none || d.activation != Activation::none)
+  if (std::is_integral_v<T> || !has_calls_ || d.batch_count != 1 || d.a.pointer_array || d.b.pointer_array ||
+      d.c.pointer_array || d.bias != Bias::none || d.activation != Activation::none)
     return {};
   const bool alone = others_.empty();
   // What is settled here is neither read nor branched on in the call.
   plan::QuickCall::Run* const how = o_.exchanged ? (alone ? run_quickly<true, true> : run_quickly<true, false>)
                                                  : (alone ? run_quickly<false, true> : run_quickly<false, false>);
-  return {how, Quick{first_.shape, first_.kernel, others_}};
+  return {how, Quick{first_.shape, first_.kernel, &others_}};
 }
 
 template <class T>
@@ -265,9 +216,9 @@ void Direct<T>::run_quickly(const plan::QuickCall& call, const void* a, const vo
                             double beta) {
   const auto& quick = call.as<Quick>();
   const Operands<T> data{static_cast<const T*>(exchanged ? b : a), static_cast<const T*>(exchanged ? a : b),
-                         static_cast<T*>(c), static_cast<T>(alpha), static_cast<T>(beta)};
+                         static_cast<T*>(c), static_cast<Number<T>>(alpha), static_cast<Number<T>>(beta)};
   quick.kernel(quick.shape, data.a, data.b, data.c, data.alpha, data.beta);
-  if constexpr (!alone) run_calls(quick.others, data);
+  if constexpr (!alone) run_calls(*quick.others, data);
 }
 
 template <class T>
@@ -295,7 +246,8 @@ std::unique_ptr<plan::Executable> make_direct(const plan::Problem& problem, cons
   return std::make_unique<Direct<T>>(problem, kernels);
 }
 
-template std::unique_ptr<plan::Executable> make_direct(const plan::Problem&, const MicroKernels<float>&);
-template std::unique_ptr<plan::Executable> make_direct(const plan::Problem&, const MicroKernels<double>&);
+#define EXACTILE_DIRECT(...) \
+  template std::unique_ptr<plan::Executable> make_direct(const plan::Problem&, const MicroKernels<__VA_ARGS__>&);
+EXACTILE_FOR_EACH_PLAIN_KIND(EXACTILE_DIRECT)
 
 }  // namespace exactile::cpu

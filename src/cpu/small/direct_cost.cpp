@@ -3,6 +3,7 @@
 
 #include "core/checked.hpp"
 #include "cpu/caches.hpp"
+#include "cpu/loops/kinds.hpp"
 #include "cpu/loops/rates.hpp"
 #include "cpu/micro/choose_tile.hpp"
 #include "cpu/small/direct.hpp"
@@ -57,7 +58,7 @@ double direct_cost(const plan::Problem& problem, const MicroKernels<T>& kernels)
   return (arithmetic * nearness + memory + pages + 10e-9) * products / threads;
 }
 
-template double direct_cost(const plan::Problem&, const MicroKernels<float>&);
-template double direct_cost(const plan::Problem&, const MicroKernels<double>&);
+#define EXACTILE_COST(...) template double direct_cost(const plan::Problem&, const MicroKernels<__VA_ARGS__>&);
+EXACTILE_FOR_EACH_PLAIN_KIND(EXACTILE_COST)
 
 }  // namespace exactile::cpu

@@ -54,8 +54,13 @@ void multiply_few_terms(const Orientation& o, const MicroKernels<T>& kernels, AO
       const std::int64_t columns = std::min(width, o.n - j);
       const int vectors = static_cast<int>(core::ceil_divide(columns, kernels.lanes));
       const std::int64_t last_lanes = columns - (vectors - 1) * kernels.lanes;
-      const TileShape shape{order == AOrder::columns ? o.a.column_stride : o.a.row_stride, o.b.row_stride,
-                            o.c.row_stride, o.k, last_lanes};
+      const TileShape shape{order == AOrder::columns ? o.a.column_stride : o.a.row_stride,
+                            o.b.row_stride,
+                            o.c.row_stride,
+                            o.k,
+                            last_lanes,
+                            o.a.conjugate,
+                            o.b.conjugate};
       const auto kernel =
           choose_tile(kernels, order, static_cast<int>(rows.end - rows.begin), vectors, last_lanes != kernels.lanes);
       kernel(shape, a, data.b + j, data.c + rows.begin * o.c.row_stride + j, data.alpha, data.beta);

@@ -18,7 +18,8 @@ namespace exactile::cpu {
 /// Not on Intel's processors: with AVX-512 they have other tiles of one vector, with AVX2 nothing was measured.
 template <class T>
 [[nodiscard]] bool asks_for_a(const Orientation& o, AOrder order, const MicroKernels<T>& kernels) {
-  return o.n <= kernels.lanes && order == AOrder::rows && a_streams(o, sizeof(T)) && !shuffles_delay_multiply_adds();
+  return kernels.asking_column != nullptr && o.n <= kernels.lanes && order == AOrder::rows && a_streams(o, sizeof(T)) &&
+         !shuffles_delay_multiply_adds();
 }
 
 /// Part `part` of `parts` of the row tiles. Each tile asks for its rows' next chunk of terms, the last chunk for the
