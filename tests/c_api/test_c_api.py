@@ -224,3 +224,16 @@ def test_a_processor_has_no_context():
     context = ctypes.c_void_p()
     assert library.exactile_context_make(b"cpu", 0, ctypes.byref(context)) == UNSUPPORTED
     assert context.value is None and "cpu" in error()
+
+
+def test_device_memory_has_addresses_inside_alone():
+    context, memory = ctypes.c_void_p(), ctypes.c_void_p()
+    if library.exactile_context_make(b"opencl", 0, ctypes.byref(context)) != OK:
+        pytest.skip(error())
+    assert library.exactile_device_memory_make(context, 16, ctypes.byref(memory)) == OK, error()
+    at = library.exactile_device_memory_at
+    at.restype, at.argtypes = ctypes.c_void_p, (ctypes.c_void_p, ctypes.c_int64)
+    assert at(memory, 0) and at(memory, 15) and at(memory, 0) != at(memory, 15)
+    assert [at(memory, offset) for offset in (-1, 16, 17)] == [None] * 3
+    library.exactile_device_memory_destroy(memory)
+    library.exactile_context_destroy(context)

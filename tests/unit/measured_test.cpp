@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::array f32_only{GemmTypes{ElementType::f32, ElementType::f32}};
 
+int keys_asked_for = 0;
+
 template <int seconds>
 KernelEntry kernel(std::string_view name) {
   return {.name = name,
@@ -32,7 +34,11 @@ KernelEntry kernel(std::string_view name) {
           .cost = [](const Problem&) { return double{seconds}; },
           .prepare = nullptr,
           .on_device = true,
-          .tunable = [](GemmTypes, int) { return TuningTarget{.version = 3, .device = "Chip", .driver = "7"}; }};
+          .tunable =
+              [](GemmTypes, int) {
+                ++keys_asked_for;
+                return TuningTarget{.version = 3, .device = "Chip", .driver = "7"};
+              }};
 }
 
 std::span<const KernelEntry> made_up_kernels() {
@@ -96,6 +102,17 @@ TEST_F(Measured, TheFastestMeasuredIsTaken) {
 TEST_F(Measured, EstimatesAreNotWeighedAgainstMeasurements) {
   measure("dear", 9e12);
   EXPECT_EQ(chosen(problem()), "cheap") << "was never measured itself";
+}
+
+TEST_F(Measured, KeysAreAskedForOnlyWhereThereAreRows) {
+  measure("another backend's", 1e12);
+  measure("cheap", 1e12, "7", 3, "thin");
+  const int before = keys_asked_for;
+  EXPECT_EQ(chosen(problem()), "cheap");
+  EXPECT_EQ(keys_asked_for, before);
+  measure("cheap", 1e12);
+  EXPECT_EQ(chosen(problem()), "cheap");
+  EXPECT_GT(keys_asked_for, before);
 }
 
 TEST_F(Measured, OtherDriversVersionsAndFailuresDoNotCount) {
