@@ -131,7 +131,7 @@ template <class T>
 [[nodiscard]] bool any_meet(Size m, Size n, T* const* matrices, Size ld, Size count) {
   const auto places = own<std::uintptr_t>(count);
   std::transform(matrices, matrices + count, places.get(), [](T* c) { return reinterpret_cast<std::uintptr_t>(c); });
-  std::sort(places.get(), places.get() + count);
+  if (!std::is_sorted(places.get(), places.get() + count)) std::sort(places.get(), places.get() + count);
   const Size last = (n - 1) * ld + m - 1;
   for (Size i = 0; i < count; ++i)
     for (Size other = i + 1; other < count; ++other) {
@@ -209,8 +209,8 @@ void multiply_listed(Op op_a, Op op_b, Size m, Size n, Size k, T alpha, const T*
   d.batch_count = count;
   const GemmArguments arguments{
       .a = a, .b = b, .c = const_cast<T**>(c), .alpha = alpha, .beta = beta};  // the array itself is only read
-  // As in a strided batch, products that write to one place follow one another.
-  if (count > 1 && !any_meet(m, n, c, ldc, count))
+  // As in a strided batch, products that write to one place follow one another, as those of one thread do anyhow.
+  if (count > 1 && (threads() == 1 || !any_meet(m, n, c, ldc, count)))
     if (const auto plan = Plan::make(d, on_processor()); plan.ok()) {
       if (verbose) [[unlikely]]
         Report::says(plan.value().kernel());
