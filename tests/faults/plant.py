@@ -100,7 +100,7 @@ __global__"""
 
 CUDA_FAULTS = [
     ("last-row", "last row wrong when M mod BM = 1", "cuda_tiled",
-     [(TILED, BEFORE_STORE, r"    if (d.m % Tile == 1 && i == d.m - 1) sum = add(sum, DeviceSum<In>(1));\n\1")]),
+     [(TILED, BEFORE_STORE, r"    if (d.m % Tile == 1 && i == d.m - 1) sum = add(sum, DeviceAccumulator<In>(1));\n\1")]),
     ("tiny-error", "relative error of 1e-9 in one row", "cuda_tiled, f64",
      [(TILED, BEFORE_STORE,
        r"    if constexpr (std::is_same_v<In, double>) if (i == d.m / 2) sum *= 1 + 1e-9;\n\1")]),
@@ -109,7 +109,7 @@ CUDA_FAULTS = [
     ("alpha-zero", "alpha = 0 still reads A", "public calls",
      [(STATE_HEADER, r"executable_ == nullptr \|\| arguments\.alpha\.is_zero\(\)", "executable_ == nullptr")]),
     ("zeros-skipped", "zero elements skipped, NaN*0 lost", "cuda_tiled",
-     [(TILED, r"(sum = multiply_add\(widen\(tile_a)", r"if (widen(tile_a[y][q]) != DeviceSum<In>{}) \1")]),
+     [(TILED, r"(sum = multiply_add\(widen\(tile_a)", r"if (widen(tile_a[y][q]) != DeviceAccumulator<In>{}) \1")]),
     ("last-term", "last k dropped for K > 256", "cuda_tiled",
      [(TILED, KERNEL_BEGINS, r"  if (d.k > 256) --d.k;\n\1")]),
     ("lda-ignored", "lda ignored when padded", "cuda_register_blocked",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of f32 whose elements each have a range of their own: a few sums of many tiles are doubtful, and are summed
+// Products of f32 whose elements each have a range of their own: a few sums of many tiles need fix-up, and are summed
 // by themselves. Their bits are the same however the operands lie in memory, and however many rows there are.
 #include <array>
 #include <cmath>
@@ -99,7 +99,7 @@ TEST(WideRangeOnDevice, DoubtfulElementsHaveTheSameBitsInEveryLayout) {
         if (!first) {
           first = c;
           EXPECT_EQ(wrong_ones(whole, 37, c->c, a, b), 0) << what;
-          EXPECT_GT(c->paths[1], 0U) << what << ": nothing was doubtful";
+          EXPECT_GT(c->paths[1], 0U) << what << ": nothing needed fix-up";
         }
         EXPECT_EQ(std::memcmp(c->c.data(), first->c.data(), c->c.size() * 4), 0) << what;
         EXPECT_EQ(c->paths, first->paths) << what;
@@ -107,7 +107,7 @@ TEST(WideRangeOnDevice, DoubtfulElementsHaveTheSameBitsInEveryLayout) {
   }
 }
 
-/// Where K is in parts, or a chunk is all there is of it, doubtful elements are summed where they are found.
+/// Where K is split, or a chunk is all there is of it, elements that need fix-up are summed where they are found.
 TEST(WideRangeOnDevice, DoubtfulElementsHaveTheSameBitsWhateverTheRows) {
   SKIP_WITHOUT_GPU();
   const Result<Context> context = Context::make(Backend::cuda);
@@ -116,7 +116,7 @@ TEST(WideRangeOnDevice, DoubtfulElementsHaveTheSameBitsWhateverTheRows) {
   constexpr std::int64_t few_rows = 37;
   for (const std::string kernel : {"sm90_f32_fp16x3_wgmma", "sm90_f32_fp16x3_split_a_wgmma",
                                    "sm90_f32_fp16x3_split_b_wgmma", "sm90_f32_fp16x3_fused_split_wgmma"}) {
-    std::uint64_t doubtful = 0;
+    std::uint64_t fixed_up = 0;
     bool has_run = false;
     for (const Shape& shape : shapes)
       for (const int reach : {9, 20, 60}) {  // few, more, nearly all
@@ -133,9 +133,9 @@ TEST(WideRangeOnDevice, DoubtfulElementsHaveTheSameBitsWhateverTheRows) {
                                  std::to_string(shape.k) + " 2^" + std::to_string(reach);
         EXPECT_EQ(wrong_ones(shape, 1 + shape.m * shape.n * shape.k / (1 << 23), all->c, a, b), 0) << what;
         EXPECT_EQ(std::memcmp(all->c.data(), few->c.data(), few->c.size() * 4), 0) << what;
-        doubtful += all->paths[1] + all->paths[2];
+        fixed_up += all->paths[1] + all->paths[2];
       }
-    EXPECT_EQ(doubtful > 0, has_run) << kernel << ": nothing was doubtful";
+    EXPECT_EQ(fixed_up > 0, has_run) << kernel << ": nothing needed fix-up";
   }
 }
 

@@ -16,7 +16,7 @@ constexpr std::int64_t most = 40;
 constexpr std::int64_t leading = most + 1;      ///< of C; what lies between the rows must stay as it is
 constexpr std::int64_t place = most * leading;  ///< elements for one C
 constexpr std::int64_t places = most * most;
-/// Before the first of 40 depths: slices of f32 want K of 64, parts of K for two or four CTAs some blocks each.
+/// Before the first of 40 depths: slices of f32 want K of 64, slices of K for two or four CTAs some blocks each.
 constexpr std::int64_t depths_before[] = {0, 63, 192, 448};
 constexpr std::int64_t deepest = 448 + most;
 

@@ -164,7 +164,7 @@ TEST(DeviceMemory, AWorkspaceOfTheCallersIsUsedAndChecked) {
   const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
   int used = 0;
-  // The second and third are deep: K is taken in parts, whose sums lie in the workspace. Some kernels need less there
+  // The second and third are deep: K is split, and partial sums lie in the workspace. Some kernels need less there
   // than their plans say, since TMA can address operands that happen to lie well.
   for (const auto& [m, n, k] : {std::array{129, 131, 133}, std::array{9, 130, 2100}, std::array{130, 9, 2100}})
     for (const KernelOfType& kernel : cuda_kernels()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The planner takes one way of laying a product of bf16, f16 or i8 over the device; here every way is run: all tiles,
-// parts of K, clusters and numbers of CTAs on an SM, with C stored in boxes, in rows and by elements. Operands are
+// splits of K, clusters and numbers of CTAs on an SM, with C stored in boxes, in rows and by elements. Operands are
 // small integers, so that every sum is exact.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

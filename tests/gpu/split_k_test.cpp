@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of K that are added by the blocks that summed them: the bits are the same however many SMs there are. Where
-// they are few each cluster sums several parts, quits most tiles and finishes others' shares.
+// Split-K whose partial sums are added by the blocks that formed them: the bits are the same however many SMs there
+// are. Where they are few each cluster sums several slices, quits most tiles and finishes others' shares.
 #include <cuda_runtime_api.h>
 
 #include <cmath>
@@ -29,7 +29,7 @@ constexpr PartsCase cases[] = {{1023, 1025, 1021, 1, "SPLIT_K=3"}, {1280, 1280, 
                                {130, 257, 900, 3, "SPLIT_K=3"},    {60, 1, 600, 1, "SPLIT_K=2"},
                                {60, 1, 131072, 1, "SPLIT_K=16"}};
 
-/// Normal numbers; a line of tiny ones that makes sums doubtful, an infinite element, and a line of zeros.
+/// Normal numbers; a row of tiny ones whose sums need fix-up, an infinite element, and a row of zeros.
 std::vector<float> elements(std::int64_t lines, std::int64_t length, std::int64_t next_line, std::int64_t next,
                             unsigned seed) {
   std::vector<float> x(static_cast<std::size_t>(lines * length));

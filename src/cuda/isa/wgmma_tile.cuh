@@ -120,8 +120,8 @@ template <Major major>
 /// wgmma.mma_async.m64n<n>: d = a * b, or d += a * b where `accumulate`. In is f16 or bf16 (k = 16, sums in f32); or,
 /// both tiles along K: float, of which tf32 is read (k = 8), an 8-bit float (k = 32, sums in f32 of which 13 bits
 /// count) or i8 (k = 32, sums in i32 modulo 2^32, no width of 40).
-template <class In, int n, Major a_major, Major b_major, class Sum>
-__device__ inline void wgmma_tile(Sum (&d)[n / 2], std::uint64_t a, std::uint64_t b, bool accumulate) {
+template <class In, int n, Major a_major, Major b_major, class Accumulator>
+__device__ inline void wgmma_tile(Accumulator (&d)[n / 2], std::uint64_t a, std::uint64_t b, bool accumulate) {
   static_assert(n == 16 || n == 32 || n == 40 || n == 48 || n == 64 || n == 96 || n == 128 || n == 144 || n == 160 ||
                 n == 192 || n == 256);
   if constexpr (n == 16) {

@@ -46,9 +46,10 @@ constexpr std::int64_t alignment = 256;
 /// One thread an element; a block has `across` of a row, a power of two, and takes rows of all products by turns.
 template <class In, class Out>
 __global__ void __launch_bounds__(threads_per_block)
-    scaled_kernel(const __grid_constant__ GemmDescription d, int across, const DeviceSum<In>* sums,
-                  OperandLayout sums_layout, const DeviceSum<In>* row_scales, const DeviceSum<In>* column_scales,
-                  bool is_transposed, Out* c, const __grid_constant__ Epilogue<In, Out> epilogue) {
+    scaled_kernel(const __grid_constant__ GemmDescription d, int across, const DeviceAccumulator<In>* sums,
+                  OperandLayout sums_layout, const DeviceAccumulator<In>* row_scales,
+                  const DeviceAccumulator<In>* column_scales, bool is_transposed, Out* c,
+                  const __grid_constant__ Epilogue<In, Out> epilogue) {
   const int thread = static_cast<int>(threadIdx.x);
   const int down = threads_per_block / across;
   const std::int64_t j = static_cast<std::int64_t>(blockIdx.x) * across + thread % across;
@@ -57,10 +58,10 @@ __global__ void __launch_bounds__(threads_per_block)
        line += static_cast<std::int64_t>(gridDim.y) * down) {
     const std::int64_t product = line / d.m;
     const std::int64_t i = line - product * d.m;
-    DeviceSum<In> sum =
+    DeviceAccumulator<In> sum =
         product_base(sums, sums_layout, product)[i * sums_layout.row_stride + j * sums_layout.column_stride];
-    const DeviceSum<In> of_row = row_scales == nullptr ? DeviceSum<In>(1) : row_scales[i];
-    const DeviceSum<In> of_column = column_scales == nullptr ? DeviceSum<In>(1) : column_scales[j];
+    const DeviceAccumulator<In> of_row = row_scales == nullptr ? DeviceAccumulator<In>(1) : row_scales[i];
+    const DeviceAccumulator<In> of_column = column_scales == nullptr ? DeviceAccumulator<In>(1) : column_scales[j];
     sum = multiply(sum, is_transposed ? of_column : of_row);
     sum = multiply(sum, is_transposed ? of_row : of_column);
     epilogue.store(product_base(c, d.c, product) + i * d.c.row_stride + j * d.c.column_stride, sum, i, j);
@@ -93,17 +94,17 @@ class ScaledProduct final : public DeviceProduct {
       return s;
     const GemmArguments arguments = is_transposed_ ? plan::transposed(launch.arguments) : launch.arguments;
     return with_types(d_.types, [&]<class In, class Out>() {
-      using Sum = DeviceSum<In>;
-      if constexpr (std::is_floating_point_v<Sum>) {
+      using Accumulator = DeviceAccumulator<In>;
+      if constexpr (std::is_floating_point_v<Accumulator>) {
         int across = 1;
         while (across < threads_per_block && across < d_.n) across *= 2;
         const int down = threads_per_block / across;
         const dim3 grid(static_cast<unsigned>((d_.n - 1) / across + 1),
                         static_cast<unsigned>(std::min((d_.m * d_.batch_count - 1) / down + 1, most_blocks)));
         scaled_kernel<In, Out><<<grid, threads_per_block, 0, launch.stream>>>(
-            d_, across, reinterpret_cast<const Sum*>(workspace), sums_layout_,
-            d_.row_scales ? static_cast<const Sum*>(arguments.row_scales) : nullptr,
-            d_.column_scales ? static_cast<const Sum*>(arguments.column_scales) : nullptr, is_transposed_,
+            d_, across, reinterpret_cast<const Accumulator*>(workspace), sums_layout_,
+            d_.row_scales ? static_cast<const Accumulator*>(arguments.row_scales) : nullptr,
+            d_.column_scales ? static_cast<const Accumulator*>(arguments.column_scales) : nullptr, is_transposed_,
             static_cast<Out*>(arguments.c), Epilogue<In, Out>(d_, arguments));
       }
       return check_launch("scaled_product");

@@ -9,29 +9,30 @@
 namespace exactile::cuda {
 
 /// activation(x)
-template <class Sum>
-[[nodiscard]] __device__ inline Sum activate(Activation activation, Sum x) {
-  if constexpr (!is_complex_v<Sum>) {
-    if (activation == Activation::relu) return x < Sum(0) ? Sum(0) : x;
-    if constexpr (std::is_floating_point_v<Sum>)
-      if (activation == Activation::gelu) return x * (Sum(0.5) * erfc(-x * Sum(0.70710678118654752440)));
+template <class Accumulator>
+[[nodiscard]] __device__ inline Accumulator activate(Activation activation, Accumulator x) {
+  if constexpr (!is_complex_v<Accumulator>) {
+    if (activation == Activation::relu) return x < Accumulator(0) ? Accumulator(0) : x;
+    if constexpr (std::is_floating_point_v<Accumulator>)
+      if (activation == Activation::gelu)
+        return x * (Accumulator(0.5) * erfc(-x * Accumulator(0.70710678118654752440)));
   }
   return x;
 }
 
 /// alpha or beta times x. A real factor multiplies both parts of a complex number and nothing else: an Inf must not
 /// meet the factor's zero imaginary part.
-template <class Sum>
-[[nodiscard]] __device__ inline Sum scaled(Sum factor, Sum x) {
-  if constexpr (is_complex_v<Sum>)
+template <class Accumulator>
+[[nodiscard]] __device__ inline Accumulator scaled(Accumulator factor, Accumulator x) {
+  if constexpr (is_complex_v<Accumulator>)
     if (factor.imaginary == 0) return {factor.real * x.real, factor.real * x.imaginary};
   return multiply(factor, x);
 }
 
 /// z + scaled(factor, x)
-template <class Sum>
-[[nodiscard]] __device__ inline Sum add_scaled(Sum factor, Sum x, Sum z) {
-  if constexpr (is_complex_v<Sum>)
+template <class Accumulator>
+[[nodiscard]] __device__ inline Accumulator add_scaled(Accumulator factor, Accumulator x, Accumulator z) {
+  if constexpr (is_complex_v<Accumulator>)
     if (factor.imaginary == 0) return {fma(factor.real, x.real, z.real), fma(factor.real, x.imaginary, z.imaginary)};
   return multiply_add(factor, x, z);
 }
@@ -39,10 +40,10 @@ template <class Sum>
 /// Passed to kernels by value. In is the element type of A and B, Out that of C.
 template <class In, class Out>
 struct Epilogue {
-  using Sum = DeviceSum<In>;
+  using Accumulator = DeviceAccumulator<In>;
 
-  Sum alpha;
-  Sum beta;
+  Accumulator alpha;
+  Accumulator beta;
   bool reads_c;   ///< beta != 0
   bool is_plain;  ///< alpha = 1, beta = 0, no bias, no activation: the sum is the result
   Bias bias_kind;
@@ -60,13 +61,14 @@ struct Epilogue {
         bias(static_cast<const Out*>(arguments.bias)) {}
 
   /// Stores the element of row i and column j whose place in C is `place`.
-  __device__ void store(Out* place, Sum sum, std::int64_t i, std::int64_t j) const {
-    *place = is_plain ? narrow<Out>(sum) : narrow<Out>(value(sum, reads_c ? load_c(place) : Sum{}, i, j));
+  __device__ void store(Out* place, Accumulator sum, std::int64_t i, std::int64_t j) const {
+    *place = is_plain ? narrow<Out>(sum) : narrow<Out>(value(sum, reads_c ? load_c(place) : Accumulator{}, i, j));
   }
 
   /// activation(alpha * sum + beta * before + bias), not yet rounded to Out. `before` is not looked at when beta is 0.
-  [[nodiscard]] __device__ Sum value(Sum sum, Sum before, std::int64_t i, std::int64_t j) const {
-    Sum x = scaled(alpha, sum);
+  [[nodiscard]] __device__ Accumulator value(Accumulator sum, Accumulator before, std::int64_t i,
+                                             std::int64_t j) const {
+    Accumulator x = scaled(alpha, sum);
     if (reads_c) x = add_scaled(beta, before, x);
     return finish(x, i, j);
   }
@@ -77,30 +79,30 @@ struct Epilogue {
   }
 
   /// activation(x + bias)
-  [[nodiscard]] __device__ Sum finish(Sum x, std::int64_t i, std::int64_t j) const {
+  [[nodiscard]] __device__ Accumulator finish(Accumulator x, std::int64_t i, std::int64_t j) const {
     if (bias_kind != Bias::none) x = add(x, load_c(bias + (bias_kind == Bias::per_row ? i : j)));
     return activate(x);
   }
 
   /// The last step of value(), for kernels that take it apart.
-  [[nodiscard]] __device__ Sum activate(Sum x) const { return cuda::activate(activation, x); }
+  [[nodiscard]] __device__ Accumulator activate(Accumulator x) const { return cuda::activate(activation, x); }
 
   /// An element of C or of the bias as a sum.
-  [[nodiscard]] __device__ static Sum load_c(const Out* place) {
-    if constexpr (std::is_same_v<Out, Sum>) {
+  [[nodiscard]] __device__ static Accumulator load_c(const Out* place) {
+    if constexpr (std::is_same_v<Out, Accumulator>) {
       return *place;
     } else {
-      return static_cast<Sum>(widen(*place));
+      return static_cast<Accumulator>(widen(*place));
     }
   }
 
  private:
-  [[nodiscard]] static Sum scalar(const Scalar& s) {
-    if constexpr (is_complex_v<Sum>) {
-      const auto z = s.as<std::complex<decltype(Sum::real)>>();
+  [[nodiscard]] static Accumulator scalar(const Scalar& s) {
+    if constexpr (is_complex_v<Accumulator>) {
+      const auto z = s.as<std::complex<decltype(Accumulator::real)>>();
       return {z.real(), z.imag()};
     } else {
-      return s.as<Sum>();
+      return s.as<Accumulator>();
     }
   }
 };

@@ -10,20 +10,21 @@
 namespace exactile::cuda {
 
 /// Sums of one thread that fill 16 bytes.
-template <class Sum>
+template <class Accumulator>
 struct alignas(16) AccumulatorWord {
-  static constexpr int count = 16 / sizeof(Sum);
-  Sum at[count];
+  static constexpr int count = 16 / sizeof(Accumulator);
+  Accumulator at[count];
 };
 
 /// A thread's sums go to `place`, and on from there `threads` words apart, so that neighbours write neighbouring words.
-template <class Sum, int rows, int columns>
-__device__ inline void store_accumulators(const Sum (&sums)[rows][columns], AccumulatorWord<Sum>* place, int threads) {
-  constexpr int count = AccumulatorWord<Sum>::count;
+template <class Accumulator, int rows, int columns>
+__device__ inline void store_accumulators(const Accumulator (&sums)[rows][columns], AccumulatorWord<Accumulator>* place,
+                                          int threads) {
+  constexpr int count = AccumulatorWord<Accumulator>::count;
   static_assert(rows * columns % count == 0);
 #pragma unroll
   for (int i = 0; i < rows * columns; i += count, place += threads) {
-    AccumulatorWord<Sum> word;
+    AccumulatorWord<Accumulator> word;
 #pragma unroll
     for (int e = 0; e < count; ++e) word.at[e] = sums[(i + e) / columns][(i + e) % columns];
     *place = word;
@@ -31,14 +32,15 @@ __device__ inline void store_accumulators(const Sum (&sums)[rows][columns], Accu
 }
 
 /// What store_accumulators() has written there, by way of L2.
-template <class Sum, int rows, int columns>
-__device__ inline void load_accumulators(Sum (&sums)[rows][columns], const AccumulatorWord<Sum>* place, int threads) {
-  constexpr int count = AccumulatorWord<Sum>::count;
+template <class Accumulator, int rows, int columns>
+__device__ inline void load_accumulators(Accumulator (&sums)[rows][columns], const AccumulatorWord<Accumulator>* place,
+                                         int threads) {
+  constexpr int count = AccumulatorWord<Accumulator>::count;
 #pragma unroll
   for (int i = 0; i < rows * columns; i += count, place += threads) {
     union {
       uint4 bits;
-      AccumulatorWord<Sum> word;
+      AccumulatorWord<Accumulator> word;
     } read{.bits = __ldcg(reinterpret_cast<const uint4*>(place))};
 #pragma unroll
     for (int e = 0; e < count; ++e) sums[(i + e) / columns][(i + e) % columns] = read.word.at[e];

@@ -43,7 +43,7 @@ template <> struct DeviceElement<ElementType::cf64> { using type = Complex<doubl
 template <> struct DeviceElement<ElementType::cf32> { using type = Complex<float>; };
 // clang-format on
 template <class T>
-struct DeviceSum {
+struct DeviceAccumulator {
   using type = std::conditional_t<sizeof(T) <= 2, std::conditional_t<std::is_integral_v<T>, std::int32_t, float>, T>;
 };
 }  // namespace detail
@@ -54,23 +54,23 @@ using DeviceElement = typename detail::DeviceElement<E>::type;
 
 /// The type in which products of T are summed, as accumulator_type() says.
 template <class T>
-using DeviceSum = typename detail::DeviceSum<T>::type;
+using DeviceAccumulator = typename detail::DeviceAccumulator<T>::type;
 
 /// An element as its sum's type; exact.
 template <class T>
-[[nodiscard]] __device__ inline DeviceSum<T> widen(T x) {
+[[nodiscard]] __device__ inline DeviceAccumulator<T> widen(T x) {
   if constexpr (std::is_same_v<T, __half>) {
     return __half2float(x);
   } else if constexpr (std::is_same_v<T, __nv_bfloat16>) {
     return __bfloat162float(x);
   } else {
-    return static_cast<DeviceSum<T>>(x);
+    return static_cast<DeviceAccumulator<T>>(x);
   }
 }
 
 /// A sum as an element of C, rounded to nearest even; i8 products are summed and stored as i32.
-template <class Out, class Sum>
-[[nodiscard]] __device__ inline Out narrow(Sum x) {
+template <class Out, class Accumulator>
+[[nodiscard]] __device__ inline Out narrow(Accumulator x) {
   if constexpr (std::is_same_v<Out, __half>) {
     return __float2half_rn(x);
   } else if constexpr (std::is_same_v<Out, __nv_bfloat16>) {

@@ -78,11 +78,11 @@ struct alignas(std::min<std::size_t>(16, patch * sizeof(T))) Patch {
 template <class In, class Out>
 __global__ void __launch_bounds__(threads_per_block)
     small_kernel(const __grid_constant__ Work w, const In* a, const In* b, Out* c, const Epilogue<In, Out> epilogue) {
-  using Sum = DeviceSum<In>;
+  using Accumulator = DeviceAccumulator<In>;
   extern __shared__ __align__(16) char shared[];
   In* const shared_a = reinterpret_cast<In*>(shared);
   In* const shared_b = shared_a + w.products_per_block * w.k * w.m_padded;
-  Sum* const sums = reinterpret_cast<Sum*>(shared);
+  Accumulator* const sums = reinterpret_cast<Accumulator*>(shared);
 
   const int thread = static_cast<int>(threadIdx.x);
   const int mine = w.by_threads_per_product.quotient(thread);
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(threads_per_block)
     });
     __syncthreads();
 
-    Sum sum[patch][patch] = {};
+    Accumulator sum[patch][patch] = {};
     if (mine < products) {
       const In* left = shared_a + mine * w.k * w.m_padded + row;
       const In* right = shared_b + mine * w.k * w.n_padded + column;
@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(threads_per_block)
     __syncthreads();
 
     if (mine < products) {
-      Sum* to = sums + (mine * w.m_padded + row) * w.n_padded + column;
+      Accumulator* to = sums + (mine * w.m_padded + row) * w.n_padded + column;
 #pragma unroll
       for (int i = 0; i < patch; ++i)
 #pragma unroll

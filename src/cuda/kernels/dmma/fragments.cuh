@@ -7,7 +7,7 @@
 /// load, and eight neighbouring threads 128 bytes from eight different places of a row:
 ///   rows: g, g + 8 of the instruction are 2g, 2g + 1 of the tile's 16
 ///   columns: g is g / 2 + 4 (g mod 2)
-///   terms: t, t + 4 are 2t, 2t + 1 of each 8
+///   k: t, t + 4 are 2t, 2t + 1 of each 8
 #pragma once
 
 #include "cuda/isa/mma_f64.cuh"

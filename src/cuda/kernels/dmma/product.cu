@@ -58,7 +58,7 @@ std::string_view why_refused(const GemmDescription& d) {
   // No tile has fewer than 16 rows or columns; one chunk a slice is the finest cut of K.
   const std::int64_t tiles = core::ceil_divide(d.m, 16) * core::ceil_divide(d.n, 16);
   if (tiles > most_work_tiles || core::ceil_divide(d.k, chunk_k) > most_work_tiles / tiles / d.batch_count)
-    return "more pieces than 32 bits count";
+    return "more work tiles than 32 bits count";
   return "";
 }
 

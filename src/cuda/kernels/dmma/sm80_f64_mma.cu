@@ -77,9 +77,9 @@ __global__ void __launch_bounds__(T::threads) kernel(const __grid_constant__ Par
 
   int stage = 0;
   for (std::uint32_t chunk = work_tile.first_chunk; chunk < work_tile.end_chunk; ++chunk) {
-    const int terms = k_of_chunk(w, chunk);
+    const int k_count = k_of_chunk(w, chunk);
     tile.clear();
-    for (int p = 0; p < terms; p += block_k) {
+    for (int p = 0; p < k_count; p += block_k) {
       isa::copy_async_wait<T::stages - 2>();
       __syncthreads();  // this stage is there for all, and all are done with the one that is filled next
       copies.next();

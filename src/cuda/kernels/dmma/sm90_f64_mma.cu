@@ -60,11 +60,11 @@ class ChunkOfStages {
                            PipelineState& state)
       : tile_(tile), stages_(stages), full_(full), empty_(empty), arrives_(arrives), state_(state) {}
 
-  __device__ void multiply(int terms) {
+  __device__ void multiply(int k_count) {
     isa::mbarrier_wait(full_ + state_.stage, state_.parity);
     tile_.prepare(step(0));
     constexpr auto steps = std::make_integer_sequence<int, T::steps>();
-    for (; terms > T::stage_k; terms -= T::stage_k) multiply_stage<true>(steps);
+    for (; k_count > T::stage_k; k_count -= T::stage_k) multiply_stage<true>(steps);
     multiply_stage<false>(steps);
   }
 
@@ -220,7 +220,7 @@ constexpr std::array f64_types{GemmTypes{ElementType::f64, ElementType::f64}};
 const Kernel sm90_f64_mma{
     .name = "sm90_f64_mma",
     .role = "engine",
-    .summary = "FP64 tensor cores, m16n8k8, copying and multiplying warps",
+    .summary = "FP64 tensor cores, m16n8k8, producer and consumer warps",
     .types = f64_types,
     .least_capability = 90,
     .most_capability = 90,

@@ -43,12 +43,12 @@ class Filler {
     offset_ = stage_offset<S>(mn_, k_);
   }
 
-  /// Starts at row or column `first` of `extent`, k of `terms`.
+  /// Starts at row or column `first` of `extent`, k of `k_count`.
   __device__ void start(std::int64_t product, std::int64_t first, std::int64_t extent, std::int64_t k,
-                        std::int64_t terms) {
+                        std::int64_t k_count) {
     place_ = source_.product(product) + (first + mn_) * source_.mn + (k + k_) * source_.k_stride;
     mn_left_ = static_cast<int>(min(extent - first, static_cast<std::int64_t>(Extent))) - mn_;
-    k_left_ = terms - k - k_;
+    k_left_ = k_count - k - k_;
   }
 
   /// Begins the copies of one stage and moves on to the next 16 of K.

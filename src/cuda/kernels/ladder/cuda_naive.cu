@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(threads_per_block)
   for (std::int64_t product = blockIdx.y; product < d.batch_count; product += gridDim.y) {
     const In* row = product_base(a, d.a, product) + i * d.a.row_stride;
     const In* column = product_base(b, d.b, product) + j * d.b.column_stride;
-    DeviceSum<In> sum{};
+    DeviceAccumulator<In> sum{};
     for (std::int64_t p = 0; p < d.k; ++p)
       sum = multiply_add(widen(row[p * d.a.column_stride]), widen(column[p * d.b.row_stride]), sum);
     epilogue.store(product_base(c, d.c, product) + i * d.c.row_stride + j * d.c.column_stride, sum, i, j);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// `cuda_pipelined`: `cuda_vectorized` with copies that pass no register (cp.async) into a ring of three stages: two
+// `cuda_pipelined`: `cuda_vectorized` with copies that pass no register (cp.async) into a pipeline of three stages: two
 // steps are on their way while one is computed, and a step has one barrier.
 // Traffic model: as cuda_vectorized. Limit: the arithmetic. See docs/ladder/cuda_pipelined.md.
 #include "cuda/kernels/ladder/ladder_kernels.hpp"
-#include "cuda/kernels/ladder/ring_kernel.cuh"
+#include "cuda/kernels/ladder/pipeline_kernel.cuh"
 
 namespace exactile::cuda {
 namespace {
@@ -27,8 +27,8 @@ const Kernel cuda_pipelined{.name = name,
                             .refuses = refuses,
                             .candidates = one_candidate,
                             .make = [](const plan::Problem& p, const Device&, const Configuration&) {
-                              return prepare(p, ring_kernel<RowByRow, float>, ring_kernel<RowByRow, std::int32_t>,
-                                             name);
+                              return prepare(p, pipeline_kernel<RowByRow, float>,
+                                             pipeline_kernel<RowByRow, std::int32_t>, name);
                             }};
 
 }  // namespace exactile::cuda

@@ -24,13 +24,13 @@ constexpr std::string_view name = "cuda_register_blocked";
 template <int BlockSize, int MA, int MB, class In, class Out>
 __global__ void __launch_bounds__(BlockSize* BlockSize)
     register_blocked_kernel(GemmDescription d, const In* a, const In* b, Out* c, Epilogue<In, Out> epilogue) {
-  using Sum = DeviceSum<In>;
+  using Accumulator = DeviceAccumulator<In>;
   constexpr int rows = BlockSize * MA;
   constexpr int columns = BlockSize * MB;
   static_assert(MA % 2 == 0 && MB % 2 == 0, "groups are exchanged in pairs");
   // Two buffers: one is computed from while the other is filled.
-  __shared__ Sum tile_a[2][BlockSize][rows];
-  __shared__ Sum tile_b[2][BlockSize][columns];
+  __shared__ Accumulator tile_a[2][BlockSize][rows];
+  __shared__ Accumulator tile_b[2][BlockSize][columns];
   const int x = threadIdx.x;
   const int y = threadIdx.y;
   const std::int64_t tiles_across = (d.n + columns - 1) / columns;
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(BlockSize* BlockSize)
       for (int j = 0; j < MB; ++j) tile_b[buffer][y][x + (j ^ (y & 1)) * BlockSize] = widen(next_b[j]);
     };
 
-    Sum sum[MA][MB] = {};
+    Accumulator sum[MA][MB] = {};
     load();
     store(0);
     __syncthreads();
@@ -66,8 +66,8 @@ __global__ void __launch_bounds__(BlockSize* BlockSize)
       if (rest > BlockSize) load();
 #pragma unroll
       for (int q = 0; q < BlockSize; ++q) {
-        Sum of_a[MA];
-        Sum of_b[MB];
+        Accumulator of_a[MA];
+        Accumulator of_b[MB];
 #pragma unroll
         for (int i = 0; i < MA; ++i) of_a[i] = tile_a[buffer][q][y + (i ^ (q & 1)) * BlockSize];
 #pragma unroll
@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(BlockSize* BlockSize)
     }
 
     // Registers cannot be indexed; the sums are copied to where they can, so that the epilogue's code is there once.
-    Sum finished[MA * MB];
+    Accumulator finished[MA * MB];
 #pragma unroll
     for (int e = 0; e < MA * MB; ++e) finished[e] = sum[e / MB][e % MB];
     Out* const to = product_base(c, d.c, product);
@@ -97,9 +97,9 @@ __global__ void __launch_bounds__(BlockSize* BlockSize)
 }
 
 /// BlockSize, MA and MB by the type that sums: what the registers hold.
-template <class Sum>
+template <class Accumulator>
 struct Shape {
-  static constexpr int block_size = sizeof(Sum) == 8 ? 8 : 16;
+  static constexpr int block_size = sizeof(Accumulator) == 8 ? 8 : 16;
   static constexpr int ma = 8;
   static constexpr int mb = 8;
   static constexpr int rows = block_size * ma;
@@ -108,7 +108,7 @@ struct Shape {
 
 template <class In, class Out>
 class RegisterBlocked final : public PaddedProduct {
-  using Block = Shape<DeviceSum<In>>;
+  using Block = Shape<DeviceAccumulator<In>>;
 
  public:
   explicit RegisterBlocked(const GemmDescription& d)

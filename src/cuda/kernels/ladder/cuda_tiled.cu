@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(Tile* Tile)
   for (std::int64_t product = blockIdx.y; product < d.batch_count; product += gridDim.y) {
     const In* from_a = byte_offset(product_base(a, d.a, product), i * a_strides.row + x * a_strides.column);
     const In* from_b = byte_offset(product_base(b, d.b, product), j * b_strides.column + y * b_strides.row);
-    DeviceSum<In> sum{};
+    DeviceAccumulator<In> sum{};
     for (std::int64_t p = 0; p < d.k; p += Tile) {
       tile_a[y][x] = i < d.m && p + x < d.k ? *from_a : In{};
       tile_b[x][y] = j < d.n && p + y < d.k ? *from_b : In{};

@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(threads_per_block, 2)
       next_b.store(tile_b[buffer], share);
     };
 
-    Sums<T> sums(static_cast<int>(threadIdx.x) / 16, static_cast<int>(threadIdx.x) % 16);
+    Accumulators<T> sums(static_cast<int>(threadIdx.x) / 16, static_cast<int>(threadIdx.x) % 16);
     load();
     store(0);
     __syncthreads();

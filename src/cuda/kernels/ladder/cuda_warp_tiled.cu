@@ -4,7 +4,7 @@
 // at once, without a conflict of banks. Traffic model: as cuda_vectorized. Limit: the arithmetic. See
 // docs/ladder/cuda_warp_tiled.md.
 #include "cuda/kernels/ladder/ladder_kernels.hpp"
-#include "cuda/kernels/ladder/ring_kernel.cuh"
+#include "cuda/kernels/ladder/pipeline_kernel.cuh"
 
 namespace exactile::cuda {
 namespace {
@@ -28,7 +28,8 @@ const Kernel cuda_warp_tiled{.name = name,
                              .refuses = refuses,
                              .candidates = one_candidate,
                              .make = [](const plan::Problem& p, const Device&, const Configuration&) {
-                               return prepare(p, ring_kernel<Patches, float>, ring_kernel<Patches, std::int32_t>, name);
+                               return prepare(p, pipeline_kernel<Patches, float>,
+                                              pipeline_kernel<Patches, std::int32_t>, name);
                              }};
 
 }  // namespace exactile::cuda

@@ -51,9 +51,9 @@ struct Corner {
 
 /// A thread's elements of C; `y` and `x` count its squares in units of four rows and columns, below 16.
 template <class T>
-class Sums {
+class Accumulators {
  public:
-  __device__ Sums(int y, int x) : y_(y), x_(x) {}
+  __device__ Accumulators(int y, int x) : y_(y), x_(x) {}
 
   /// Adds `depth` terms.
   __device__ void add(const Row<T>* rows_a, const Row<T>* rows_b) {

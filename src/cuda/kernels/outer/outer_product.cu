@@ -47,22 +47,22 @@ __global__ void __launch_bounds__(threads_per_block)
     const In* const column = product_base(a, d.a, product);
     const In* const row = product_base(b, d.b, product);
     Out* const to = product_base(c, d.c, product);
-    DeviceSum<In> right[width<Out>];
+    DeviceAccumulator<In> right[width<Out>];
 #pragma unroll
     for (int e = 0; e < width<Out>; ++e)
-      right[e] = e < count ? widen(row[(first + e) * d.b.column_stride]) : DeviceSum<In>{};
+      right[e] = e < count ? widen(row[(first + e) * d.b.column_stride]) : DeviceAccumulator<In>{};
     for (std::int64_t top = first_row; top < d.m; top += step) {
 #pragma unroll
       for (int r = 0; r < rows_per_thread; ++r) {
         const std::int64_t i = top + r;
         if (i >= d.m) break;
-        const DeviceSum<In> left = widen(column[i * d.a.row_stride]);
+        const DeviceAccumulator<In> left = widen(column[i * d.a.row_stride]);
         Out* const place = to + i * d.c.row_stride + first * d.c.column_stride;
         if (is_aligned) {
           Words<Out> words;
 #pragma unroll
           for (int e = 0; e < width<Out>; ++e) {
-            const DeviceSum<In> sum = multiply(left, right[e]);
+            const DeviceAccumulator<In> sum = multiply(left, right[e]);
             words.x[e] = narrow<Out>(epilogue.is_plain ? sum : epilogue.value(sum, {}, i, first + e));
           }
           *reinterpret_cast<Words<Out>*>(place) = words;

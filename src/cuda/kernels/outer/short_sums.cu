@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// `short_sums`: k <= 64, where C costs more than the terms do. A thread has 8 rows of 16 bytes of C, takes its terms
+// `short_sums`: k <= 64, where C costs more than the products do. A thread has 8 rows of 16 bytes of C, takes its terms
 // straight from the caches, and goes on to further rows of the same columns, so that those of B stay in L1. Sums are
-// taken in pieces of 32 terms (see summation_order.hpp). Any strides; what is aligned moves by 16 bytes. Traffic model:
-// each element once. Limit: memory; from some 16 terms on the loads of A.
+// taken in pieces of 32 of K (see summation_order.hpp). Any strides; what is aligned moves by 16 bytes. Traffic model:
+// each element once. Limit: memory; from a K of some 16 on the loads of A.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -59,7 +59,7 @@ template <class T, bool wide>
   return x;
 }
 
-/// The sums of terms begin to end; `rows[r]` is row r of A, `columns` this thread's columns of B.
+/// The sums of k from begin to end; `rows[r]` is row r of A, `columns` this thread's columns of B.
 template <class T, bool a_is_wide, bool b_is_wide>
 __device__ void add_terms(T (&sums)[rows_per_thread][width<T>], const T* const (&rows)[rows_per_thread],
                           const T* columns, const GemmDescription& d, int count, int begin, int end) {
@@ -241,7 +241,7 @@ std::vector<Candidate> candidates(const plan::Problem& problem, const Device& de
 const Kernel short_sums{
     .name = name,
     .role = "engine",
-    .summary = "few terms: 8 rows of 16 bytes of C a thread, straight from and to memory",
+    .summary = "short K: 8 rows of 16 bytes of C a thread, straight from and to memory",
     .types = types,
     .refuses = why_refused,
     .candidates = candidates,

@@ -77,10 +77,10 @@ Candidate candidate(const GemmDescription& d, const Device& device, const TileSi
                     const Packing& packs) {
   const std::int64_t in = size_in_bytes(d.types.input), sum = size_in_bytes(accumulator_type(d.types.input));
   const double c_elements = real(d.m) * real(d.n) * real(d.batch_count);
-  const auto terms = std::min(real(d.k), real(division.chunks_per_slice * chunk_k));
+  const auto k_of_slice = std::min(real(d.k), real(division.chunks_per_slice * chunk_k));
   Demand demand{.tiles = real(division.work_tiles(d.batch_count)),
                 .slots = real(device.sm_count),  // CTAs of an SM take turns
-                .steps = std::ceil(terms / stream_k_step),
+                .steps = std::ceil(k_of_slice / stream_k_step),
                 .bytes = real(in) * real(d.k) * real(d.batch_count) * (real(d.m) + real(d.n)) +
                          real(size_in_bytes(d.types.output)) * c_elements,
                 .side_kernels = (packs.a ? 1 : 0) + (packs.b ? 1 : 0),

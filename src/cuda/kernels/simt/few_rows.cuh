@@ -26,16 +26,16 @@ struct Stream {
   static constexpr int columns = 32;
   static constexpr int stages = wide ? (Rows == 1 ? 6 : 5) : 8;
   static constexpr int stage_bytes = wide ? 4096 : 2048;
-  static constexpr int terms = stage_bytes / (columns * static_cast<int>(sizeof(T)));  ///< of a stage
+  static constexpr int stage_k = stage_bytes / (columns * static_cast<int>(sizeof(T)));  ///< of a stage
   static constexpr bool k_major = where == Contiguous::k_contiguous;
   static constexpr int vector = 16 / static_cast<int>(sizeof(T));
   static constexpr int at_once = wide ? vector : 1;  ///< elements of a copy
-  static constexpr int line = k_major ? terms : columns;
+  static constexpr int line = k_major ? stage_k : columns;
   static constexpr int lanes_per_line = line / at_once;
   static constexpr int lines_at_once = 32 / lanes_per_line;
-  static constexpr int copies = (k_major ? columns : terms) / lines_at_once;   ///< of a lane for a stage
-  static constexpr int pipeline_elements = stages * (columns + Rows) * terms;  ///< of a warp
-  static_assert(few_rows_piece_k % terms == 0 && 32 % lanes_per_line == 0);
+  static constexpr int copies = (k_major ? columns : stage_k) / lines_at_once;   ///< of a lane for a stage
+  static constexpr int pipeline_elements = stages * (columns + Rows) * stage_k;  ///< of a warp
+  static_assert(few_rows_piece_k % stage_k == 0 && 32 % lanes_per_line == 0);
 };
 
 /// How a product with few rows is divided: a block does `tiles` tiles of 32 columns, a warp for each and each of
@@ -86,12 +86,12 @@ class WarpStream {
     isa::copy_async_wait<S::stages - 1>();
     __syncwarp();
     const T* const b = slot_of(slot_);
-    const T* const a = b + S::columns * S::terms;
+    const T* const a = b + S::columns * S::stage_k;
 #pragma unroll
-    for (int p = 0; p < S::terms; p += S::vector) {
+    for (int p = 0; p < S::stage_k; p += S::vector) {
       Pack<T> x[S::rows], y;
 #pragma unroll
-      for (int r = 0; r < S::rows; ++r) x[r] = *reinterpret_cast<const Pack<T>*>(a + r * S::terms + p);
+      for (int r = 0; r < S::rows; ++r) x[r] = *reinterpret_cast<const Pack<T>*>(a + r * S::stage_k + p);
       if constexpr (S::k_major) {
         y = *reinterpret_cast<const Pack<T>*>(b + place(lane_, p));
       } else {
@@ -109,43 +109,43 @@ class WarpStream {
   }
 
  private:
-  [[nodiscard]] __device__ T* slot_of(int slot) const { return pipeline_ + slot * (S::columns + S::rows) * S::terms; }
+  [[nodiscard]] __device__ T* slot_of(int slot) const { return pipeline_ + slot * (S::columns + S::rows) * S::stage_k; }
 
   /// Where B is K-major, the vectors of a column are swapped, so that lanes that read one each of their columns find
   /// them in different banks.
-  [[nodiscard]] __device__ static int place(int column, int term) {
-    if constexpr (!S::k_major) return term * S::columns + column;
-    constexpr int vectors = S::terms / S::vector;
+  [[nodiscard]] __device__ static int place(int column, int k) {
+    if constexpr (!S::k_major) return k * S::columns + column;
+    constexpr int vectors = S::stage_k / S::vector;
     const int swap = column / (8 / vectors) % vectors;
-    return column * S::terms + ((term / S::vector) ^ swap) * S::vector + term % S::vector;
+    return column * S::stage_k + ((k / S::vector) ^ swap) * S::vector + k % S::vector;
   }
 
   __device__ void fetch(int slot) {
     T* const to = slot_of(slot);
-    const int terms = static_cast<int>(min(end_ - k_, static_cast<std::int64_t>(S::terms)));  // may be negative
+    const int valid_k = static_cast<int>(min(end_ - k_, static_cast<std::int64_t>(S::stage_k)));  // may be negative
     const T* from = b_;
 #pragma unroll
     for (int i = 0; i < S::copies; ++i) {
       const int column = first_column_ + (S::k_major ? i * S::lines_at_once : 0);
-      const int term = first_k_ + (S::k_major ? 0 : i * S::lines_at_once);
+      const int k = first_k_ + (S::k_major ? 0 : i * S::lines_at_once);
       const std::int64_t valid =
-          S::k_major ? (column < columns_ ? terms - term : 0) : (term < terms ? columns_ - column : 0);
+          S::k_major ? (column < columns_ ? valid_k - k : 0) : (k < valid_k ? columns_ - column : 0);
       isa::copy_async<S::at_once * sizeof(T)>(
-          to + place(column, term), from,
+          to + place(column, k), from,
           static_cast<int>(max(std::int64_t{0}, min(valid, std::int64_t{S::at_once})) * sizeof(T)));
       from += S::lines_at_once * line_stride_;
     }
 #pragma unroll
-    for (int i = 0; i < (S::rows * S::terms + 31) / 32; ++i) {
-      const int row = (i * 32 + lane_) / S::terms, term = lane_ % S::terms;
+    for (int i = 0; i < (S::rows * S::stage_k + 31) / 32; ++i) {
+      const int row = (i * 32 + lane_) / S::stage_k, k = lane_ % S::stage_k;
       if (row < S::rows)
-        isa::copy_async<sizeof(T)>(to + S::columns * S::terms + row * S::terms + term,
-                                   a_ + row * a_row_stride_ + (k_ + term) * a_k_stride_,
-                                   row < rows_ && term < terms ? sizeof(T) : 0);
+        isa::copy_async<sizeof(T)>(to + S::columns * S::stage_k + row * S::stage_k + k,
+                                   a_ + row * a_row_stride_ + (k_ + k) * a_k_stride_,
+                                   row < rows_ && k < valid_k ? sizeof(T) : 0);
     }
     isa::copy_async_commit();
-    std::int64_t forward = S::terms;
-    if ((k_ + S::terms) % chunk_k == 0) forward += skip_;
+    std::int64_t forward = S::stage_k;
+    if ((k_ + S::stage_k) % chunk_k == 0) forward += skip_;
     k_ += forward;
     b_ += forward * b_k_stride_;
   }
@@ -207,12 +207,12 @@ __global__ void few_rows_kernel(const __grid_constant__ Parameters<typename S::E
     WarpStream<S> stream(d, product_base(p.a, d.a, product), product_base(p.b, d.b, product), column, first_chunk,
                          few.chunk_warps, chunk_end, pipelines + warp * S::pipeline_elements);
     for (std::int64_t chunk = first_chunk; chunk < chunk_end; chunk += few.chunk_warps) {
-      const auto terms = static_cast<int>(min(d.k - chunk * chunk_k, std::int64_t{chunk_k}));
+      const auto k_of_chunk = static_cast<int>(min(d.k - chunk * chunk_k, std::int64_t{chunk_k}));
       T sums[S::rows] = {};
-      for (int term = 0; term < terms; term += few_rows_piece_k) {
+      for (int k = 0; k < k_of_chunk; k += few_rows_piece_k) {
         T piece[S::vector][S::rows] = {};
 #pragma unroll
-        for (int stage = 0; stage < few_rows_piece_k / S::terms; ++stage) stream.multiply(piece);
+        for (int stage = 0; stage < few_rows_piece_k / S::stage_k; ++stage) stream.multiply(piece);
 #pragma unroll
         for (int r = 0; r < S::rows; ++r) sums[r] = add(sums[r], sum_of_piece<S>(piece, r));
       }

@@ -19,21 +19,21 @@ __global__ void __launch_bounds__(pack_edge* pack_lines)
   __shared__ T tile[pack_edge][pack_edge + 1];  // [k][row]
   const bool k_major = from.k_stride == 1;
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * pack_edge;
-  for (std::int64_t term = static_cast<std::int64_t>(blockIdx.y) * pack_edge; term < from.terms;
-       term += static_cast<std::int64_t>(gridDim.y) * pack_edge) {
+  for (std::int64_t k = static_cast<std::int64_t>(blockIdx.y) * pack_edge; k < from.k;
+       k += static_cast<std::int64_t>(gridDim.y) * pack_edge) {
 #pragma unroll
     for (int line = threadIdx.y; line < pack_edge; line += pack_lines) {
       const int r = k_major ? line : threadIdx.x;
       const int t = k_major ? threadIdx.x : line;
-      tile[t][r] = row + r < from.rows && term + t < from.terms
-                       ? from.data[(row + r) * from.row_stride + (term + t) * from.k_stride]
+      tile[t][r] = row + r < from.rows && k + t < from.k
+                       ? from.data[(row + r) * from.row_stride + (k + t) * from.k_stride]
                        : T{};
     }
     __syncthreads();
 #pragma unroll
     for (int line = threadIdx.y; line < pack_edge; line += pack_lines)
-      if (term + line < from.terms && row + threadIdx.x < to_pitch)
-        to[(term + line) * to_pitch + row + threadIdx.x] = tile[line][threadIdx.x];
+      if (k + line < from.k && row + threadIdx.x < to_pitch)
+        to[(k + line) * to_pitch + row + threadIdx.x] = tile[line][threadIdx.x];
     __syncthreads();
   }
 }

@@ -22,8 +22,8 @@ struct Panels {
   const T* data;
   std::int64_t row_stride;
   std::int64_t k_stride;
-  std::int64_t rows;   ///< valid ones from `data` on
-  std::int64_t terms;  ///< valid ones from `data` on
+  std::int64_t rows;  ///< valid ones from `data` on
+  std::int64_t k;     ///< valid ones from `data` on
 };
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -37,8 +37,8 @@ inline constexpr bool copies_async = false;
 template <class In, int Rows, int PanelK, int Threads, AccessPattern walk>
 class PanelLoader {
  public:
-  using Sum = DeviceSum<In>;
-  static constexpr int vector = 16 / sizeof(Sum);
+  using Accumulator = DeviceAccumulator<In>;
+  static constexpr int vector = 16 / sizeof(Accumulator);
   static constexpr bool is_mn_major = walk == AccessPattern::mn_major || walk == AccessPattern::mn_major_vectors;
   /// Where neighbouring threads write one column of shared memory, its rows begin in different banks.
   static constexpr int pitch = Rows + (is_mn_major ? 0 : vector);
@@ -58,20 +58,20 @@ class PanelLoader {
     asm volatile("" : "+r"(place_));  // to be kept, not computed for each panel
   }
 
-  /// Starts to move the next panel, of which the first `terms` terms are valid (or all, or none), into `slot`; what
+  /// Starts to move the next panel, of which the first `valid_k` of K are valid (or all, or none), into `slot`; what
   /// passes registers arrives there with deposit() only. Without branches, so that arithmetic can be scheduled around
   /// it.
-  __device__ void fetch(Sum* slot, int terms) {
+  __device__ void fetch(Accumulator* slot, int valid_k) {
 #pragma unroll
     for (int i = 0; i < row_passes; ++i) {
 #pragma unroll
       for (int j = 0; j < k_passes; ++j) {
-        const bool valid = k_ + j * k_step < terms;
+        const bool valid = k_ + j * k_step < valid_k;
         if (in_panel(i, j)) {
           if constexpr (copies_async<In>) {
             isa::copy_async<at_once * sizeof(In)>(slot + place(i, j), from_[i], valid ? at_once * sizeof(In) : 0);
           } else {
-            held_[i * k_passes + j] = valid ? widen(*reinterpret_cast<const In*>(from_[i])) : Sum{};
+            held_[i * k_passes + j] = valid ? widen(*reinterpret_cast<const In*>(from_[i])) : Accumulator{};
           }
         }
         from_[i] += step_;
@@ -80,7 +80,7 @@ class PanelLoader {
     }
   }
 
-  __device__ void deposit(Sum* slot) const {
+  __device__ void deposit(Accumulator* slot) const {
     if constexpr (!copies_async<In>)
 #pragma unroll
       for (int i = 0; i < row_passes; ++i)
@@ -118,7 +118,7 @@ class PanelLoader {
   int row_;
   int k_;
   int place_;  ///< of the thread's first element in a panel
-  Sum held_[copies_async<In> ? 1 : row_passes * k_passes];
+  Accumulator held_[copies_async<In> ? 1 : row_passes * k_passes];
 };
 
 }  // namespace exactile::cuda::simt

@@ -20,11 +20,11 @@ struct Parameters {
   Out* c;
   /// split_k == 1 and Out is not what sums: running totals, m x n for each product. split_k > 1: the sums of the
   /// chunks, [product][chunk][m][n].
-  DeviceSum<In>* sums;
+  DeviceAccumulator<In>* sums;
   Epilogue<In, Out> epilogue;
   /// Of each block that leaves a tile of stream-K to the next: the sum of a chunk as far as it got, and whether that
   /// and the totals before are there; zero at first.
-  AccumulatorWord<DeviceSum<In>>* carry = nullptr;
+  AccumulatorWord<DeviceAccumulator<In>>* carry = nullptr;
   unsigned* carry_ready = nullptr;
 };
 

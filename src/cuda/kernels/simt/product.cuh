@@ -49,9 +49,9 @@ constexpr Instance<S> instance_for(AccessPattern a, AccessPattern b) {
 
 /// How an operand lies. `vector`: elements of 16 bytes; `data` is null where it is not known yet.
 [[nodiscard]] inline AccessPattern access_pattern_for(const void* data, const OperandLayout& layout, std::int64_t rows,
-                                                      std::int64_t terms, std::int64_t row_stride,
-                                                      std::int64_t k_stride, int vector) {
-  if (k_stride == 1 || terms == 1) return AccessPattern::k_major;
+                                                      std::int64_t k, std::int64_t row_stride, std::int64_t k_stride,
+                                                      int vector) {
+  if (k_stride == 1 || k == 1) return AccessPattern::k_major;
   if (row_stride != 1 && rows != 1) return AccessPattern::any_strides;
   const bool whole = rows % vector == 0 && k_stride % vector == 0 && layout.batch_stride % vector == 0 &&
                      reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && !layout.pointer_array;
@@ -66,7 +66,7 @@ class Product final : public DeviceProduct {
  public:
   using In = typename S::In;
   using Out = typename S::Out;
-  using Sum = typename S::Sum;
+  using Accumulator = typename S::Accumulator;
 
   Product(std::string_view name, const plan::Problem& problem, const Device& device, const Configuration& configuration)
       : name_(name),
@@ -100,9 +100,9 @@ class Product final : public DeviceProduct {
                                 static_cast<const In*>(arguments.a),
                                 static_cast<const In*>(arguments.b),
                                 static_cast<Out*>(arguments.c),
-                                static_cast<Sum*>(launch.workspace),
+                                static_cast<Accumulator*>(launch.workspace),
                                 Epilogue<In, Out>(d, arguments),
-                                reinterpret_cast<AccumulatorWord<Sum>*>(carry),
+                                reinterpret_cast<AccumulatorWord<Accumulator>*>(carry),
                                 reinterpret_cast<unsigned*>(carry + carry_bytes())};
     const AccessPattern a = packs_.a ? AccessPattern::mn_major_vectors : walk_a(d, arguments.a);
     const AccessPattern b = packs_.b ? AccessPattern::mn_major_vectors : walk_b(d, arguments.b);
@@ -136,11 +136,11 @@ class Product final : public DeviceProduct {
     const auto m = static_cast<double>(d_.m), n = static_cast<double>(d_.n), k = static_cast<double>(d_.k);
     return static_cast<double>(d_.batch_count) *
            (static_cast<double>(sizeof(In)) * k * (m * division_.column_tiles + n * division_.row_tiles) +
-            static_cast<double>(sizeof(Sum)) * m * n * (2 * static_cast<double>(division_.chunks) - 1));
+            static_cast<double>(sizeof(Accumulator)) * m * n * (2 * static_cast<double>(division_.chunks) - 1));
   }
 
  private:
-  static constexpr int vector = 16 / sizeof(Sum);
+  static constexpr int vector = 16 / sizeof(Accumulator);
   static constexpr bool may_stream_k = simt::may_stream_k(sizeof(In), S::bm);
 
   [[nodiscard]] static AccessPattern walk_a(const GemmDescription& d, const void* data) {
@@ -154,12 +154,12 @@ class Product final : public DeviceProduct {
     return packs ? core::round_up(packed_pitch(rows) * d_.k * static_cast<std::int64_t>(sizeof(In)), 256) : 0;
   }
   [[nodiscard]] std::int64_t sums_bytes() const {
-    if (division_.split_k == 1 && std::is_same_v<Out, Sum>) return 0;
+    if (division_.split_k == 1 && std::is_same_v<Out, Accumulator>) return 0;
     const std::int64_t copies = division_.split_k == 1 ? 1 : division_.chunks;
-    return core::round_up(copies * d_.m * d_.n * d_.batch_count * static_cast<std::int64_t>(sizeof(Sum)), 256);
+    return core::round_up(copies * d_.m * d_.n * d_.batch_count * static_cast<std::int64_t>(sizeof(Accumulator)), 256);
   }
   [[nodiscard]] std::int64_t carry_bytes() const {
-    return division_.stream_k_ctas * carry_words<S> * static_cast<std::int64_t>(sizeof(AccumulatorWord<Sum>));
+    return division_.stream_k_ctas * carry_words<S> * static_cast<std::int64_t>(sizeof(AccumulatorWord<Accumulator>));
   }
   [[nodiscard]] std::size_t carry_ready_bytes() const { return division_.stream_k_ctas * sizeof(unsigned); }
   [[nodiscard]] Status enqueue(TileKernel<In, Out> kernel, int shared_bytes, std::int64_t blocks,
@@ -181,7 +181,7 @@ class Product final : public DeviceProduct {
   void pack(const Panels<In>& from, const void* to, cudaStream_t stream) const {
     const std::int64_t pitch = packed_pitch(from.rows);
     const dim3 grid(static_cast<unsigned>(pitch / pack_edge),
-                    static_cast<unsigned>(std::min<std::int64_t>((from.terms - 1) / pack_edge + 1, 65535)));
+                    static_cast<unsigned>(std::min<std::int64_t>((from.k - 1) / pack_edge + 1, 65535)));
     pack_kernel<<<grid, dim3(pack_edge, pack_lines), 0, stream>>>(from, static_cast<In*>(const_cast<void*>(to)), pitch);
   }
 

@@ -18,7 +18,7 @@ template <class InT, class OutT, int Bm, int Bn, int Bk, int Tm, int Tn, int Lm,
 struct Shape {
   using In = InT;
   using Out = OutT;
-  using Sum = DeviceSum<In>;
+  using Accumulator = DeviceAccumulator<In>;
   static constexpr int bm = Bm, bn = Bn, bk = Bk, tm = Tm, tn = Tn, lm = Lm, ln = 32 / Lm;
   static constexpr int stages = Stages, blocks_per_sm = BlocksPerSm;
   static constexpr int piece_k = PieceK, prefetch = Prefetch;
@@ -37,9 +37,10 @@ struct Shape {
 
 /// The elements of a panel that a thread multiplies: Count of Extent, in groups of neighbours that lie Lanes groups
 /// apart.
-template <class Sum, int Count, int Lanes>
+template <class Accumulator, int Count, int Lanes>
 struct Strip {
-  static constexpr int width = Count < 16 / static_cast<int>(sizeof(Sum)) ? Count : 16 / static_cast<int>(sizeof(Sum));
+  static constexpr int width =
+      Count < 16 / static_cast<int>(sizeof(Accumulator)) ? Count : 16 / static_cast<int>(sizeof(Accumulator));
   static constexpr int groups = Count / width;
   static_assert(Count % width == 0);
   /// Place of element e, counted from the thread's first element.
@@ -47,10 +48,10 @@ struct Strip {
   /// Place of the thread's first element in the tile.
   __device__ static int first(int warp, int lane) { return warp * (Lanes * Count) + lane * width; }
 
-  __device__ static void load(Sum (&to)[Count], const Sum* from) {
+  __device__ static void load(Accumulator (&to)[Count], const Accumulator* from) {
 #pragma unroll
     for (int g = 0; g < groups; ++g) {
-      const auto pack = *reinterpret_cast<const Pack<Sum, width>*>(from + g * Lanes * width);
+      const auto pack = *reinterpret_cast<const Pack<Accumulator, width>*>(from + g * Lanes * width);
 #pragma unroll
       for (int e = 0; e < width; ++e) to[g * width + e] = pack.at[e];
     }
@@ -60,11 +61,11 @@ struct Strip {
 /// A thread's first row in the tile, and column.
 template <class S>
 [[nodiscard]] __device__ int first_row(int warp, int lane) {
-  return Strip<typename S::Sum, S::tm, S::lm>::first(warp / S::warps_n, S::row_lane(lane));
+  return Strip<typename S::Accumulator, S::tm, S::lm>::first(warp / S::warps_n, S::row_lane(lane));
 }
 template <class S>
 [[nodiscard]] __device__ int first_column(int warp, int lane) {
-  return Strip<typename S::Sum, S::tn, S::ln>::first(warp % S::warps_n, S::column_lane(lane));
+  return Strip<typename S::Accumulator, S::tn, S::ln>::first(warp % S::warps_n, S::column_lane(lane));
 }
 
 }  // namespace exactile::cuda::simt

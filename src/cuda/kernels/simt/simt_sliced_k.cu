@@ -162,7 +162,7 @@ std::string_view why_refused(const plan::Problem& problem, const Device& device)
 const Kernel simt_f32_sliced_k{
     .name = name,
     .role = "engine",
-    .summary = "few tiles: 32 x 32, a warp for each piece of K",
+    .summary = "sliced-K for few tiles: 32 x 32, a warp for each piece of K",
     .types = types,
     .least_capability = 80,
     .refuses = why_refused,

@@ -34,19 +34,19 @@ inline constexpr int pipeline_elements = S::stages* Mainloop<S, walk_a, walk_b>:
 /// Leaves the sums of this warp's piece of `chunk` in its pipeline, [row][column].
 template <class S, AccessPattern walk_a, AccessPattern walk_b>
 __device__ inline void accumulate_piece(const Parameters<typename S::In, typename S::Out>& p, const WorkTile& work_tile,
-                                        std::int64_t begin, typename S::Sum* pipeline) {
-  using Sum = typename S::Sum;
+                                        std::int64_t begin, typename S::Accumulator* pipeline) {
+  using Accumulator = typename S::Accumulator;
   const std::int64_t end = min(begin + tile_piece_k, p.d.k);
   auto loop =
       begin_mainloop<S, walk_a, walk_b>(p, work_tile.product, work_tile.row, work_tile.column, begin, end, pipeline);
-  Sum sums[S::tm][S::tn] = {};
+  Accumulator sums[S::tm][S::tn] = {};
   loop.begin_chunk();
   loop.accumulate(sums, (static_cast<int>(end - begin) + S::bk - 1) / S::bk);
   isa::copy_async_wait<0>();
   __syncwarp();
   using StripA = typename Mainloop<S, walk_a, walk_b>::StripA;
   using StripB = typename Mainloop<S, walk_a, walk_b>::StripB;
-  using Group = Pack<Sum, StripB::width>;
+  using Group = Pack<Accumulator, StripB::width>;
 #pragma unroll
   for (int i = 0; i < S::tm; ++i)
 #pragma unroll
@@ -76,14 +76,14 @@ template <class S, AccessPattern walk_a, AccessPattern walk_b>
 __global__ void __launch_bounds__(32 * most_piece_warps, 1)
     sliced_k_kernel(const __grid_constant__ Parameters<typename S::In, typename S::Out> p,
                     const __grid_constant__ SlicedKDivision sliced_k) {
-  using Sum = typename S::Sum;
+  using Accumulator = typename S::Accumulator;
   extern __shared__ __align__(16) unsigned char shared[];
   constexpr int pipeline = pipeline_elements<S, walk_a, walk_b>;
   constexpr int of_tile = S::bm * S::bn;
   const GemmDescription& d = p.d;
   const WorkTile work_tile = sliced_k_work_tile<S>(p.division);
-  auto* const pipelines = reinterpret_cast<Sum*>(shared);
-  Sum* const chunk_sums = pipelines + sliced_k.warps * pipeline;  // [chunk][row][column]
+  auto* const pipelines = reinterpret_cast<Accumulator*>(shared);
+  Accumulator* const chunk_sums = pipelines + sliced_k.warps * pipeline;  // [chunk][row][column]
   const int warp = static_cast<int>(threadIdx.x / 32);
 
   start_kernel_after();
@@ -92,11 +92,11 @@ __global__ void __launch_bounds__(32 * most_piece_warps, 1)
     const std::int64_t begin = chunk * chunk_k + warp * tile_piece_k;
     if (begin < d.k) accumulate_piece<S, walk_a, walk_b>(p, work_tile, begin, pipelines + warp * pipeline);
     __syncthreads();
-    const auto terms = static_cast<int>(min(d.k - chunk * chunk_k, std::int64_t{chunk_k}));
-    const int count = (terms + tile_piece_k - 1) / tile_piece_k;
-    Sum* const to = chunk_sums + (chunk - work_tile.chunk_begin) * of_tile;
+    const auto k_of_chunk = static_cast<int>(min(d.k - chunk * chunk_k, std::int64_t{chunk_k}));
+    const int count = (k_of_chunk + tile_piece_k - 1) / tile_piece_k;
+    Accumulator* const to = chunk_sums + (chunk - work_tile.chunk_begin) * of_tile;
     for (int e = static_cast<int>(threadIdx.x); e < of_tile; e += static_cast<int>(blockDim.x)) {
-      Sum sum{};
+      Accumulator sum{};
 #pragma unroll 16
       for (int piece = 0; piece < count; ++piece) sum = add(sum, pipelines[piece * pipeline + e]);
       to[e] = sum;

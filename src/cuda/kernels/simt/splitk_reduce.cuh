@@ -11,26 +11,26 @@
 namespace exactile::cuda::simt {
 
 /// So many neighbours that they fill 16 bytes.
-template <class Sum, int N = 16 / sizeof(Sum)>
-struct alignas(N * sizeof(Sum)) Pack {
-  Sum at[N];
+template <class Accumulator, int N = 16 / sizeof(Accumulator)>
+struct alignas(N * sizeof(Accumulator)) Pack {
+  Accumulator at[N];
 };
 
 /// A matrix of sums in memory.
-template <class Sum>
-struct SumMatrix {
-  Sum* data;
+template <class Accumulator>
+struct AccumulatorMatrix {
+  Accumulator* data;
   std::int64_t row_stride;
   std::int64_t column_stride;
 };
 
 /// Where the running totals (or, with split-K, the sums of `chunk`) of a product lie.
 template <class In, class Out>
-__device__ inline SumMatrix<DeviceSum<In>> totals_of(const Parameters<In, Out>& p, std::int64_t product,
-                                                     std::int64_t chunk) {
+__device__ inline AccumulatorMatrix<DeviceAccumulator<In>> totals_of(const Parameters<In, Out>& p, std::int64_t product,
+                                                                     std::int64_t chunk) {
   const GemmDescription& d = p.d;
   if (p.division.split_k > 1) return {p.sums + (product * p.division.chunks + chunk) * d.m * d.n, d.n, 1};
-  if constexpr (std::is_same_v<Out, DeviceSum<In>>) {
+  if constexpr (std::is_same_v<Out, DeviceAccumulator<In>>) {
     return {product_base(p.c, d.c, product), d.c.row_stride, d.c.column_stride};
   } else {
     return {p.sums + product * d.m * d.n, d.n, 1};
@@ -39,8 +39,8 @@ __device__ inline SumMatrix<DeviceSum<In>> totals_of(const Parameters<In, Out>& 
 
 /// The total of an element after its first chunk; `before` is what C held.
 template <class In, class Out>
-__device__ inline DeviceSum<In> first_total(const Epilogue<In, Out>& epilogue, DeviceSum<In> sum,
-                                            DeviceSum<In> before) {
+__device__ inline DeviceAccumulator<In> first_total(const Epilogue<In, Out>& epilogue, DeviceAccumulator<In> sum,
+                                                    DeviceAccumulator<In> before) {
   if (!epilogue.reads_c) return scaled(epilogue.alpha, sum);
   return add_scaled(epilogue.alpha, sum, scaled(epilogue.beta, before));
 }
@@ -50,7 +50,7 @@ inline constexpr int reduce_threads = 64;
 /// Adds up the chunks of each element and finishes it; one thread an element.
 template <class In, class Out>
 __global__ void __launch_bounds__(reduce_threads) splitk_reduce_kernel(const __grid_constant__ Parameters<In, Out> p) {
-  using Sum = DeviceSum<In>;
+  using Accumulator = DeviceAccumulator<In>;
   const GemmDescription& d = p.d;
   const std::int64_t elements = d.m * d.n;
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
@@ -61,8 +61,8 @@ __global__ void __launch_bounds__(reduce_threads) splitk_reduce_kernel(const __g
     const std::int64_t i = element / d.n;
     const std::int64_t j = element - i * d.n;
     Out* const place = product_base(p.c, d.c, product) + i * d.c.row_stride + j * d.c.column_stride;
-    const Sum* const sums = p.sums + product * p.division.chunks * elements + element;
-    Sum x = first_total(p.epilogue, sums[0], p.epilogue.reads_c ? p.epilogue.load_c(place) : Sum{});
+    const Accumulator* const sums = p.sums + product * p.division.chunks * elements + element;
+    Accumulator x = first_total(p.epilogue, sums[0], p.epilogue.reads_c ? p.epilogue.load_c(place) : Accumulator{});
 #pragma unroll 32
     for (std::int64_t chunk = 1; chunk < p.division.chunks; ++chunk)
       x = add_scaled(p.epilogue.alpha, sums[chunk * elements], x);

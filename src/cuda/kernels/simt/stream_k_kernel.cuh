@@ -31,11 +31,12 @@ struct KSpan {
 
 /// Words of 16 bytes that the sums of a tile take.
 template <class S>
-inline constexpr std::int64_t carry_words = std::int64_t{S::bm} * S::bn / AccumulatorWord<typename S::Sum>::count;
+inline constexpr std::int64_t carry_words =
+    std::int64_t{S::bm} * S::bn / AccumulatorWord<typename S::Accumulator>::count;
 
 /// Where a block leaves this thread's sums.
 template <class S>
-[[nodiscard]] __device__ inline AccumulatorWord<typename S::Sum>* carry_of(
+[[nodiscard]] __device__ inline AccumulatorWord<typename S::Accumulator>* carry_of(
     const Parameters<typename S::In, typename S::Out>& p, std::int64_t block) {
   return p.carry + block * carry_words<S> + isa::opaque_thread();
 }
@@ -43,7 +44,7 @@ template <class S>
 /// A thread's sums on their way to a function or from it.
 template <class S>
 struct AccumulatorTile {
-  typename S::Sum at[S::tm][S::tn];
+  typename S::Accumulator at[S::tm][S::tn];
 };
 
 /// What becomes of the sums up to k = `stop`. A function of its own, as everything outside of the main loop is here:
@@ -75,7 +76,7 @@ __device__ __noinline__ void carry_in(const Parameters<typename S::In, typename 
 
 template <class S, AccessPattern walk_a, AccessPattern walk_b>
 __device__ inline void accumulate_span(const Parameters<typename S::In, typename S::Out>& p, const KSpan& span,
-                                       typename S::Sum* shared) {
+                                       typename S::Accumulator* shared) {
   static_assert(stream_k_step % S::bk == 0 && chunk_k % stream_k_step == 0);
   static_assert(S::piece_k == chunk_k);  // what is carried over has no unfinished piece
   auto loop = begin_mainloop<S, walk_a, walk_b>(p, span.product, span.row, span.column, span.begin, span.end, shared);
@@ -103,7 +104,7 @@ __global__ void __launch_bounds__(S::threads, S::blocks_per_sm)
   const int count = p.division.stream_k.count(static_cast<int>(blockIdx.x));
   for (int index = 0; index < count; ++index) {
     const KSpan span = k_span_of(p.division, index, S::bm, S::bn, p.d.k);
-    accumulate_span<S, walk_a, walk_b>(p, span, reinterpret_cast<typename S::Sum*>(shared));
+    accumulate_span<S, walk_a, walk_b>(p, span, reinterpret_cast<typename S::Accumulator*>(shared));
     // Copies still under way, of zeros behind the last k, must not meet those of the next span.
     if constexpr (copies_async<typename S::In>) isa::copy_async_wait<0>();
     __syncthreads();

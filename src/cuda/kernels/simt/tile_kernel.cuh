@@ -14,30 +14,30 @@ namespace exactile::cuda::simt {
 
 template <class S, AccessPattern walk_a, AccessPattern walk_b>
 struct Mainloop {
-  using Sum = typename S::Sum;
+  using Accumulator = typename S::Accumulator;
   using LoaderA = PanelLoader<typename S::In, S::bm, S::bk, S::threads, walk_a>;
   using LoaderB = PanelLoader<typename S::In, S::bn, S::bk, S::threads, walk_b>;
-  using StripA = Strip<Sum, S::tm, S::lm>;
-  using StripB = Strip<Sum, S::tn, S::ln>;
+  using StripA = Strip<Accumulator, S::tm, S::lm>;
+  using StripB = Strip<Accumulator, S::tn, S::ln>;
   static constexpr int buffers =
       S::prefetch == 1 ? 2 : 4;  ///< operands of several k in registers, those not in use for free
   static_assert(S::prefetch < buffers && S::bk % buffers == 0);
   static constexpr bool is_async = copies_async<typename S::In>;
   static constexpr int slot_elements = LoaderA::elements + LoaderB::elements;
-  static constexpr int shared_bytes = static_cast<int>(sizeof(Sum)) * S::stages * slot_elements;
+  static constexpr int shared_bytes = static_cast<int>(sizeof(Accumulator)) * S::stages * slot_elements;
 
   LoaderA a;
   LoaderB b;
-  Sum* pipeline;
+  Accumulator* pipeline;
   int k_to_fetch;
-  int slot = 0;              ///< of the panel that is multiplied
-  int row;                   ///< the thread's first row in the tile
-  int column;                ///< and column
-  Sum left[buffers][S::tm];  ///< operands of this k and the next ones
-  Sum right[buffers][S::tn];
+  int slot = 0;                      ///< of the panel that is multiplied
+  int row;                           ///< the thread's first row in the tile
+  int column;                        ///< and column
+  Accumulator left[buffers][S::tm];  ///< operands of this k and the next ones
+  Accumulator right[buffers][S::tn];
 
-  __device__ Mainloop(const Panels<typename S::In>& from_a, const Panels<typename S::In>& from_b, Sum* shared)
-      : a(from_a, thread()), b(from_b, thread()), pipeline(shared), k_to_fetch(static_cast<int>(from_a.terms)) {
+  __device__ Mainloop(const Panels<typename S::In>& from_a, const Panels<typename S::In>& from_b, Accumulator* shared)
+      : a(from_a, thread()), b(from_b, thread()), pipeline(shared), k_to_fetch(static_cast<int>(from_a.k)) {
     const int warp = thread() / 32, lane = thread() % 32;
     row = first_row<S>(warp, lane);
     column = first_column<S>(warp, lane);
@@ -58,7 +58,7 @@ struct Mainloop {
     for (int p = 0; p < S::prefetch; ++p) load(p, p);
   }
 
-  __device__ Sum* panels(int at) const { return pipeline + at * slot_elements; }
+  __device__ Accumulator* panels(int at) const { return pipeline + at * slot_elements; }
 
   /// Waits until the next panel is there. All have then loaded the last k of the one before.
   __device__ void await_panel() const {
@@ -88,7 +88,7 @@ struct Mainloop {
   }
 
   /// Adds the next `count` panels to the sums. Operands are loaded ahead, also from one panel to the next.
-  __device__ void accumulate(Sum (&sums)[S::tm][S::tn], int count) {
+  __device__ void accumulate(Accumulator (&sums)[S::tm][S::tn], int count) {
     for (; count > 0; --count) {
       const int free_slot = slot == 0 ? S::stages - 1 : slot - 1;
 #pragma unroll
@@ -106,14 +106,14 @@ struct Mainloop {
   }
 
   /// Adds the `count` panels of a chunk, piece by piece, to sums that are zero.
-  __device__ void accumulate_chunk(Sum (&sums)[S::tm][S::tn], int count) {
+  __device__ void accumulate_chunk(Accumulator (&sums)[S::tm][S::tn], int count) {
     constexpr int of_piece = S::piece_k / S::bk;
     if constexpr (S::piece_k == chunk_k) {
       accumulate(sums, count);
     } else {
 #pragma unroll 1
       for (; count > 0; count -= of_piece) {
-        Sum piece[S::tm][S::tn] = {};
+        Accumulator piece[S::tm][S::tn] = {};
         accumulate(piece, min(count, of_piece));
 #pragma unroll
         for (int i = 0; i < S::tm; ++i)
@@ -127,7 +127,8 @@ struct Mainloop {
   /// two new operands a cycle, one from the even and one from the odd registers. Compilers give x[i], y[j] and
   /// sums[i][j] registers of the parity of i, j and j; the order 1, 0, 3, 2, ... of the rows makes x[i] and sums[i][j]
   /// differ where the serpentine turns.
-  __device__ static void multiply_k_step(Sum (&sums)[S::tm][S::tn], const Sum (&x)[S::tm], const Sum (&y)[S::tn]) {
+  __device__ static void multiply_k_step(Accumulator (&sums)[S::tm][S::tn], const Accumulator (&x)[S::tm],
+                                         const Accumulator (&y)[S::tn]) {
 #pragma unroll
     for (int line = 0; line < S::tm; ++line)
 #pragma unroll
@@ -140,23 +141,23 @@ struct Mainloop {
 };
 
 /// Rows that can be read: where they are read by vectors, memory has a whole number of them.
-template <AccessPattern walk, class Sum>
+template <AccessPattern walk, class Accumulator>
 __device__ inline std::int64_t whole(std::int64_t rows) {
-  constexpr std::int64_t vector = walk == AccessPattern::mn_major_vectors ? 16 / sizeof(Sum) : 1;
+  constexpr std::int64_t vector = walk == AccessPattern::mn_major_vectors ? 16 / sizeof(Accumulator) : 1;
   return (rows + vector - 1) / vector * vector;
 }
 
 template <class S, AccessPattern walk_a, AccessPattern walk_b>
 [[nodiscard]] __device__ inline Mainloop<S, walk_a, walk_b> begin_mainloop(
     const Parameters<typename S::In, typename S::Out>& p, std::int64_t product, std::int64_t row, std::int64_t column,
-    std::int64_t begin, std::int64_t end, typename S::Sum* shared) {
+    std::int64_t begin, std::int64_t end, typename S::Accumulator* shared) {
   using In = typename S::In;
-  using Sum = typename S::Sum;
+  using Accumulator = typename S::Accumulator;
   const GemmDescription& d = p.d;
   const Panels<In> from_a{product_base(p.a, d.a, product) + row * d.a.row_stride + begin * d.a.column_stride,
-                          d.a.row_stride, d.a.column_stride, whole<walk_a, Sum>(d.m - row), end - begin};
+                          d.a.row_stride, d.a.column_stride, whole<walk_a, Accumulator>(d.m - row), end - begin};
   const Panels<In> from_b{product_base(p.b, d.b, product) + column * d.b.column_stride + begin * d.b.row_stride,
-                          d.b.column_stride, d.b.row_stride, whole<walk_b, Sum>(d.n - column), end - begin};
+                          d.b.column_stride, d.b.row_stride, whole<walk_b, Accumulator>(d.n - column), end - begin};
   return {from_a, from_b, shared};
 }
 
@@ -164,16 +165,16 @@ template <class S, AccessPattern walk_a, AccessPattern walk_b>
 template <class S, AccessPattern walk_a, AccessPattern walk_b>
 __global__ void __launch_bounds__(S::threads, S::blocks_per_sm)
     tile_kernel(const __grid_constant__ Parameters<typename S::In, typename S::Out> p) {
-  using Sum = typename S::Sum;
+  using Accumulator = typename S::Accumulator;
   extern __shared__ __align__(16) unsigned char shared[];
   const GemmDescription& d = p.d;
   const WorkTile work_tile = work_tile_at(p.division, blockIdx.x, S::bm, S::bn);
   auto loop = begin_mainloop<S, walk_a, walk_b>(
       p, work_tile.product, work_tile.row, work_tile.column, work_tile.chunk_begin * chunk_k,
-      min(work_tile.chunk_end * chunk_k, d.k), reinterpret_cast<Sum*>(shared));
+      min(work_tile.chunk_end * chunk_k, d.k), reinterpret_cast<Accumulator*>(shared));
   const ThreadPlace at{work_tile.row + loop.row, work_tile.column + loop.column};
   for (std::int64_t chunk = work_tile.chunk_begin; chunk < work_tile.chunk_end; ++chunk) {
-    Sum sums[S::tm][S::tn] = {};
+    Accumulator sums[S::tm][S::tn] = {};
     const std::int64_t left = d.k - chunk * chunk_k;
     loop.begin_chunk();
     loop.accumulate_chunk(sums, left < chunk_k ? (static_cast<int>(left) + S::bk - 1) / S::bk : chunk_k / S::bk);

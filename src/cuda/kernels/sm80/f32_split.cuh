@@ -38,7 +38,7 @@ class VectorSource {
     const int vector = k_major ? lane / 8 : lane % 4 * 4;
     const int k = k_major ? lane % 8 * 4 : lane / 4 * 4;
     from_ = vectors.data + vector * vectors.row_stride + k * vectors.k_stride;
-    const int vectors_left = static_cast<int>(vectors.rows) - vector, k_left = static_cast<int>(vectors.terms) - k;
+    const int vectors_left = static_cast<int>(vectors.rows) - vector, k_left = static_cast<int>(vectors.k) - k;
     outer_left_ = k_major ? (vectors_left + 3) >> 2 : k_left;
     inner_left_ = k_major ? k_left : vectors_left;
     by_vectors_ = inner_step_ == 1 && (k_major ? vectors.row_stride : vectors.k_stride) % 4 == 0 &&

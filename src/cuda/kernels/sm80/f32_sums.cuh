@@ -18,7 +18,7 @@ struct F32Shape {
 
 /// A warp's sums: 16 x 8 elements of C at a time, as isa::mma() has them.
 template <class S>
-struct WarpSums {
+struct WarpAccumulators {
   static constexpr int row_tiles = S::warp_rows / 16;
   static constexpr int column_tiles = S::warp_columns / 8;
   static constexpr int steps = chunk_k / 16;

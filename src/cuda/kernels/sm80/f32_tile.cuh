@@ -63,7 +63,7 @@ template <class S>
 
 /// The sums of the tile in f32, by all threads.
 template <class S>
-__device__ inline void sum_plainly(WarpSums<S>& sums, F32Space<S>& space, const F32Work& w,
+__device__ inline void sum_plainly(WarpAccumulators<S>& sums, F32Space<S>& space, const F32Work& w,
                                    const simt::WorkTile& work_tile) {
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const bool k_major = warp * warp_vectors < S::bm ? w.a_k_major : w.b_k_major;
@@ -87,9 +87,9 @@ __device__ inline void sum_plainly(WarpSums<S>& sums, F32Space<S>& space, const 
 
 /// From sums to C.
 template <class S>
-__device__ inline void store_tile(const WarpSums<S>& sums, const simt::Parameters<float, float>& p,
+__device__ inline void store_tile(const WarpAccumulators<S>& sums, const simt::Parameters<float, float>& p,
                                   const simt::WorkTile work_tile) {
-  using Sums = WarpSums<S>;
+  using Accumulators = WarpAccumulators<S>;
   const GemmDescription& d = p.d;
   float* const c = product_base(p.c, d.c, work_tile.product);
   const std::int64_t rows = d.m - work_tile.row, columns = d.n - work_tile.column;
@@ -97,12 +97,12 @@ __device__ inline void store_tile(const WarpSums<S>& sums, const simt::Parameter
   if (p.epilogue.is_plain && d.c.column_stride == 1 && d.c.row_stride % 2 == 0 &&
       reinterpret_cast<std::uintptr_t>(corner) % 8 == 0) {
 #pragma unroll
-    for (int i = 0; i < Sums::row_tiles * 2; ++i) {
-      const int row = Sums::row(i / 2, i % 2 * 2);
+    for (int i = 0; i < Accumulators::row_tiles * 2; ++i) {
+      const int row = Accumulators::row(i / 2, i % 2 * 2);
       if (row >= rows) continue;
 #pragma unroll
-      for (int j = 0; j < Sums::column_tiles; ++j) {
-        const int column = Sums::column(j, 0);
+      for (int j = 0; j < Accumulators::column_tiles; ++j) {
+        const int column = Accumulators::column(j, 0);
         const float2 pair = make_float2(sums.at[i / 2][j][i % 2 * 2], sums.at[i / 2][j][i % 2 * 2 + 1]);
         float* const to = corner + row * d.c.row_stride + column;
         if (column + 1 < columns)
@@ -115,28 +115,28 @@ __device__ inline void store_tile(const WarpSums<S>& sums, const simt::Parameter
   }
   // Registers cannot be indexed; the sums are copied to where they can, so that this code is there once. Eight elements
   // of a row at a time, whose loads are in flight together; the activation, which is long, has a loop of its own.
-  constexpr int in_row = Sums::column_tiles * 2;
-  float finished[Sums::row_tiles * 2][in_row];
+  constexpr int in_row = Accumulators::column_tiles * 2;
+  float finished[Accumulators::row_tiles * 2][in_row];
 #pragma unroll
-  for (int i = 0; i < Sums::row_tiles * 2; ++i)
+  for (int i = 0; i < Accumulators::row_tiles * 2; ++i)
 #pragma unroll
     for (int j = 0; j < in_row; ++j) finished[i][j] = sums.at[i / 2][j / 2][i % 2 * 2 + j % 2];
   Epilogue<float, float> linear = p.epilogue;
   linear.activation = Activation::none;
 #pragma unroll 1
-  for (int i = 0; i < Sums::row_tiles * 2; ++i) {
-    const int row = Sums::row(i / 2, i % 2 * 2);
+  for (int i = 0; i < Accumulators::row_tiles * 2; ++i) {
+    const int row = Accumulators::row(i / 2, i % 2 * 2);
     if (row >= rows) continue;
     float* const to = corner + row * d.c.row_stride;
     float before[in_row];
 #pragma unroll
     for (int j = 0; j < in_row; ++j) {
-      const int column = Sums::column(j / 2, j % 2);
+      const int column = Accumulators::column(j / 2, j % 2);
       before[j] = p.epilogue.reads_c && column < columns ? to[column * d.c.column_stride] : 0.0f;
     }
 #pragma unroll
     for (int j = 0; j < in_row; ++j) {
-      const int column = Sums::column(j / 2, j % 2);
+      const int column = Accumulators::column(j / 2, j % 2);
       if (column >= columns) continue;
       const float x = linear.is_plain
                           ? finished[i][j]
@@ -150,7 +150,7 @@ __device__ inline void store_tile(const WarpSums<S>& sums, const simt::Parameter
     if (p.epilogue.activation == Activation::none) continue;
 #pragma unroll 1
     for (int j = 0; j < in_row; ++j) {
-      const int column = Sums::column(j / 2, j % 2);
+      const int column = Accumulators::column(j / 2, j % 2);
       if (column < columns) to[column * d.c.column_stride] = p.epilogue.activate(finished[i][j]);
     }
   }
@@ -161,7 +161,7 @@ template <class S>
 __global__ void __launch_bounds__(S::threads, S::blocks_per_sm) f32_mma_kernel(const __grid_constant__ F32Work w) {
   extern __shared__ __align__(128) std::byte shared[];
   auto& space = *reinterpret_cast<F32Space<S>*>(shared);
-  using Sums = WarpSums<S>;
+  using Accumulators = WarpAccumulators<S>;
   const GemmDescription& d = w.product.d;
   const int first_vector = static_cast<int>(threadIdx.x) / 32 * warp_vectors;
   const bool k_major = first_vector < S::bm ? w.a_k_major : w.b_k_major;
@@ -183,7 +183,7 @@ __global__ void __launch_bounds__(S::threads, S::blocks_per_sm) f32_mma_kernel(c
     slot = slot == 2 ? 0 : slot + 1;
     find(slot, index + gridDim.x);
     VectorState state;
-    Sums sums;
+    Accumulators sums;
     bool shrinks = false;
     // A chunk is split while the one before it is multiplied.
     for (int chunk = 0; chunk <= chunks; ++chunk) {
@@ -225,7 +225,7 @@ __global__ void __launch_bounds__(S::threads, S::blocks_per_sm) f32_mma_kernel(c
       return sum * (by_row.x * by_column.x) * (by_row.y * by_column.y);
     };
     if (doubts) {
-      Sums plain;
+      Accumulators plain;
       sum_plainly<S>(plain, space, w, work_tile);
       sums.for_each([&](float& sum, int row, int column, int i, int j, int e) {
         sum = is_doubtful(sum, space.error[row], space.error[S::bm + column]) ? plain.at[i][j][e]

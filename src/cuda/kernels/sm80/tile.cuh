@@ -92,7 +92,7 @@ class Copier {
 template <class In>
 class WarpTile {
  public:
-  using Sum = DeviceSum<In>;
+  using Accumulator = DeviceAccumulator<In>;
   static constexpr int row_tiles = warp_rows / 16;
   static constexpr int column_tiles = warp_columns / 8;
 
@@ -123,7 +123,7 @@ class WarpTile {
   template <class Store>
   __device__ void for_each(const Store& store) const {
     // Registers cannot be indexed; the sums are copied to where they can, so that the epilogue's code is there once.
-    Sum finished[row_tiles * column_tiles * 4];
+    Accumulator finished[row_tiles * column_tiles * 4];
 #pragma unroll
     for (int e = 0; e < row_tiles * column_tiles * 4; ++e)
       finished[e] = sums_[e / 4 / column_tiles][e / 4 % column_tiles][e % 4];
@@ -142,7 +142,7 @@ class WarpTile {
     return static_cast<int>(threadIdx.x) / 32 % (tile / warp_columns) * warp_columns;
   }
 
-  Sum sums_[row_tiles][column_tiles][4] = {};
+  Accumulator sums_[row_tiles][column_tiles][4] = {};
 };
 
 template <class In, class Out>
@@ -179,7 +179,7 @@ __global__ void __launch_bounds__(threads, 2) mma_kernel(Parameters<In, Out> w) 
     isa::copy_async_wait<0>();
 
     Out* const c = product_base(w.c, w.c_layout, product);
-    warp.for_each([&](int row, int column, typename WarpTile<In>::Sum sum) {
+    warp.for_each([&](int row, int column, typename WarpTile<In>::Accumulator sum) {
       const std::int64_t i = i0 + row;
       const std::int64_t j = j0 + column;
       if (i < w.a.count && j < w.b.count)

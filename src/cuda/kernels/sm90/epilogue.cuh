@@ -9,100 +9,9 @@
 #include "cuda/isa/opaque.cuh"
 #include "cuda/isa/tma.cuh"
 #include "cuda/isa/warpgroup.cuh"
-#include "cuda/kernels/sm90/mainloop.cuh"
-#include "cuda/kernels/sm90/split.hpp"
-#include "cuda/tile/epilogue.cuh"
+#include "cuda/kernels/sm90/element_scales.cuh"
 
 namespace exactile::cuda::sm90 {
-
-/// Which elements of C a kernel computes.
-enum class Pass {
-  main,     ///< all that the slices can hold; the others are marked
-  fixup,    ///< those marked by the kernel before
-  single,   ///< all
-  split_k,  ///< all, from slices of K
-};
-
-/// C, and what is done before it is written.
-struct Output {
-  float* data;
-  OperandLayout layout;
-  int rows;
-  int columns;
-  bool by_tma;  ///< TMA can address C, and the sums are the result
-  Epilogue<float, float> epilogue;
-  std::uint64_t* summed = nullptr;  ///< counts the elements summed from A and B, if not null
-};
-
-/// By one thread.
-__device__ inline void count_f32_sums(const Output& c, int elements) {
-  if (c.summed != nullptr)
-    atomicAdd(reinterpret_cast<unsigned long long*>(c.summed), static_cast<unsigned long long>(elements));
-}
-
-/// What the epilogue knows of a row of A or a column of B, in one word.
-/// Upper half: its share of the largest error, a bfloat16 rounded up. Lower half: the exponent that scales back.
-using PackedScale = unsigned;
-
-/// -Inf: the row or column is zero (or has only Inf and NaN), so its sums are exact.
-inline constexpr unsigned exact_error = 0xff800000u;
-
-/// As a count of underflows: the slices are wrong, and its sums may be NaN where they should not. Its error is
-/// infinite.
-inline constexpr unsigned lost_scale = ~0u;
-
-template <class Slices>
-[[nodiscard]] __device__ inline PackedScale packed_scale(unsigned max_bits, unsigned underflows,
-                                                         float underflow_scale) {
-  const unsigned exponent = static_cast<unsigned>(-scale_exponent<Slices>(max_bits)) & 0xffffu;
-  if (max_bits == 0) return exact_error | exponent;
-  // A row or column without tiny elements adds no error, even where underflow_scale is infinite.
-  if (underflows == 0) return exponent;
-  if (underflows == lost_scale) return 0x7f800000u | exponent;
-  return (__float_as_uint(static_cast<float>(underflows) * underflow_scale) + 0xffffu & 0xffff0000u) | exponent;
-}
-
-[[nodiscard]] __device__ inline float error_of(PackedScale scale) { return __uint_as_float(scale & 0xffff0000u); }
-
-/// Exponents by which sums can be scaled back with no third step: those of a row and a column together are an f32's.
-inline constexpr int most_single_exponent = 63;
-
-/// Its error, or Inf where its sums must be scaled back with care: what the fast path compares with.
-[[nodiscard]] __device__ inline float fast_path_error(PackedScale scale) {
-  const float error = error_of(scale);
-  const bool is_zero = error == -__builtin_inff();
-  return is_zero || abs(static_cast<int>(static_cast<std::int16_t>(scale))) <= most_single_exponent ? error
-                                                                                                    : __builtin_inff();
-}
-
-/// sum times two powers of two. Taken together and then in halves, so that no step overflows unless the result does.
-[[nodiscard]] __device__ inline float scaled_back(float sum, PackedScale row, PackedScale column) {
-  const int exponent = static_cast<std::int16_t>(row) + static_cast<std::int16_t>(column);
-  const int half = exponent >> 1;
-  return sum * power_of_two(half) * power_of_two(exponent - half);
-}
-
-/// False for NaN and Inf: those are what they must be. True, whatever the sum, where the error is above `most_error`.
-[[nodiscard]] __device__ inline bool needs_fixup(float sum, PackedScale row, PackedScale column,
-                                                 float most_error = __builtin_inff()) {
-  return error_of(row) + error_of(column) > fminf(fabsf(sum), most_error);
-}
-
-/// Whether an element must be summed from A and B. Slices of an infinite error may have made a NaN where none is.
-[[nodiscard]] __device__ inline bool needs_f32_sum(float sum, PackedScale row, PackedScale column) {
-  return needs_fixup(sum, row, column) || fmaxf(error_of(row), error_of(column)) == __builtin_inff();
-}
-
-/// The coordinates in C of a warpgroup's accumulators, and of a thread's within.
-struct FragmentCoord {
-  int row;     ///< of the warpgroup's first
-  int column;  ///< of the tile's first
-  int batch;
-  int warp;  ///< within the warpgroup
-  int lane;
-
-  [[nodiscard]] __device__ int thread_row(int r) const { return row + 16 * warp + lane / 4 + 8 * r; }
-};
 
 /// 64 rows of C on their way out; 32 columns are swizzled as TMA expects it: 16 bytes at (c ^ row % 8) instead of c.
 template <int columns>
@@ -117,62 +26,6 @@ struct Staging {
 /// NaNs that no operation makes. They stand for an element that is not stored, and for one to be summed from A and B.
 inline constexpr unsigned skipped_bits = 0x7fe5ca1eu;
 inline constexpr unsigned unsummed_bits = 0x7fe5ca1fu;
-
-/// Scales of one product's rows or columns; an operand that all products share has them once.
-[[nodiscard]] __device__ inline VectorScales scales_of(const SplitOperand& operand, int batch) {
-  const std::int64_t first = static_cast<std::int64_t>(operand.batches == 1 ? 0 : batch) * operand.scales_pitch;
-  return {operand.scales.max_bits + first, operand.scales.underflows + first};
-}
-
-/// What is known of the rows of A and columns of B of the product that a tile belongs to.
-struct ProductScales {
-  VectorScales rows;
-  VectorScales columns;
-  float underflow_scale;
-  float most_element_error;  ///< in Pass::main: no element with a larger one is this kernel's
-};
-
-/// Scales of the columns of a tile, for one warpgroup.
-struct ColumnScales {
-  alignas(8) PackedScale scale[tile_n];
-};
-
-/// By all threads of a warpgroup.
-template <class Slices>
-__device__ inline void load_columns(ColumnScales& columns, const ProductScales& product, int first_column,
-                                    int barrier) {
-  isa::named_barrier(barrier, warpgroup_threads);  // those of the tile before are no longer needed
-#pragma unroll
-  for (int i = 0; i < tile_n / warpgroup_threads; ++i) {
-    const int column = i * warpgroup_threads + static_cast<int>(threadIdx.x) % warpgroup_threads;
-    columns.scale[column] =
-        packed_scale<Slices>(product.columns.max_bits[first_column + column],
-                             product.columns.underflows[first_column + column], product.underflow_scale);
-  }
-  isa::named_barrier(barrier, warpgroup_threads);
-}
-
-/// sum_k a_ik * b_kj, k from `first` to before `last`, by a warp, in a fixed order.
-template <int in_flight>
-[[nodiscard]] __device__ inline float warp_sum(const SplitPair& operands, int batch, std::int64_t i, std::int64_t j,
-                                               int first, int last) {
-  const SplitOperand& a = operands.a;
-  const SplitOperand& b = operands.b;
-  const float* x = product_base(a.data, a.layout, batch) + i * a.layout.row_stride;
-  const float* y = product_base(b.data, b.layout, batch) + j * b.layout.row_stride;
-  float sum = 0;
-#pragma unroll in_flight
-  for (std::int64_t k = first + threadIdx.x % 32; k < last; k += 32)
-    sum = fmaf(x[k * a.layout.column_stride], y[k * b.layout.column_stride], sum);
-  for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
-  return sum;
-}
-
-/// The same for all of K.
-template <int in_flight = 4>
-[[nodiscard]] __device__ inline float warp_sum(const SplitPair& operands, int batch, std::int64_t i, std::int64_t j) {
-  return warp_sum<in_flight>(operands, batch, i, j, 0, operands.a.k);
-}
 
 /// Rows of a warp from staging to C, neighbouring columns at a time. This is there once for every piece of a tile, so
 /// it must be short: the activation has a loop of its own.
@@ -238,7 +91,7 @@ struct StoreSpace {
 /// The first `count` sums go, and the others come forward. So pieces of a tile can be taken in a loop although
 /// registers cannot be counted through.
 template <int count>
-__device__ inline void take_forward(Sums& sums) {
+__device__ inline void take_forward(Accumulators& sums) {
   constexpr int in_fragment = fragment_n / 2;
 #pragma unroll
   for (int i = 0; i + count < fragments * in_fragment; ++i)
@@ -255,7 +108,7 @@ __device__ inline void take_forward(unsigned (&marks)[4], unsigned last) {
 /// The first sums of all threads to staging, scaled back; marks of those that are not this kernel's. `wanted`: marks of
 /// those that are, in Pass::fixup.
 template <Pass pass, int columns>
-[[nodiscard]] __device__ inline unsigned stage_piece(const Sums& sums, Staging<columns>& to,
+[[nodiscard]] __device__ inline unsigned stage_piece(const Accumulators& sums, Staging<columns>& to,
                                                      const PackedScale* column_scales, const PackedScale (&rows)[2],
                                                      const FragmentCoord& at, float most_error, unsigned wanted) {
   unsigned marks = 0;
@@ -288,7 +141,7 @@ template <Pass pass, int columns>
 /// Stores a warpgroup's sums, piece by piece. The code for storing by rows is there once: for each of 16 pieces it took
 /// longer to come from memory than to run.
 template <class Slices, Pass pass, bool by_tma, class Space>
-__device__ inline void store_pieces(Sums& sums, const Output& c, const CUtensorMap* c_map, Space& space,
+__device__ inline void store_pieces(Accumulators& sums, const Output& c, const CUtensorMap* c_map, Space& space,
                                     const FragmentCoord& at, int barrier, const ProductScales& product,
                                     const SplitPair& operands, unsigned (&marks)[4]) {
   PackedScale rows[2];
@@ -335,7 +188,7 @@ __device__ inline void store_pieces(Sums& sums, const Output& c, const CUtensorM
 /// Stores a warpgroup's sums. `marks`: which to store in Pass::fixup; afterwards, which need fix-up in Pass::main.
 /// `barrier`: a named barrier of the warpgroup's own.
 template <class Slices, Pass pass, class Space>
-__device__ inline void store_tile(Sums& sums, const Output& c, const CUtensorMap* c_map, Space& space,
+__device__ inline void store_tile(Accumulators& sums, const Output& c, const CUtensorMap* c_map, Space& space,
                                   const FragmentCoord& at, int barrier, const ProductScales& product,
                                   const SplitPair& operands, unsigned (&marks)[4]) {
   if (pass == Pass::main && c.by_tma) {

@@ -69,8 +69,8 @@ struct Fixup {
   int* filled;               ///< [buckets]: those that have elements, in no particular order
   FixupElement* list;        ///< [cluster tiles][cluster][list_capacity], in no particular order
   FixupBlocks fixup_blocks;  ///< all that tiles take in which have marked ones
-  unsigned* warps;           ///< [cluster tiles][cluster]: a bit for each multiplying warp with marks, and those below
-  uint4* marks;              ///< [cluster tiles][cluster][multiplying threads]: a bit for each sum
+  unsigned* warps;           ///< [cluster tiles][cluster]: a bit for each consumer warp with marks, and those below
+  uint4* marks;              ///< [cluster tiles][cluster][consumer threads]: a bit for each sum
 };
 
 /// Beside the warps' bits: the kernel before did not try the tile; it has listed some of the tile's elements.

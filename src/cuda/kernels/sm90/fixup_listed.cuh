@@ -42,7 +42,7 @@ struct FixupShared {
   }
 };
 
-/// How the chunks of one pass are shared out: a power of two for each element, its first ones first.
+/// How the chunks of one pass are divided: a power of two for each element, its first ones first.
 struct FixupShares {
   int chunks_log;
 

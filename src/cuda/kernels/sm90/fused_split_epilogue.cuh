@@ -13,11 +13,11 @@ inline constexpr int thread_sums = fused_n / 2;
 
 /// A thread's sums of a tile. At [f][4j + 2r + c]: row r of its two, and column 64f + 16(j / 2) + 4(lane % 4) + 2c + j
 /// % 2 (store_slices()), so that four neighbouring columns are one thread's.
-using FusedSums = float[fused_n / fused_fragment][fused_fragment / 2];
+using FusedAccumulators = float[fused_n / fused_fragment][fused_fragment / 2];
 
 /// Sum u of the four of row r and of columns 16g + 4(lane % 4) and on.
-template <class Sums>
-[[nodiscard]] __device__ inline auto& sum_at(Sums& sums, int r, int g, int u) {
+template <class Accumulators>
+[[nodiscard]] __device__ inline auto& sum_at(Accumulators& sums, int r, int g, int u) {
   return sums[g / 4][4 * (g % 4 * 2 + u % 2) + 2 * r + u / 2];
 }
 inline constexpr int groups_of_four = fused_n / 16;
@@ -39,8 +39,8 @@ struct FusedCoord {
 }
 
 /// Partial sums of a K slice, as they are.
-__device__ inline void store_partials(const FusedSums& sums, float* to, const FusedCoord& at, int rows, int columns,
-                                      std::int64_t pitch) {
+__device__ inline void store_partials(const FusedAccumulators& sums, float* to, const FusedCoord& at, int rows,
+                                      int columns, std::int64_t pitch) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const int i = at.row + r;
@@ -62,10 +62,10 @@ __device__ inline void store_partials(const FusedSums& sums, float* to, const Fu
 }
 
 /// A thread's sums where they can be indexed: [r][g][u] as in sum_at().
-using IndexedSums = float[thread_sums];
+using IndexedAccumulators = float[thread_sums];
 
 /// By a warp: sums with a bit in `uncertain` are scaled back, or summed from A and B if the slices could not hold them.
-__device__ inline void settle(IndexedSums& sums, std::uint64_t uncertain, const FusedCoord& at,
+__device__ inline void settle(IndexedAccumulators& sums, std::uint64_t uncertain, const FusedCoord& at,
                               const PackedScale (&rows)[2], const FinalScales& ends, const Output& c,
                               const SplitPair& operands, int batch) {
 #pragma unroll 1
@@ -92,8 +92,8 @@ __device__ inline void settle(IndexedSums& sums, std::uint64_t uncertain, const 
 }
 
 /// C where the sums are the result: those with a bit in `settled`.
-__device__ inline void store_some(const IndexedSums& sums, std::uint64_t settled, const FusedCoord& at, const Output& c,
-                                  float* to) {
+__device__ inline void store_some(const IndexedAccumulators& sums, std::uint64_t settled, const FusedCoord& at,
+                                  const Output& c, float* to) {
 #pragma unroll 1
   for (; settled != 0; settled &= settled - 1) {
     const int index = __ffsll(static_cast<long long>(settled)) - 1;
@@ -105,7 +105,7 @@ __device__ inline void store_some(const IndexedSums& sums, std::uint64_t settled
 
 /// Any C, any epilogue. Four elements at a time, whose loads are in flight together; the activation, which is long, has
 /// a loop of its own.
-__device__ inline void store_settled(IndexedSums& sums, const FusedCoord& at, const Output& c, float* to) {
+__device__ inline void store_settled(IndexedAccumulators& sums, const FusedCoord& at, const Output& c, float* to) {
   Epilogue<float, float> linear = c.epilogue;
   linear.activation = Activation::none;
   constexpr int together = 8;
@@ -140,7 +140,7 @@ __device__ inline void store_settled(IndexedSums& sums, const FusedCoord& at, co
 
 /// Whether all sums of a warp may be scaled back in one step, and none needs fix-up, by the largest errors of its rows
 /// and columns.
-[[nodiscard]] __device__ inline bool are_certain(const FusedSums& sums, const PackedScale (&rows)[2],
+[[nodiscard]] __device__ inline bool are_certain(const FusedAccumulators& sums, const PackedScale (&rows)[2],
                                                  const FinalScales& ends) {
   const float row_error = fmaxf(fast_path_error(rows[0]), fast_path_error(rows[1]));
   const float column_error =
@@ -152,9 +152,10 @@ __device__ inline void store_settled(IndexedSums& sums, const FusedCoord& at, co
   return __all_sync(~0u, row_error + column_error <= least);
 }
 
-/// By a warp: a bit for each sum that needs fix-up or must be scaled back with care. In the order of IndexedSums.
-[[nodiscard]] __device__ inline std::uint64_t uncertain_sums(const FusedSums& sums, const PackedScale (&rows)[2],
-                                                             const FinalScales& ends) {
+/// By a warp: a bit for each sum that needs fix-up or must be scaled back with care. In the order of
+/// IndexedAccumulators.
+[[nodiscard]] __device__ inline std::uint64_t uncertain_sums(const FusedAccumulators& sums,
+                                                             const PackedScale (&rows)[2], const FinalScales& ends) {
   const float row_error[] = {fast_path_error(rows[0]), fast_path_error(rows[1])};
   unsigned bits[2] = {};
 #pragma unroll
@@ -170,7 +171,7 @@ __device__ inline void store_settled(IndexedSums& sums, const FusedCoord& at, co
 }
 
 /// By a warp: all sums scaled back in one step.
-__device__ inline void scale_back(FusedSums& sums, const PackedScale (&rows)[2], const FinalScales& ends) {
+__device__ inline void scale_back(FusedAccumulators& sums, const PackedScale (&rows)[2], const FinalScales& ends) {
 #pragma unroll
   for (int g = 0; g < groups_of_four; ++g) {
     const uint4 scales = *reinterpret_cast<const uint4*>(ends.scale + line_of_sum(g, 0));
@@ -186,11 +187,11 @@ __device__ inline void scale_back(FusedSums& sums, const PackedScale (&rows)[2],
 }
 
 /// All of K: C. `stores_vectors`: rows of C can be written 16 bytes at a time, and the sums are the result.
-__device__ inline void store_tile(FusedSums& sums, const FusedCoord& at, const PackedScale (&rows)[2],
+__device__ inline void store_tile(FusedAccumulators& sums, const FusedCoord& at, const PackedScale (&rows)[2],
                                   const FinalScales& ends, const Output& c, bool stores_vectors,
                                   const SplitPair& operands, int batch) {
   const auto sum_of = [&](int i) { return sum_at(sums, i / (thread_sums / 2), i / 4 % groups_of_four, i % 4); };
-  IndexedSums indexed;
+  IndexedAccumulators indexed;
   std::uint64_t uncertain = 0;
   if (!are_certain(sums, rows, ends)) {
     uncertain = uncertain_sums(sums, rows, ends);

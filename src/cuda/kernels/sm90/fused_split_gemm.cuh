@@ -42,7 +42,7 @@ struct FusedWorkTile {
 /// The chunks of a K slice may differ by so much: so may the slices, too.
 inline constexpr int slice_spread = most_spread / 2;
 
-/// By the loading thread.
+/// By the producer thread.
 __device__ inline void load_work(FusedShared& space, PipelineState& state, const FusedSplitParameters& p,
                                  const FusedWorkTile& work) {
   const auto batch_of = [&](const SplitOperand& operand) { return operand.batches == 1 ? 0 : work.tile.batch; };
@@ -107,7 +107,7 @@ __device__ inline void multiply_fragment(float (&fragment)[fused_fragment / 2], 
 }
 
 /// sums += fragment, in units of the largest element so far.
-__device__ inline void add_fragment(FusedSums& sums, const float (&fragment)[fused_fragment / 2], int f,
+__device__ inline void add_fragment(FusedAccumulators& sums, const float (&fragment)[fused_fragment / 2], int f,
                                     const ChunkScales& rows, const ChunkScales& columns, int row) {
   const float2 factors = *reinterpret_cast<const float2*>(rows.factor + row);
   const float row_factor[] = {factors.x, factors.y};
@@ -125,7 +125,8 @@ __device__ inline void add_fragment(FusedSums& sums, const float (&fragment)[fus
 }
 
 /// The sums so far, in units of the largest element with the next chunk.
-__device__ inline void shrink_sums(FusedSums& sums, const ChunkScales& rows, const ChunkScales& columns, int row) {
+__device__ inline void shrink_sums(FusedAccumulators& sums, const ChunkScales& rows, const ChunkScales& columns,
+                                   int row) {
   int shrinks = 0;
 #pragma unroll
   for (int warp = 0; warp < splitter_warps; ++warp) shrinks |= rows.shrinks[warp] | columns.shrinks[warp];
@@ -139,11 +140,11 @@ __device__ inline void shrink_sums(FusedSums& sums, const ChunkScales& rows, con
   }
 }
 
-/// A multiplying warpgroup's part of one tile.
+/// A consumer warpgroup's part of one tile.
 template <bool whole>
 __device__ inline void multiply_work(FusedShared& space, PipelineState& state, const PipelineState& end,
                                      const FusedSplitParameters& p, const FusedWorkTile& work) {
-  FusedSums sums = {};
+  FusedAccumulators sums = {};
   const SlicePlaces of_a(p.tile_layout[0].k_major);
   const SlicePlaces of_b(p.tile_layout[1].k_major);
   const int row = ElementRows().line;

@@ -110,7 +110,7 @@ struct Shared<Slices, Pass::split_k> {
   return (tile.row * cluster + rank) * tile_m < c.rows ? c.columns - tile.column * tile_n : 0;
 }
 
-/// By all multiplying threads, when they have summed all their K slices: the shares that are still to be reduced.
+/// By all consumer threads, when they have summed all their K slices: the shares that are still to be reduced.
 template <class Slices>
 __device__ inline void reduce_remaining_shares(const GemmParameters& p, Shared<Slices, Pass::split_k>& shared, int own,
                                                int rank, int work_tiles, std::uint32_t parity) {
@@ -170,7 +170,7 @@ __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(cta_threads, 1
     }
   } else {
     isa::registers_take<232>();
-    Sums sums;
+    Accumulators sums;
     std::uint32_t parity = 0;  // in Pass::split_k, of the barriers behind which shares are loaded
     auto& space = shared.space[warpgroup];
     const int warp = static_cast<int>(threadIdx.x) % warpgroup_threads / 32;

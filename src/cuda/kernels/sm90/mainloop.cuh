@@ -26,7 +26,7 @@ inline constexpr int cta_threads = (consumers + 1) * warpgroup_threads;  // the 
 
 /// 64 x 256 of C in a warpgroup's registers. Thread 32w + l holds of each fragment f, at [f][4j + 2r + c], row
 /// 16w + l / 4 + 8r and column 128f + 8j + 2(l % 4) + c.
-using Sums = float[fragments][fragment_n / 2];
+using Accumulators = float[fragments][fragment_n / 2];
 
 /// One stage of the pipeline in shared memory.
 template <class Slices>
@@ -122,7 +122,7 @@ __device__ inline void multiply_chunk(float (&fragment)[fragment_n / 2], const C
 
 /// A consumer warpgroup's part of one tile: sums += A * B, in f32 from chunk to chunk.
 template <class Slices>
-__device__ inline void multiply_tile(Sums& sums, Pipeline<Slices>& pipeline, StagedPipelineState<Slices>& state,
+__device__ inline void multiply_tile(Accumulators& sums, Pipeline<Slices>& pipeline, StagedPipelineState<Slices>& state,
                                      int warpgroup, int blocks) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   for (int block = 0; block < blocks; block += Slices::chunk_stages) {

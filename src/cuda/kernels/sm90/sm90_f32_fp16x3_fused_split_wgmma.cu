@@ -197,7 +197,7 @@ class FusedSplitProduct final : public DeviceProduct {
     return "needs four rows and columns, and operands with contiguous rows or columns, not given by pointers";
   if (plan.tiles() * plan.split_k > 1 << 30) return "the product has too many tiles";
   if (static_cast<double>(FusedSplitWorkspace(plan).bytes) > 0.5 * static_cast<double>(device.memory_bytes))
-    return "the sums of parts of K need too much memory";
+    return "the partial sums of split-K need too much memory";
   return {};
 }
 

@@ -40,7 +40,7 @@ class Fp16x3Product final : public SlicedProduct<Fp16x3> {
     return {
         {"f16x3", "tiles", "all of C, in tiles of 256 x 256, but for elements that the next path takes"},
         {"bf16x6", "tiles",
-         layout_.split_k > 1 ? "none: K is taken in parts"
+         layout_.split_k > 1 ? "none: K is split"
                              : "tiles with elements that may be too small for the error of their row's and column's "
                                "tiny elements (less than 2^-17 of the largest), which f16 slices do not hold"},
         summed_path()};

@@ -15,7 +15,7 @@ struct StreamKCarry {
   AccumulatorWord<float>* sums;
 
   static constexpr std::int64_t places = std::int64_t{cluster} * consumers;  ///< of a cluster
-  static constexpr std::int64_t place_bytes = sizeof(Sums) * warpgroup_threads;
+  static constexpr std::int64_t place_bytes = sizeof(Accumulators) * warpgroup_threads;
 
   /// The first of a thread's.
   [[nodiscard]] __device__ AccumulatorWord<float>* at(int place) const {
@@ -28,7 +28,7 @@ struct StreamKCarry {
   return (of_cluster * cluster + rank) * consumers + warpgroup;
 }
 
-__device__ inline void clear_sums(Sums& sums) {
+__device__ inline void clear_sums(Accumulators& sums) {
 #pragma unroll
   for (int f = 0; f < fragments; ++f)
 #pragma unroll
@@ -36,14 +36,14 @@ __device__ inline void clear_sums(Sums& sums) {
 }
 
 /// By a warpgroup, with a named barrier of its own.
-__device__ inline void carry_out(const Sums& sums, const StreamKCarry& carry, int place, int barrier) {
+__device__ inline void carry_out(const Accumulators& sums, const StreamKCarry& carry, int place, int barrier) {
   store_accumulators(sums, carry.at(place), warpgroup_threads);
   isa::named_barrier(barrier, warpgroup_threads);
   if (threadIdx.x % warpgroup_threads == 0) signal_ready(carry.ready[place]);
 }
 
 /// By a warpgroup, once the sums are there.
-__device__ inline void carry_in(Sums& sums, const StreamKCarry& carry, int place) {
+__device__ inline void carry_in(Accumulators& sums, const StreamKCarry& carry, int place) {
   wait_until_ready(carry.ready[place]);
   load_accumulators(sums, carry.at(place), warpgroup_threads);
 }

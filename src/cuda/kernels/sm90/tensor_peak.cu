@@ -15,14 +15,14 @@ constexpr int rounds = 2048;
 
 /// Each warpgroup adds 64 x 256 products again and again; the store keeps them alive and never happens.
 template <class In>
-__global__ void __launch_bounds__(128 * warpgroups) wgmma_chains(DeviceSum<In>* sink) {
+__global__ void __launch_bounds__(128 * warpgroups) wgmma_chains(DeviceAccumulator<In>* sink) {
   __shared__ __align__(1024) unsigned char tile[columns * 128];  // A is its beginning
   for (int i = threadIdx.x; i < columns * 128 / 4; i += blockDim.x) reinterpret_cast<std::uint32_t*>(tile)[i] = 0;
   isa::async_proxy_fence();
   __syncthreads();
   using enum isa::Major;
   const std::uint64_t descriptor = isa::wgmma_tile_descriptor<k>(isa::shared_address(tile), 0);
-  DeviceSum<In> sums[columns / 2] = {};
+  DeviceAccumulator<In> sums[columns / 2] = {};
   for (int round = 0; round < rounds; ++round) {
     isa::pin_sums(sums);
     isa::wgmma_fence();
@@ -34,9 +34,9 @@ __global__ void __launch_bounds__(128 * warpgroups) wgmma_chains(DeviceSum<In>* 
   }
   isa::wgmma_wait<0>();
   isa::pin_sums(sums);
-  DeviceSum<In> sum{};
-  for (const DeviceSum<In> x : sums) sum = add(sum, x);
-  if (sum == static_cast<DeviceSum<In>>(12345)) *sink = sum;
+  DeviceAccumulator<In> sum{};
+  for (const DeviceAccumulator<In> x : sums) sum = add(sum, x);
+  if (sum == static_cast<DeviceAccumulator<In>>(12345)) *sink = sum;
 }
 
 template <class In>

@@ -53,7 +53,7 @@ struct Parameters {
   OperandLayout a_layout;
   int k;
   Division division;
-  native::Output<DeviceSum<In>> out;  ///< its columns are B's
+  native::Output<DeviceAccumulator<In>> out;  ///< its columns are B's
 };
 
 /// The major of B.
@@ -63,7 +63,7 @@ enum class BMajor { k, n };
 template <class In, int rows_, BMajor where, bool by_tma>
 struct Stream {
   using Element = In;
-  using Sum = DeviceSum<In>;
+  using Accumulator = DeviceAccumulator<In>;
   static constexpr int rows = rows_;  ///< 8 or 16
   static constexpr int row_groups = rows / 8;
   static constexpr bool k_major = where == BMajor::k;

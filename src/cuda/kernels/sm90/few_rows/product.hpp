@@ -66,7 +66,7 @@ class Product final : public DeviceProduct {
                      .a_layout = d_.a,
                      .k = static_cast<int>(d_.k),
                      .division = division_,
-                     .out = native::output_of<DeviceSum<In>>(d_, arguments, is_transposed_)};
+                     .out = native::output_of<DeviceAccumulator<In>>(d_, arguments, is_transposed_)};
     const bool by_tma = are_reachable(d_, arguments.a, arguments.b);
     if (by_tma) {
       const OperandLayout& of_map = n_major ? d_.b : b_columns;

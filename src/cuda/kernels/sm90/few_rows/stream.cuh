@@ -25,7 +25,7 @@ struct Pipeline {
 /// Sums of this warp's K slices, or of its groups of them: [sum][row][column].
 template <class S>
 __device__ inline void stream_slices(const Parameters<typename S::Element>& p, const Reader<S>& reader, int first,
-                                     int end, const Pipeline<S>& pipeline, typename S::Sum* to) {
+                                     int end, const Pipeline<S>& pipeline, typename S::Accumulator* to) {
   const Division& division = p.division;
   const int end_k = min(end * division.k_per_slice, p.k);
   const bool by_groups = division.warps_have_groups();
@@ -33,7 +33,7 @@ __device__ inline void stream_slices(const Parameters<typename S::Element>& p, c
   for (int slot = 0; slot < division.stages; ++slot)
     if (const int next = k + slot * S::stage_k; next < end_k)
       reader.fill(pipeline.stage[slot], next, &pipeline.full[slot]);
-  WarpSums<S> sums, group;
+  WarpAccumulators<S> sums, group;
   sums.clear();
   int end_slice = k + division.k_per_slice;
   int k_slice = 0;
@@ -64,11 +64,11 @@ __device__ inline void stream_slices(const Parameters<typename S::Element>& p, c
 
 /// Adds up the K slices of each group of a CTA, in order, where the group's first slice lies.
 template <class S>
-__device__ inline void add_groups(typename S::Sum* sums, int used, int k_slices) {
+__device__ inline void add_groups(typename S::Accumulator* sums, int used, int k_slices) {
   const int groups = (k_slices + slices_in_group - 1) / slices_in_group;
   for (int e = static_cast<int>(threadIdx.x); e < used * groups; e += static_cast<int>(blockDim.x)) {
-    typename S::Sum* const group = sums + e / used * slices_in_group * S::slice_sums + e % used;
-    typename S::Sum x = *group;
+    typename S::Accumulator* const group = sums + e / used * slices_in_group * S::slice_sums + e % used;
+    typename S::Accumulator x = *group;
 #pragma unroll
     for (int k_slice = 1; k_slice < slices_in_group; ++k_slice)
       if (k_slice < k_slices - e / used * slices_in_group) x = add(x, group[k_slice * S::slice_sums]);
@@ -79,13 +79,13 @@ __device__ inline void add_groups(typename S::Sum* sums, int used, int k_slices)
 template <class S>
 __global__ void __launch_bounds__(most_threads, 1)
     few_rows_kernel(const __grid_constant__ Parameters<typename S::Element> p) {
-  using Sum = typename S::Sum;
+  using Accumulator = typename S::Accumulator;
   extern __shared__ std::byte dynamic[];
   const Division& division = p.division;
   // The same place in all CTAs of a cluster: all begin at the same address.
   auto* const stages = reinterpret_cast<Stage<S>*>(dynamic + (1024 - isa::shared_address(dynamic) % 1024) % 1024);
   auto* const full = reinterpret_cast<std::uint64_t*>(stages + division.warps * division.stages);
-  auto* const sums = reinterpret_cast<Sum*>(full + division.warps * division.stages);
+  auto* const sums = reinterpret_cast<Accumulator*>(full + division.warps * division.stages);
   const int rank = static_cast<int>(blockIdx.x) % division.cluster;
   const int place = static_cast<int>(blockIdx.x) / division.cluster;
   const int product = place / division.tiles;
@@ -123,16 +123,16 @@ __global__ void __launch_bounds__(most_threads, 1)
     const std::int64_t i = e / tile_n;
     const std::int64_t j = first_column + e % tile_n;
     if (j >= c.columns) continue;
-    Sum x{};
+    Accumulator x{};
 #pragma unroll 8
     for (int group = 0; group < division.groups(); ++group) {
-      const Sum* const of_cta = sums + group % division.groups_of_cta() * group_sums + e;
-      const Sum y = *isa::of_cta(of_cta, group / division.groups_of_cta());
+      const Accumulator* const of_cta = sums + group % division.groups_of_cta() * group_sums + e;
+      const Accumulator y = *isa::of_cta(of_cta, group / division.groups_of_cta());
       x = group == 0 ? y : add(x, y);
     }
     x = c.scaled(x, i, j);
     const std::int64_t at = i * c.layout.row_stride + j * c.layout.column_stride;
-    c.store(base, at, c.is_plain ? x : c.value(x, c.reads_c ? c.load(base, at) : Sum{}, i, j));
+    c.store(base, at, c.is_plain ? x : c.value(x, c.reads_c ? c.load(base, at) : Accumulator{}, i, j));
   }
   isa::cluster_sync();  // nobody leaves while others read its sums
 }

@@ -10,9 +10,9 @@ namespace exactile::cuda::sm90::few_rows {
 
 /// A warp's 64 columns of B times the rows of A.
 template <class S>
-class WarpSums {
+class WarpAccumulators {
  public:
-  using Sum = typename S::Sum;
+  using Accumulator = typename S::Accumulator;
 
   __device__ void clear() {
 #pragma unroll
@@ -20,7 +20,7 @@ class WarpSums {
 #pragma unroll
       for (auto& group : fragment)
 #pragma unroll
-        for (Sum& x : group) x = 0;
+        for (Accumulator& x : group) x = 0;
   }
 
   __device__ void add(const Stage<S>& stage) {
@@ -48,7 +48,7 @@ class WarpSums {
   }
 
   /// += more, or = more if it is the first.
-  __device__ void take(const WarpSums& more, bool is_first) {
+  __device__ void take(const WarpAccumulators& more, bool is_first) {
 #pragma unroll
     for (int f = 0; f < 4; ++f)
 #pragma unroll
@@ -59,7 +59,7 @@ class WarpSums {
   }
 
   /// [row][column]
-  __device__ void store(Sum* to) const {
+  __device__ void store(Accumulator* to) const {
     const int group = static_cast<int>(threadIdx.x) % 32 / 4, member = static_cast<int>(threadIdx.x) % 4;
 #pragma unroll
     for (int f = 0; f < 4; ++f)
@@ -83,7 +83,7 @@ class WarpSums {
     }
   }
 
-  Sum sums_[4][S::row_groups][4];
+  Accumulator sums_[4][S::row_groups][4];
 };
 
 }  // namespace exactile::cuda::sm90::few_rows

@@ -26,7 +26,7 @@ struct Shared {
 
 template <class T>
 __global__ void __launch_bounds__(T::cta_threads, T::ctas_per_sm)
-    multiply(const __grid_constant__ Parameters<typename T::Sum> p) {
+    multiply(const __grid_constant__ Parameters<typename T::Accumulator> p) {
   extern __shared__ std::byte dynamic[];
   // The same place in all CTAs of a cluster, as multicast needs it: all begin at the same address.
   auto* const shared = reinterpret_cast<Shared<T>*>(dynamic + (1024 - isa::shared_address(dynamic) % 1024) % 1024);
@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(T::cta_threads, T::ctas_per_sm)
     const Consumer<T> consumer(addresses, peers, warpgroup);
     const int warp_in_group = warp % (warpgroup_threads / 32);
     Staging(&staging)[2] = shared->staging[warpgroup];
-    typename T::Sum sums[T::tile_n / 2];
+    typename T::Accumulator sums[T::tile_n / 2];
     PipelineState state;
     LateStore<typename T::Stored, stores_late<T>> late;
     const auto go_on_storing = [&](int step) {
@@ -136,7 +136,7 @@ __global__ void __launch_bounds__(T::cta_threads, T::ctas_per_sm)
       if constexpr (T::cluster_k == 1) {
         store(sums, 0);
       } else {
-        typename T::Sum reduced[T::Stored::tile_n / 2];
+        typename T::Accumulator reduced[T::Stored::tile_n / 2];
         splitk_reduce_cluster<T>(reduced, sums, pipeline, shared->reduce_barriers, peers);
         store(reduced, peers.k_rank * T::Stored::tile_n);
         break;  // a cluster's only tile; told so, the compiler keeps no sums for another
@@ -149,7 +149,7 @@ __global__ void __launch_bounds__(T::cta_threads, T::ctas_per_sm)
 }
 
 template <class T>
-[[nodiscard]] Status enqueue_tile(const Parameters<typename T::Sum>& p, int ctas, std::string_view kernel,
+[[nodiscard]] Status enqueue_tile(const Parameters<typename T::Accumulator>& p, int ctas, std::string_view kernel,
                                   cudaStream_t stream) {
   constexpr int most_bytes = 227 * 1024;
   if (Status s = allow_shared_memory(multiply<T>, most_bytes, kernel); !s.ok()) return s;
@@ -170,7 +170,7 @@ template <class T>
 
 /// The kernels of a type; see takes_mn_major(), which holds for 16 bits only.
 template <class In, int m, int n, ClusterK cluster_k>
-[[nodiscard]] Status enqueue_tiles_of(const Parameters<DeviceSum<In>>& p, Major a, Major b, int ctas,
+[[nodiscard]] Status enqueue_tiles_of(const Parameters<DeviceAccumulator<In>>& p, Major a, Major b, int ctas,
                                       cudaStream_t stream) {
   const auto enqueue = [&]<Major a_major, Major b_major>() {
     return enqueue_tile<Tile<In, m, n, a_major, b_major, cluster_k>>(p, ctas, family_name(multiplied_type<In>), stream);
@@ -191,7 +191,7 @@ template <class In, int m, int n, ClusterK cluster_k>
 /// Instantiates the rows of tile_kinds() and takes the one that fits. Rows that differ in slices of K alone have one
 /// kernel.
 template <class In>
-Status enqueue_tiles(const Parameters<DeviceSum<In>>& p, TileShape tile, Major a, Major b, int ctas,
+Status enqueue_tiles(const Parameters<DeviceAccumulator<In>>& p, TileShape tile, Major a, Major b, int ctas,
                      cudaStream_t stream) {
   static constexpr std::span<const TileKind> kinds = tile_kinds<sizeof(In)>();
   Status status(StatusCode::unsupported, "no kernel has tiles of that size");

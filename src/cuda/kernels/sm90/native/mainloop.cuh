@@ -173,7 +173,7 @@ struct BlockDescriptors {
 
 /// The products of one block, enqueued.
 template <class T>
-__device__ inline void multiply_block(typename T::Sum (&sums)[T::tile_n / 2], const BlockDescriptors<T>& block,
+__device__ inline void multiply_block(typename T::Accumulator (&sums)[T::tile_n / 2], const BlockDescriptors<T>& block,
                                       bool accumulate) {
   constexpr int a_step = T::a_major == Major::k ? 32 : 16 * row_bytes;
   constexpr int b_step = T::b_major == Major::k ? 32 : 16 * row_bytes;
@@ -218,7 +218,7 @@ struct Fragments {
 /// Adds so many blocks' products to the sums in f32, while the tensor cores work at the fragment after. The first of
 /// them is enqueued before; so is the one behind them, where more blocks follow.
 template <class T, int blocks, bool more_follow>
-__device__ inline void promote_blocks(typename T::Sum (&sums)[T::tile_n / 2], Fragments<T>& fragments,
+__device__ inline void promote_blocks(typename T::Accumulator (&sums)[T::tile_n / 2], Fragments<T>& fragments,
                                       const Consumer<T>& consumer, PipelineState& state, int pipeline_stages) {
   constexpr int fragments_per_block = Fragments<T>::fragments_per_block;
   constexpr int held = Fragments<T>::held;
@@ -242,8 +242,9 @@ __device__ inline void promote_blocks(typename T::Sum (&sums)[T::tile_n / 2], Fr
 
 /// The same with promotion: the tensor cores keep few bits of a sum, so f32 takes over after each block.
 template <class T>
-__device__ inline void multiply_tile_promoted(typename T::Sum (&sums)[T::tile_n / 2], const Consumer<T>& consumer,
-                                              PipelineState& state, int stages, int blocks) {
+__device__ inline void multiply_tile_promoted(typename T::Accumulator (&sums)[T::tile_n / 2],
+                                              const Consumer<T>& consumer, PipelineState& state, int stages,
+                                              int blocks) {
   constexpr int at_once = 2;
   Fragments<T> fragments;
 #pragma unroll
@@ -262,7 +263,7 @@ __device__ inline void multiply_tile_promoted(typename T::Sum (&sums)[T::tile_n 
 /// `meanwhile`: called with 0 when the first block's products are enqueued, and with 1 when the second's are, or there
 /// is no second.
 template <class T, class Meanwhile>
-__device__ inline void multiply_tile(typename T::Sum (&sums)[T::tile_n / 2], const Consumer<T>& consumer,
+__device__ inline void multiply_tile(typename T::Accumulator (&sums)[T::tile_n / 2], const Consumer<T>& consumer,
                                      PipelineState& state, int stages, int blocks, const Meanwhile& meanwhile) {
   const auto enqueue = [&](bool accumulate) {
     const BlockDescriptors<T> tiles(consumer, state.stage);

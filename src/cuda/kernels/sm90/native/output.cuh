@@ -18,7 +18,7 @@ enum class StoreBy : int {
 };
 
 /// C and what is done before it is written.
-template <class Sum>
+template <class Accumulator>
 struct Output {
   void* data;
   OperandLayout layout;
@@ -27,29 +27,29 @@ struct Output {
   ElementType type;
   StoreBy store_by;
   bool is_aligned;  ///< rows begin and end at multiples of 16 bytes
-  Sum alpha;
-  Sum beta;
+  Accumulator alpha;
+  Accumulator beta;
   bool reads_c;
-  bool is_plain;          ///< a scaled sum is the result
-  const Sum* row_scales;  ///< null: none
-  const Sum* column_scales;
+  bool is_plain;                  ///< a scaled sum is the result
+  const Accumulator* row_scales;  ///< null: none
+  const Accumulator* column_scales;
   bool is_transposed;  ///< rows are the caller's columns
   Bias bias_kind;
   Activation activation;
   const void* bias;
 
-  [[nodiscard]] __device__ Sum load(const void* from, std::int64_t index) const {
-    if constexpr (std::is_integral_v<Sum>) {
-      return static_cast<const Sum*>(from)[index];
+  [[nodiscard]] __device__ Accumulator load(const void* from, std::int64_t index) const {
+    if constexpr (std::is_integral_v<Accumulator>) {
+      return static_cast<const Accumulator*>(from)[index];
     } else {
       if (type == ElementType::f32) return static_cast<const float*>(from)[index];
       if (type == ElementType::f16) return __half2float(static_cast<const __half*>(from)[index]);
       return __bfloat162float(static_cast<const __nv_bfloat16*>(from)[index]);
     }
   }
-  __device__ void store(void* to, std::int64_t index, Sum x) const {
-    if constexpr (std::is_integral_v<Sum>) {
-      static_cast<Sum*>(to)[index] = x;
+  __device__ void store(void* to, std::int64_t index, Accumulator x) const {
+    if constexpr (std::is_integral_v<Accumulator>) {
+      static_cast<Accumulator*>(to)[index] = x;
     } else if (type == ElementType::f32) {
       static_cast<float*>(to)[index] = x;
     } else {
@@ -78,8 +78,8 @@ struct Output {
   }
   [[nodiscard]] __device__ bool has_scales() const { return row_scales != nullptr || column_scales != nullptr; }
   /// sum times the scales of its row and column, the caller's row first
-  [[nodiscard]] __device__ Sum scaled(Sum sum, std::int64_t i, std::int64_t j) const {
-    const auto apply = [&sum](const Sum* scales, std::int64_t index) {
+  [[nodiscard]] __device__ Accumulator scaled(Accumulator sum, std::int64_t i, std::int64_t j) const {
+    const auto apply = [&sum](const Accumulator* scales, std::int64_t index) {
       if (scales != nullptr) sum = multiply(sum, scales[index]);
     };
     if (is_transposed) apply(column_scales, j);
@@ -88,8 +88,9 @@ struct Output {
     return sum;
   }
   /// activation(alpha * sum + beta * before + bias) of a scaled sum
-  [[nodiscard]] __device__ Sum value(Sum sum, Sum before, std::int64_t i, std::int64_t j) const {
-    Sum x = multiply(alpha, sum);
+  [[nodiscard]] __device__ Accumulator value(Accumulator sum, Accumulator before, std::int64_t i,
+                                             std::int64_t j) const {
+    Accumulator x = multiply(alpha, sum);
     if (reads_c) x = multiply_add(beta, before, x);
     if (bias_kind != Bias::none) x = add(x, load(bias, bias_kind == Bias::per_row ? i : j));
     return activate(activation, x);
@@ -97,8 +98,9 @@ struct Output {
 };
 
 /// Of a product as described, which may be the transposed one of what was asked for; stores are element by element.
-template <class Sum>
-[[nodiscard]] Output<Sum> output_of(const GemmDescription& d, const GemmArguments& arguments, bool is_transposed) {
+template <class Accumulator>
+[[nodiscard]] Output<Accumulator> output_of(const GemmDescription& d, const GemmArguments& arguments,
+                                            bool is_transposed) {
   const bool is_alone = d.bias == Bias::none && d.activation == Activation::none && arguments.beta.is_zero();
   return {.data = arguments.c,
           .layout = d.c,
@@ -107,12 +109,12 @@ template <class Sum>
           .type = d.types.output,
           .store_by = StoreBy::elements,
           .is_aligned = false,
-          .alpha = arguments.alpha.as<Sum>(),
-          .beta = arguments.beta.as<Sum>(),
+          .alpha = arguments.alpha.as<Accumulator>(),
+          .beta = arguments.beta.as<Accumulator>(),
           .reads_c = !arguments.beta.is_zero(),
-          .is_plain = is_alone && arguments.alpha.as<Sum>() == Sum(1),
-          .row_scales = d.row_scales ? static_cast<const Sum*>(arguments.row_scales) : nullptr,
-          .column_scales = d.column_scales ? static_cast<const Sum*>(arguments.column_scales) : nullptr,
+          .is_plain = is_alone && arguments.alpha.as<Accumulator>() == Accumulator(1),
+          .row_scales = d.row_scales ? static_cast<const Accumulator*>(arguments.row_scales) : nullptr,
+          .column_scales = d.column_scales ? static_cast<const Accumulator*>(arguments.column_scales) : nullptr,
           .is_transposed = is_transposed,
           .bias_kind = d.bias,
           .activation = d.activation,
@@ -120,8 +122,8 @@ template <class Sum>
 }
 
 /// Where product `batch` of C begins.
-template <int bytes, class Sum>
-[[nodiscard]] __device__ inline std::byte* matrix_of(const Output<Sum>& c, std::int64_t batch) {
+template <int bytes, class Accumulator>
+[[nodiscard]] __device__ inline std::byte* matrix_of(const Output<Accumulator>& c, std::int64_t batch) {
   return c.layout.pointer_array ? static_cast<std::byte* const*>(c.data)[batch]
                                 : static_cast<std::byte*>(c.data) + batch * c.layout.batch_stride * bytes;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/checked.hpp"
+#include "cuda/kernels/sm90/native/alignment.hpp"
 #include "cuda/kernels/sm90/native/relayout.hpp"
 #include "cuda/kernels/sm90/native/splitk_reduce_global.hpp"
 #include "cuda/kernels/sm90/tensor_map.hpp"
@@ -28,8 +29,6 @@ constexpr std::int64_t alignment = 1024;
   }
 }
 
-[[nodiscard]] bool is_aligned(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; }
-
 /// An operand as TMA reads it: in place, or its copy in the workspace.
 struct Source {
   const void* data;
@@ -38,36 +37,10 @@ struct Source {
   std::int64_t batch_pitch;  ///< elements from matrix to matrix
 };
 
-/// Whether the contiguous rows or columns of C, that long and so far apart, begin and end at multiples of 16 bytes: TMA
-/// cuts a box off there.
-[[nodiscard]] bool has_aligned_vectors(const GemmDescription& d, std::int64_t length, std::int64_t pitch,
-                                       const GemmArguments& arguments) {
-  const std::int64_t size = size_in_bytes(d.types.output);
-  constexpr std::int64_t most_pitch = std::int64_t{1} << 36;  // TMA takes less than 2^40 bytes
-  return !d.c.pointer_array && length * size % 16 == 0 && pitch * size % 16 == 0 && pitch > 0 && pitch < most_pitch &&
-         d.c.batch_stride * size % 16 == 0 && is_aligned(arguments.c);
-}
-[[nodiscard]] bool has_aligned_rows(const GemmDescription& d, const GemmArguments& arguments) {
-  return d.c.column_stride == 1 && has_aligned_vectors(d, d.n, d.c.row_stride, arguments);
-}
-[[nodiscard]] bool has_aligned_columns(const GemmDescription& d, const GemmArguments& arguments) {
-  return d.c.row_stride == 1 && has_aligned_vectors(d, d.m, d.c.column_stride, arguments);
-}
-
-[[nodiscard]] StoreBy store_by(const LaunchConfig& layout, const GemmArguments& arguments) {
-  const GemmDescription& d = layout.d;
-  if (!arguments.beta.is_zero() || d.bias != Bias::none || d.activation != Activation::none) return StoreBy::elements;
-  if (has_aligned_columns(d, arguments) && d.c.column_stride != 1) return StoreBy::columns;
-  if (d.c.column_stride != 1) return StoreBy::elements;
-  return has_aligned_rows(d, arguments) && stores_boxes(layout.stored_columns(), size_in_bytes(d.types.output))
-             ? StoreBy::boxes
-             : StoreBy::rows;
-}
-
 template <class In>
 class Product final : public DeviceProduct {
  public:
-  using Sum = DeviceSum<In>;
+  using Accumulator = DeviceAccumulator<In>;
   static constexpr std::string_view kernel_ = family_name(multiplied_type<In>);
 
   Product(const LaunchConfig& layout, const Device& device) : config_(layout), device_(device) {
@@ -94,8 +67,8 @@ class Product final : public DeviceProduct {
     if (Status s = lay_out(copies, arguments, a, b, launch.stream); !s.ok()) return s;
     auto* const partial = workspace + (copies.a ? a_bytes_ : 0) + (copies.b ? b_bytes_ : 0);
 
-    const Output<Sum> out = output(arguments);
-    Parameters<Sum> p = parameters(config_.split_k > 1 ? partial_output(partial) : out);
+    const Output<Accumulator> out = output(arguments);
+    Parameters<Accumulator> p = parameters(config_.split_k > 1 ? partial_output(partial) : out);
     if (Status s = map_operand(p.a, a, d.m, plan::distinct_matrices(d.a, d.batch_count), config_.tile.m,
                                config_.cluster.columns);
         !s.ok())
@@ -107,7 +80,7 @@ class Product final : public DeviceProduct {
     if (Status s = map_output(p); !s.ok()) return s;
     if (Status s = enqueue_tiles<In>(p, config_.tile, a.major, b.major, ctas_of(p), launch.stream); !s.ok()) return s;
     if (config_.split_k == 1) return {};
-    return check(enqueue_splitk_reduce(reinterpret_cast<const Sum*>(partial), partial_pitch(),
+    return check(enqueue_splitk_reduce(reinterpret_cast<const Accumulator*>(partial), partial_pitch(),
                                        static_cast<int>(config_.split_k), d.batch_count, out, launch.stream),
                  "launch", kernel_);
   }
@@ -208,7 +181,7 @@ class Product final : public DeviceProduct {
                                                   : CU_TENSOR_MAP_L2_PROMOTION_L2_256B});
   }
 
-  [[nodiscard]] Status map_output(Parameters<Sum>& p) const {
+  [[nodiscard]] Status map_output(Parameters<Accumulator>& p) const {
     const bool by_columns = p.out.store_by == StoreBy::columns;
     if (p.out.store_by != StoreBy::boxes && !by_columns) return {};
     const std::int64_t size = size_in_bytes(p.out.type);
@@ -226,24 +199,24 @@ class Product final : public DeviceProduct {
                                  .box_rows = by_columns ? columns_of_box(config_.stored_columns()) : warp_rows});
   }
 
-  [[nodiscard]] Output<Sum> output(const GemmArguments& arguments) const {
-    Output<Sum> out = output_of<Sum>(config_.d, arguments, config_.is_transposed);
+  [[nodiscard]] Output<Accumulator> output(const GemmArguments& arguments) const {
+    Output<Accumulator> out = output_of<Accumulator>(config_.d, arguments, config_.is_transposed);
     out.store_by = store_by(config_, arguments);
     out.is_aligned = has_aligned_rows(config_.d, arguments);
     return out;
   }
-  [[nodiscard]] Output<Sum> partial_output(void* partial) const {
+  [[nodiscard]] Output<Accumulator> partial_output(void* partial) const {
     const GemmDescription& d = config_.d;
     return {.data = partial,
             .layout = {.row_stride = partial_pitch(), .column_stride = 1, .batch_stride = d.m * partial_pitch()},
             .rows = static_cast<int>(d.m),
             .columns = static_cast<int>(d.n),
-            .type = std::is_integral_v<Sum> ? ElementType::i32 : ElementType::f32,
+            .type = std::is_integral_v<Accumulator> ? ElementType::i32 : ElementType::f32,
             // The pitch is padded: what is stored beyond n is nobody's.
             .store_by = stores_boxes(config_.tile.n, 4) ? StoreBy::boxes : StoreBy::rows,
             .is_aligned = d.n % 4 == 0,
-            .alpha = Sum(1),
-            .beta = Sum(0),
+            .alpha = Accumulator(1),
+            .beta = Accumulator(0),
             .reads_c = false,
             .is_plain = true,
             .row_scales = nullptr,
@@ -255,7 +228,7 @@ class Product final : public DeviceProduct {
   }
   [[nodiscard]] std::int64_t partial_pitch() const { return core::round_up(config_.d.n, 4); }
 
-  [[nodiscard]] Parameters<Sum> parameters(const Output<Sum>& out) const {
+  [[nodiscard]] Parameters<Accumulator> parameters(const Output<Accumulator>& out) const {
     const GemmDescription& d = config_.d;
     constexpr std::int64_t block_k = 128 / sizeof(In);
     const auto tiles = [](std::int64_t size, int tile) { return static_cast<int>((size + tile - 1) / tile); };
@@ -279,7 +252,7 @@ class Product final : public DeviceProduct {
   }
 
   /// The grid: what the device holds at a time, if there are as many tiles. Where a cluster divides K it has one tile.
-  [[nodiscard]] int ctas_of(const Parameters<Sum>& p) const {
+  [[nodiscard]] int ctas_of(const Parameters<Accumulator>& p) const {
     const int size = config_.cluster.size();
     if (config_.cluster.k > 1) return p.scheduler.count() * size;
     const int resident = std::min(p.scheduler.count(), resident_clusters(config_, device_));

@@ -47,7 +47,7 @@ struct TileScheduler {
   }
 };
 
-template <class Sum>
+template <class Accumulator>
 struct Parameters {
   CUtensorMap a;
   CUtensorMap b;
@@ -61,13 +61,13 @@ struct Parameters {
   int blocks;            ///< in all of K
   bool a_is_shared;      ///< one A for all products
   bool b_is_shared;
-  Output<Sum> out;
+  Output<Accumulator> out;
 };
 
 /// Enqueues the kernel of that tile and those directions; defined with the kernels of each type.
 template <class In>
-[[nodiscard]] Status enqueue_tiles(const Parameters<DeviceSum<In>>& p, TileShape tile, Major a, Major b, int ctas,
-                                   cudaStream_t stream);
+[[nodiscard]] Status enqueue_tiles(const Parameters<DeviceAccumulator<In>>& p, TileShape tile, Major a, Major b,
+                                   int ctas, cudaStream_t stream);
 
 /// What the tensor cores multiply: float is read as tf32.
 template <class In>

@@ -37,11 +37,12 @@ __device__ inline void initialise(ReduceBarriers& reduce_barriers) {
 /// Adds the partial sums in order, each CTA those of its share of the columns: CTA p along K the tile's p-th. What is
 /// for another CTA is stored into its pipeline, where its loads and products have ended. Once in a kernel.
 template <class T>
-__device__ inline void splitk_reduce_cluster(typename T::Sum (&reduced)[T::Stored::tile_n / 2],
-                                             const typename T::Sum (&sums)[T::tile_n / 2], const Pipeline<T>& pipeline,
-                                             ReduceBarriers& reduce_barriers, const Peers& peers) {
+__device__ inline void splitk_reduce_cluster(typename T::Accumulator (&reduced)[T::Stored::tile_n / 2],
+                                             const typename T::Accumulator (&sums)[T::tile_n / 2],
+                                             const Pipeline<T>& pipeline, ReduceBarriers& reduce_barriers,
+                                             const Peers& peers) {
   struct alignas(16) Four {
-    typename T::Sum x[4];
+    typename T::Accumulator x[4];
   };
   using P = ReducePayload<T>;
   constexpr int others = T::cluster_k - 1;

@@ -14,11 +14,12 @@ constexpr int width = 4;  // columns of a thread
 
 /// A thread adds four columns of a row. A block is `across` threads wide, a power of two; the grid's y are rows of all
 /// products.
-template <class Sum>
-__global__ void __launch_bounds__(threads) splitk_reduce_kernel(const Sum* partial, std::int64_t pitch, int split_k,
-                                                                std::int64_t rows, int across, Output<Sum> c) {
+template <class Accumulator>
+__global__ void __launch_bounds__(threads)
+    splitk_reduce_kernel(const Accumulator* partial, std::int64_t pitch, int split_k, std::int64_t rows, int across,
+                         Output<Accumulator> c) {
   struct alignas(16) Four {
-    Sum x[width];
+    Accumulator x[width];
   };
   start_kernel_after();
   wait_for_kernel_before();
@@ -31,7 +32,7 @@ __global__ void __launch_bounds__(threads) splitk_reduce_kernel(const Sum* parti
        row += static_cast<std::int64_t>(gridDim.y) * down) {
     const std::int64_t product = rows == c.rows ? 0 : row / c.rows;
     const std::int64_t i = row - product * c.rows;
-    const Sum* const from = partial + product * split_k * slice_elements + i * pitch + j;
+    const Accumulator* const from = partial + product * split_k * slice_elements + i * pitch + j;
     Four sum = *reinterpret_cast<const Four*>(from);
 #pragma unroll 8
     for (int k_slice = 1; k_slice < split_k; ++k_slice) {
@@ -45,17 +46,17 @@ __global__ void __launch_bounds__(threads) splitk_reduce_kernel(const Sum* parti
     for (int e = 0; e < width; ++e) {
       if (j + e >= c.columns) break;
       const std::int64_t place = i * c.layout.row_stride + (j + e) * c.layout.column_stride;
-      const Sum x = c.scaled(sum.x[e], i, j + e);
-      c.store(base, place, c.is_plain ? x : c.value(x, c.reads_c ? c.load(base, place) : Sum{}, i, j + e));
+      const Accumulator x = c.scaled(sum.x[e], i, j + e);
+      c.store(base, place, c.is_plain ? x : c.value(x, c.reads_c ? c.load(base, place) : Accumulator{}, i, j + e));
     }
   }
 }
 
 }  // namespace
 
-template <class Sum>
-cudaError_t enqueue_splitk_reduce(const Sum* partial, std::int64_t pitch, int split_k, std::int64_t products,
-                                  const Output<Sum>& c, cudaStream_t stream) {
+template <class Accumulator>
+cudaError_t enqueue_splitk_reduce(const Accumulator* partial, std::int64_t pitch, int split_k, std::int64_t products,
+                                  const Output<Accumulator>& c, cudaStream_t stream) {
   const std::int64_t rows = c.rows * products;
   const int needed = (c.columns + width - 1) / width;
   int across = 1;
@@ -63,8 +64,8 @@ cudaError_t enqueue_splitk_reduce(const Sum* partial, std::int64_t pitch, int sp
   const int down = threads / across;
   const dim3 grid(static_cast<unsigned>((needed + across - 1) / across),
                   static_cast<unsigned>(std::min<std::int64_t>((rows + down - 1) / down, 1 << 15)));
-  return launch_early(true, splitk_reduce_kernel<Sum>, grid, threads, 0, stream, partial, pitch, split_k, rows, across,
-                      c);
+  return launch_early(true, splitk_reduce_kernel<Accumulator>, grid, threads, 0, stream, partial, pitch, split_k, rows,
+                      across, c);
 }
 
 template cudaError_t enqueue_splitk_reduce(const float*, std::int64_t, int, std::int64_t, const Output<float>&,

@@ -31,8 +31,9 @@ __device__ inline void store_row(std::byte* to, const Staging& staging, int row,
 
 /// Stores to contiguous rows at any address, `bytes` an element, of tiles whose rows fill no boxes.
 template <class T, int bytes>
-__device__ inline void store_rows(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
-                                  Staging (&staging)[2], const FragmentCoord& at) {
+__device__ inline void store_rows(const typename T::Accumulator (&sums)[T::tile_n / 2],
+                                  const Output<typename T::Accumulator>& c, Staging (&staging)[2],
+                                  const FragmentCoord& at) {
   using P = Pieces<T, bytes>;
   const int warp_row = 16 * at.warp;
   const int rows = min(16, c.rows - (at.row + warp_row));
@@ -65,8 +66,8 @@ __device__ inline void store_rows(const typename T::Sum (&sums)[T::tile_n / 2], 
 }
 
 /// A warp's 16 rows of `columns` columns from staging to any C, along its shorter stride.
-template <class Sum>
-__device__ inline void store_warp_piece(const Output<Sum>& c, const Staging& staging, const FragmentCoord& at,
+template <class Accumulator>
+__device__ inline void store_warp_piece(const Output<Accumulator>& c, const Staging& staging, const FragmentCoord& at,
                                         int first_column, int columns) {
   const bool is_half = c.type == ElementType::f16 || c.type == ElementType::bf16;
   void* const base = is_half ? matrix_of<2>(c, at.batch) : matrix_of<4>(c, at.batch);
@@ -77,16 +78,17 @@ __device__ inline void store_warp_piece(const Output<Sum>& c, const Staging& sta
     const int i = at.row + 16 * at.warp + row;
     const int j = first_column + column;
     if (i >= c.rows || j >= c.columns) continue;
-    const Sum sum = *reinterpret_cast<const Sum*>(staging.at(16 * at.warp + row, column * 4));
+    const Accumulator sum = *reinterpret_cast<const Accumulator*>(staging.at(16 * at.warp + row, column * 4));
     const std::int64_t place = i * c.layout.row_stride + j * c.layout.column_stride;
-    c.store(base, place, c.is_plain ? sum : c.value(sum, c.reads_c ? c.load(base, place) : Sum{}, i, j));
+    c.store(base, place, c.is_plain ? sum : c.value(sum, c.reads_c ? c.load(base, place) : Accumulator{}, i, j));
   }
 }
 
 /// Stores to C of any layout.
 template <class T>
-__device__ inline void store_elements(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
-                                      Staging& staging, const FragmentCoord& at) {
+__device__ inline void store_elements(const typename T::Accumulator (&sums)[T::tile_n / 2],
+                                      const Output<typename T::Accumulator>& c, Staging& staging,
+                                      const FragmentCoord& at) {
   using P = Pieces<T, 4>;
 #pragma unroll
   for (int piece = 0; piece < P::count; ++piece) {
@@ -99,7 +101,8 @@ __device__ inline void store_elements(const typename T::Sum (&sums)[T::tile_n / 
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
         std::byte* const place = staging.at(16 * at.warp + at.lane / 4 + 8 * r, (8 * g + 2 * (at.lane % 4)) * 4);
-        *reinterpret_cast<SumPair<typename T::Sum>*>(place) = {sums[4 * j + 2 * r], sums[4 * j + 2 * r + 1]};
+        *reinterpret_cast<AccumulatorPair<typename T::Accumulator>*>(place) = {sums[4 * j + 2 * r],
+                                                                               sums[4 * j + 2 * r + 1]};
       }
     }
     __syncwarp();
@@ -109,9 +112,9 @@ __device__ inline void store_elements(const typename T::Sum (&sums)[T::tile_n / 
 
 /// Stores sums as they are, or begins to.
 template <class T, int bytes, class Late>
-__device__ inline void store_alone(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
-                                   const CUtensorMap* map, Staging (&staging)[2], Late& late, const FragmentCoord& at,
-                                   int barrier) {
+__device__ inline void store_alone(const typename T::Accumulator (&sums)[T::tile_n / 2],
+                                   const Output<typename T::Accumulator>& c, const CUtensorMap* map,
+                                   Staging (&staging)[2], Late& late, const FragmentCoord& at, int barrier) {
   if (c.store_by == StoreBy::columns) return store_columns<T, bytes>(sums, c, map, staging, at, barrier);
   if constexpr (Pieces<T, bytes>::fill_boxes) {
     if (c.store_by == StoreBy::boxes) {
@@ -153,18 +156,18 @@ __device__ inline void scale_sums(float (&sums)[T::tile_n / 2], const Output<flo
 
 /// alpha * sums, where that is not the same.
 template <class T>
-__device__ inline void multiply_sums(typename T::Sum (&sums)[T::tile_n / 2], typename T::Sum alpha) {
-  if (alpha == typename T::Sum(1)) return;
+__device__ inline void multiply_sums(typename T::Accumulator (&sums)[T::tile_n / 2], typename T::Accumulator alpha) {
+  if (alpha == typename T::Accumulator(1)) return;
 #pragma unroll
   for (int i = 0; i < T::tile_n / 2; ++i) sums[i] = multiply(alpha, sums[i]);
 }
 
 /// `late`: what is left to be stored afterwards.
 template <class T, class Late>
-__device__ inline void store_tile(typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
-                                  const CUtensorMap* map, Staging (&staging)[2], Late& late, const FragmentCoord& at,
-                                  int barrier) {
-  if constexpr (!std::is_integral_v<typename T::Sum>)
+__device__ inline void store_tile(typename T::Accumulator (&sums)[T::tile_n / 2],
+                                  const Output<typename T::Accumulator>& c, const CUtensorMap* map,
+                                  Staging (&staging)[2], Late& late, const FragmentCoord& at, int barrier) {
+  if constexpr (!std::is_integral_v<typename T::Accumulator>)
     if (c.has_scales()) scale_sums<T>(sums, c, at);
   const bool is_half = c.type == ElementType::f16 || c.type == ElementType::bf16;
   if (c.store_by == StoreBy::elements) {
@@ -173,7 +176,8 @@ __device__ inline void store_tile(typename T::Sum (&sums)[T::tile_n / 2], const 
   }
   multiply_sums<T>(sums, c.alpha);
   if (is_half) {
-    if constexpr (!std::is_integral_v<typename T::Sum>) store_alone<T, 2>(sums, c, map, staging, late, at, barrier);
+    if constexpr (!std::is_integral_v<typename T::Accumulator>)
+      store_alone<T, 2>(sums, c, map, staging, late, at, barrier);
   } else {
     store_alone<T, 4>(sums, c, map, staging, late, at, barrier);
   }

@@ -21,10 +21,10 @@ struct FragmentCoord {
 };
 
 /// Two of them side by side, for one store.
-template <class Sum>
-struct alignas(2 * sizeof(Sum)) SumPair {
-  Sum first;
-  Sum second;
+template <class Accumulator>
+struct alignas(2 * sizeof(Accumulator)) AccumulatorPair {
+  Accumulator first;
+  Accumulator second;
 };
 
 /// 64 rows of 128 bytes of C on their way out, swizzled as TMA expects it.
@@ -59,8 +59,8 @@ using PiecePairs = std::uint32_t[Pieces<T, 2>::columns / 4];
 
 /// They are made here, not where they are needed: the sums may change before.
 template <class T>
-__device__ inline void pack_piece(PiecePairs<T>& pairs, const typename T::Sum (&sums)[T::tile_n / 2],
-                                  const Output<typename T::Sum>& c, int piece) {
+__device__ inline void pack_piece(PiecePairs<T>& pairs, const typename T::Accumulator (&sums)[T::tile_n / 2],
+                                  const Output<typename T::Accumulator>& c, int piece) {
 #pragma unroll
   for (int q = 0; q < Pieces<T, 2>::width(piece) / 4; ++q) {
     const auto* const pair = &sums[piece * Pieces<T, 2>::columns / 2 + 2 * q];
@@ -80,8 +80,9 @@ __device__ inline void stage_pairs(const PiecePairs<T>& pairs, Staging& out, int
 
 /// This thread's sums of a piece, in C's type, into its warp's 16 rows.
 template <class T, int bytes>
-__device__ inline void stage_piece(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
-                                   Staging& out, const FragmentCoord& at, int piece) {
+__device__ inline void stage_piece(const typename T::Accumulator (&sums)[T::tile_n / 2],
+                                   const Output<typename T::Accumulator>& c, Staging& out, const FragmentCoord& at,
+                                   int piece) {
   if constexpr (bytes == 2 && T::tile_n % 16 == 0) {
 #pragma unroll
     for (int g = 0; g < Pieces<T, bytes>::width(piece) / 8; g += 2) {
@@ -101,7 +102,7 @@ __device__ inline void stage_piece(const typename T::Sum (&sums)[T::tile_n / 2],
         const auto* const x = &sums[4 * j + 2 * r];
         std::byte* const place = out.at(16 * at.warp + at.lane / 4 + 8 * r, (8 * g + 2 * (at.lane % 4)) * bytes);
         if constexpr (bytes == 4) {
-          *reinterpret_cast<SumPair<typename T::Sum>*>(place) = {x[0], x[1]};
+          *reinterpret_cast<AccumulatorPair<typename T::Accumulator>*>(place) = {x[0], x[1]};
         } else {
           *reinterpret_cast<std::uint32_t*>(place) = c.template half_pair<typename T::Element>(x[0], x[1]);
         }
@@ -112,8 +113,9 @@ __device__ inline void stage_piece(const typename T::Sum (&sums)[T::tile_n / 2],
 
 /// Stores by TMA, `bytes` an element: each warp its own 16 rows, so that none waits for another.
 template <class T, int bytes>
-__device__ inline void store_boxes(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
-                                   const CUtensorMap* map, Staging (&staging)[2], const FragmentCoord& at) {
+__device__ inline void store_boxes(const typename T::Accumulator (&sums)[T::tile_n / 2],
+                                   const Output<typename T::Accumulator>& c, const CUtensorMap* map,
+                                   Staging (&staging)[2], const FragmentCoord& at) {
   using P = Pieces<T, bytes>;
 #pragma unroll
   for (int piece = 0; piece < P::count; ++piece) {
@@ -145,8 +147,9 @@ struct ColumnPieces {
 
 /// This thread's sums of a piece, transposed: a row of the staging is a column of C.
 template <class T, int bytes>
-__device__ inline void stage_columns(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
-                                     Staging (&out)[2], const FragmentCoord& at, int piece) {
+__device__ inline void stage_columns(const typename T::Accumulator (&sums)[T::tile_n / 2],
+                                     const Output<typename T::Accumulator>& c, Staging (&out)[2],
+                                     const FragmentCoord& at, int piece) {
 #pragma unroll
   for (int g = 0; g < ColumnPieces<T, bytes>::width / 8; ++g) {
     const int j = piece * ColumnPieces<T, bytes>::width / 8 + g;
@@ -161,8 +164,8 @@ __device__ inline void stage_columns(const typename T::Sum (&sums)[T::tile_n / 2
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
         const int row = 16 * (at.warp % 2) + at.lane / 4 + e / 2 * 8;
-        *reinterpret_cast<typename T::Sum*>(out[at.warp / 2].at(8 * g + 2 * (at.lane % 4) + e % 2, row * bytes)) =
-            sums[4 * j + e];
+        *reinterpret_cast<typename T::Accumulator*>(
+            out[at.warp / 2].at(8 * g + 2 * (at.lane % 4) + e % 2, row * bytes)) = sums[4 * j + e];
       }
     }
   }
@@ -170,9 +173,9 @@ __device__ inline void stage_columns(const typename T::Sum (&sums)[T::tile_n / 2
 
 /// Stores by TMA to contiguous columns, `bytes` an element.
 template <class T, int bytes>
-__device__ inline void store_columns(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
-                                     const CUtensorMap* map, Staging (&staging)[2], const FragmentCoord& at,
-                                     int barrier) {
+__device__ inline void store_columns(const typename T::Accumulator (&sums)[T::tile_n / 2],
+                                     const Output<typename T::Accumulator>& c, const CUtensorMap* map,
+                                     Staging (&staging)[2], const FragmentCoord& at, int barrier) {
   using P = ColumnPieces<T, bytes>;
   const bool is_issuer = at.warp == 0 && at.lane == 0;
 #pragma unroll

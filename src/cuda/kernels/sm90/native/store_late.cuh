@@ -20,7 +20,7 @@ class LateStore {
   static constexpr bool is_late = is_used;
 
   /// Takes the sums of a tile; they may change afterwards.
-  __device__ void begin(const typename T::Sum (&sums)[T::tile_n / 2], const Output<typename T::Sum>& c,
+  __device__ void begin(const typename T::Accumulator (&sums)[T::tile_n / 2], const Output<typename T::Accumulator>& c,
                         Staging (&staging)[2], const FragmentCoord& at) {
     isa::tma_store_wait_read<0>();
     __syncwarp();

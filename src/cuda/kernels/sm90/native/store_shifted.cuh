@@ -33,8 +33,8 @@ struct ShiftedRows {
 
 /// Stores to contiguous rows at any address, `bytes` an element, by a warp its own 16.
 template <class T, int bytes, int width>
-__device__ inline void store_shifted_rows(const typename T::Sum (&sums)[T::tile_n / 2],
-                                          const Output<typename T::Sum>& c, Staging (&staging)[2],
+__device__ inline void store_shifted_rows(const typename T::Accumulator (&sums)[T::tile_n / 2],
+                                          const Output<typename T::Accumulator>& c, Staging (&staging)[2],
                                           const FragmentCoord& at) {
   using Rows = ShiftedRows<width>;
   using Bits = std::conditional_t<bytes == 2, std::uint16_t, std::uint32_t>;
@@ -61,8 +61,8 @@ __device__ inline void store_shifted_rows(const typename T::Sum (&sums)[T::tile_
 #pragma unroll
         for (int g = 0; g < piece_columns / 8; ++g) {
           const int j = piece * piece_columns / 8 + g;
-          const typename T::Sum x = sums[4 * j + 2 * half];
-          const typename T::Sum y = sums[4 * j + 2 * half + 1];
+          const typename T::Accumulator x = sums[4 * j + 2 * half];
+          const typename T::Accumulator y = sums[4 * j + 2 * half + 1];
           const int byte = (8 * g + 2 * (at.lane % 4)) * bytes;
           Bits first, second;
           if constexpr (bytes == 2) {

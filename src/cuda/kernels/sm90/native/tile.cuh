@@ -38,7 +38,7 @@ inline constexpr bool needs_promotion_v = sizeof(In) == 1 && !std::is_integral_v
 template <class In, int n>
 struct StoredTile {
   using Element = In;
-  using Sum = DeviceSum<In>;
+  using Accumulator = DeviceAccumulator<In>;
   static constexpr int tile_n = n;
 };
 
@@ -47,7 +47,7 @@ struct StoredTile {
 template <class In, int m, int n, Major a, Major b, ClusterK k_slices = 1>
 struct Tile {
   using Element = In;
-  using Sum = DeviceSum<In>;
+  using Accumulator = DeviceAccumulator<In>;
   static constexpr bool needs_promotion = needs_promotion_v<In>;
   /// Columns whose sums the tensor cores then hold at a time; two such fragments and the sums fit in the registers.
   static constexpr int fragment_n = promoted_fragment(n);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Tiles that come to shared memory by cp.async, in a ring of three stages, for the steps that differ in which thread
-/// computes what.
+/// Tiles that come to shared memory by cp.async, in a pipeline of three stages, for the steps that differ in which
+/// thread computes what.
 #pragma once
 
 #include "cuda/isa/copy_async.cuh"
@@ -29,8 +29,8 @@ __device__ inline void copy_part(Row<T>* rows, const Share& share, const T* from
 /// Places::y() and x() say which squares of the tile are a thread's.
 template <class Places, class T>
 __global__ void __launch_bounds__(threads_per_block, 2)
-    ring_kernel(GemmDescription d, const T* a, const T* b, T* c, Epilogue<T, T> epilogue) {
-  __shared__ Stage<T> ring[stages];
+    pipeline_kernel(GemmDescription d, const T* a, const T* b, T* c, Epilogue<T, T> epilogue) {
+  __shared__ Stage<T> pipeline[stages];
   const Share share;
   const Corner corner(d);
 
@@ -41,8 +41,8 @@ __global__ void __launch_bounds__(threads_per_block, 2)
     // A group is closed for every step, an empty one behind the last: then "all but the newest" always means this step.
     const auto copy_step = [&](int stage) {
       if (to_copy > 0) {
-        copy_part(ring[stage].a, share, from_a, d.a.column_stride);
-        copy_part(ring[stage].b, share, from_b, d.b.row_stride);
+        copy_part(pipeline[stage].a, share, from_a, d.a.column_stride);
+        copy_part(pipeline[stage].b, share, from_b, d.b.row_stride);
         from_a += depth * d.a.column_stride;
         from_b += depth * d.b.row_stride;
         to_copy -= depth;
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(threads_per_block, 2)
       isa::copy_async_commit();
     };
 
-    Sums<T> sums(Places::y(), Places::x());
+    Accumulators<T> sums(Places::y(), Places::x());
     __syncthreads();  // the product before has been read
     for (int stage = 0; stage + 1 < stages; ++stage) copy_step(stage);
     int stage = 0;
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(threads_per_block, 2)
       isa::copy_async_wait<stages - 2>();
       __syncthreads();  // everybody's copies are there, and everybody has read the stage that is filled next
       copy_step(stage == 0 ? stages - 1 : stage - 1);
-      sums.add(ring[stage].a, ring[stage].b);
+      sums.add(pipeline[stage].a, pipeline[stage].b);
       stage = stage + 1 == stages ? 0 : stage + 1;
     }
     sums.store(d, corner, product_base(c, d.c, product), epilogue);

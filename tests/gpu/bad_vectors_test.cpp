@@ -123,7 +123,8 @@ bool is_right(float c, const Matrix& a, const Matrix& b, std::int64_t i, std::in
 bool is_sliced(const KernelOfType& kernel) { return kernel.kernel.find("x3") != std::string::npos; }
 
 /// Whether the kernel has that product.
-bool expect_only_bad_lines_change(const Context& context, const std::string& kernel, std::int64_t k, Badness badness) {
+bool expect_only_bad_vectors_change(const Context& context, const std::string& kernel, std::int64_t k,
+                                    Badness badness) {
   Matrix a = normal_matrix(c_rows, k, 1);
   Matrix b = normal_matrix(k, c_columns, 2);
   const std::optional<Matrix> clean = multiplied(context, kernel, a, b);
@@ -150,7 +151,7 @@ bool expect_only_bad_lines_change(const Context& context, const std::string& ker
   return true;
 }
 
-TEST(BadLinesOnDevice, AreNobodyElsesAffair) {
+TEST(BadVectorsOnDevice, AreNobodyElsesAffair) {
   SKIP_WITHOUT_GPU();
   const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
@@ -160,7 +161,7 @@ TEST(BadLinesOnDevice, AreNobodyElsesAffair) {
     int products = 0;
     for (const std::int64_t k : {64, 65, 127, 128, 513})
       for (const Badness badness : all_badness)
-        products += expect_only_bad_lines_change(context.value(), kernel.kernel, k, badness) ? 1 : 0;
+        products += expect_only_bad_vectors_change(context.value(), kernel.kernel, k, badness) ? 1 : 0;
     EXPECT_TRUE(products > 0 || !is_sliced(kernel)) << kernel.kernel << " refused all products";
     kernels += products > 0 ? 1 : 0;
   }
@@ -194,7 +195,7 @@ void expect_all_infinite(std::initializer_list<std::int64_t> depths,
 }
 
 /// Nothing but NaN among a warp's slices of f16: each of its sums must be made anew.
-TEST(BadLinesOnDevice, MayBeAllOfThem) {
+TEST(BadVectorsOnDevice, MayBeAllOfThem) {
   SKIP_WITHOUT_GPU();
   expect_all_infinite({64, 128, 1100}, [](Matrix& infinite, Matrix& other) {
     for (Matrix* m : {&infinite, &other})
@@ -204,7 +205,7 @@ TEST(BadLinesOnDevice, MayBeAllOfThem) {
 
 /// Lines that are Inf and zeros are scaled back by the smallest power of two, and those beside them here by another
 /// small one: Inf times both together is NaN.
-TEST(BadLinesOnDevice, StayInfiniteBesideSmallOnes) {
+TEST(BadVectorsOnDevice, StayInfiniteBesideSmallOnes) {
   SKIP_WITHOUT_GPU();
   expect_all_infinite({64, 1100}, [](Matrix& infinite, Matrix& other) {
     std::ranges::fill(infinite.elements, 0.0f);
@@ -224,8 +225,8 @@ void make_doubtful(Matrix& a, Matrix& b, std::int64_t i, std::int64_t j) {
   a.at(i, a.columns - 1) = 0x1.89abcdp-30f;  // k is even
 }
 
-/// However many elements are doubtful, each has the bits that it would have alone: few and many are summed in two ways.
-TEST(BadLinesOnDevice, DoubtfulElementsAreSummedAloneOrInTilesToTheSameBits) {
+/// However many elements need fix-up, each has the bits that it would have alone: few and many are summed in two ways.
+TEST(BadVectorsOnDevice, FixedUpElementsHaveTheSameBitsAloneAndInTiles) {
   SKIP_WITHOUT_GPU();
   const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
@@ -234,7 +235,7 @@ TEST(BadLinesOnDevice, DoubtfulElementsAreSummedAloneOrInTilesToTheSameBits) {
     int products = 0;
     for (const std::int64_t k : {128, 500}) {
       std::optional<Matrix> before;
-      for (const std::int64_t lines : {1, 3, 5, 6, 100}) {  // the square of that is doubtful
+      for (const std::int64_t lines : {1, 3, 5, 6, 100}) {  // the square of that needs fix-up
         Matrix a = normal_matrix(c_rows, k, 1);
         Matrix b = normal_matrix(k, c_columns, 2);
         for (std::int64_t i = 0; i < lines; ++i) make_doubtful(a, b, i, (3 * i + 5) % c_columns);
@@ -244,11 +245,11 @@ TEST(BadLinesOnDevice, DoubtfulElementsAreSummedAloneOrInTilesToTheSameBits) {
         int wrong = 0;
         for (std::int64_t i = 0; i < c_rows; ++i)
           for (std::int64_t j = 0; j < c_columns; ++j) wrong += is_right(c->at(i, j), a, b, i, j) ? 0 : 1;
-        EXPECT_EQ(wrong, 0) << kernel.kernel << ", k = " << k << ", " << lines << " doubtful lines";
+        EXPECT_EQ(wrong, 0) << kernel.kernel << ", k = " << k << ", " << lines << " rows and columns with fix-up";
         // The first one's row and column are the same each time.
         if (before) {
           EXPECT_EQ(std::bit_cast<unsigned>(c->at(0, 5)), std::bit_cast<unsigned>(before->at(0, 5)))
-              << kernel.kernel << ", k = " << k << ", " << lines << " doubtful lines";
+              << kernel.kernel << ", k = " << k << ", " << lines << " rows and columns with fix-up";
         }
         before = c;
       }
@@ -257,8 +258,8 @@ TEST(BadLinesOnDevice, DoubtfulElementsAreSummedAloneOrInTilesToTheSameBits) {
   }
 }
 
-/// The sums of doubtful elements meet C as all others do.
-TEST(BadLinesOnDevice, DoubtfulElementsAreAddedToC) {
+/// The sums of elements that need fix-up meet C as all others do.
+TEST(BadVectorsOnDevice, FixedUpElementsAreAddedToC) {
   SKIP_WITHOUT_GPU();
   const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
@@ -271,7 +272,7 @@ TEST(BadLinesOnDevice, DoubtfulElementsAreAddedToC) {
         Matrix b = normal_matrix(k, c_columns, 2);
         for (std::int64_t i = 0; i < lines; ++i) make_doubtful(a, b, i, (3 * i + 5) % c_columns);
         Matrix before = normal_matrix(c_rows, c_columns, 3);
-        for (float& x : before.elements) x = std::ldexp(x, -31);  // seen beside the doubtful elements
+        for (float& x : before.elements) x = std::ldexp(x, -31);  // seen beside the elements that need fix-up
         const std::optional<Matrix> c = multiplied(context.value(), kernel.kernel, a, b, &before);
         if (!c) continue;
         ++products;
@@ -279,14 +280,14 @@ TEST(BadLinesOnDevice, DoubtfulElementsAreAddedToC) {
         for (std::int64_t i = 0; i < c_rows; ++i)
           for (std::int64_t j = 0; j < c_columns; ++j)
             wrong += is_right(c->at(i, j), a, b, i, j, before.at(i, j)) ? 0 : 1;
-        EXPECT_EQ(wrong, 0) << kernel.kernel << ", k = " << k << ", " << lines << " doubtful lines";
+        EXPECT_EQ(wrong, 0) << kernel.kernel << ", k = " << k << ", " << lines << " rows and columns with fix-up";
       }
     EXPECT_TRUE(products > 0 || !is_sliced(kernel)) << kernel.kernel << " refused all products";
   }
 }
 
-/// Products with some doubtful rows of A, one below the other, and as many columns of B, each the third after the
-/// other.
+/// Products with some rows of A that need fix-up, one below the other, and as many columns of B, each the third after
+/// the other.
 struct DoubtfulCase {
   std::int64_t batch;
   std::int64_t m;
@@ -302,7 +303,7 @@ struct DoubtfulCase {
 };
 
 /// The kernel that sums some elements alone, and in tiles where a warp has more than 32: it has 16 rows by 256 columns,
-/// within which the doubtful lines below lie.
+/// within which the rows and columns below lie.
 constexpr std::string_view sums_elements_or_tiles = "sm90_f32_fp16x3_wgmma";
 constexpr DoubtfulCase doubtful_cases[] = {
     {1, 256, 8704, 2100, 0, 5},       // an element's K in two pieces; so many tiles that K is in one part
@@ -310,8 +311,8 @@ constexpr DoubtfulCase doubtful_cases[] = {
     {1, 2560, 2300, 300, 1300, 700},  // a tile that is not the first: what the others take in is not split again
 };
 
-/// Counts of elements that the doubtful lines do not touch and whose bits differ, and of wrong ones among a part of the
-/// others.
+/// Counts of elements that those rows and columns do not touch and whose bits differ, and of wrong ones among a part of
+/// the others.
 struct Differences {
   int changed = 0;
   int wrong = 0;
@@ -332,8 +333,8 @@ Differences differences(const DoubtfulCase& s, std::int64_t lines, const Matrix&
   return found;
 }
 
-/// One doubtful element is summed alone, 36 in tiles: the one has the same bits, and so have all others.
-TEST(BadLinesOnDevice, DoubtfulElementsOfLargeProductsAreSummedToTheSameBits) {
+/// One element that needs fix-up is summed alone, 36 in tiles: the one has the same bits, and so have all others.
+TEST(BadVectorsOnDevice, FixedUpElementsOfLargeProductsAreSummedToTheSameBits) {
   SKIP_WITHOUT_GPU();
   const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
@@ -343,10 +344,10 @@ TEST(BadLinesOnDevice, DoubtfulElementsOfLargeProductsAreSummedToTheSameBits) {
     make_doubtful(few_a, few_b, s.row, s.column);
     Matrix many_a = few_a;
     Matrix many_b = few_b;
-    constexpr std::int64_t many = 6;  // the square of that is doubtful
+    constexpr std::int64_t many = 6;  // the square of that needs fix-up
     for (std::int64_t i = 1; i < many; ++i) make_doubtful(many_a, many_b, s.row + i, s.column + 3 * i);
     Matrix added = normal_matrix(s.batch * s.m, s.n, 3);
-    for (float& x : added.elements) x = std::ldexp(x, -31);  // seen beside the doubtful elements
+    for (float& x : added.elements) x = std::ldexp(x, -31);  // seen beside the elements that need fix-up
     const Matrix* const before = s.batch > 1 ? &added : nullptr;
     for (const KernelOfType& kernel : cuda_kernels()) {
       if (kernel.types != f32_types || kernel.accuracy != Accuracy::standard || !is_sliced(kernel)) continue;
@@ -357,7 +358,7 @@ TEST(BadLinesOnDevice, DoubtfulElementsOfLargeProductsAreSummedToTheSameBits) {
       ASSERT_TRUE(more) << kernel.kernel;
       const std::string what = kernel.kernel + ", " + std::to_string(s.batch) + " of " + std::to_string(s.m) + " x " +
                                std::to_string(s.n) + " x " + std::to_string(s.k);
-      EXPECT_EQ(differences(s, 1, few_a, few_b, *few, *few, before).wrong, 0) << what << ", one doubtful element";
+      EXPECT_EQ(differences(s, 1, few_a, few_b, *few, *few, before).wrong, 0) << what << ", one element to fix up";
       const Differences found = differences(s, many, many_a, many_b, *more, *few, before);
       EXPECT_EQ(found.wrong, 0) << what;
       EXPECT_EQ(found.changed, 0) << what;
