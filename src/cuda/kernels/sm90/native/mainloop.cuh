@@ -32,8 +32,7 @@ struct Share {
   std::uint16_t mask;
 
   Share() = default;
-  /// The index-th of `count` shares of `mn_count` rows (columns), K-major, or, along M or N, of boxes or of the block's
-  /// k.
+  /// The index-th of `count` shares of `mn_count` rows (columns) or, where MN-major, of boxes or of the block's k.
   __device__ Share(Major major, int mn_count, int index, int count, std::uint16_t mask)
       : mn(0), k(0), boxes(mn_count / 64), is_all(count == 1), mask(mask) {
     const int log_count = 31 - __clz(count);
