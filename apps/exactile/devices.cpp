@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "exactile/devices.hpp"
-
 #include <map>
 #include <memory>
 #include <string>
 
 #include "commands.hpp"
-#include "json.hpp"
+#include "documents/documents.hpp"
 #include "measurement.hpp"
 #include "terminal.hpp"
 
@@ -24,8 +22,8 @@ struct Options {
 };
 
 /// Measured only when asked for: it keeps every core busy for a moment.
-std::vector<std::pair<GemmTypes, double>> measured_peaks(const DeviceInfo& device, int index, const Options& options) {
-  std::vector<std::pair<GemmTypes, double>> peaks;
+documents::Peaks measured_peaks(const DeviceInfo& device, int index, const Options& options) {
+  documents::Peaks peaks;
   if (!options.peak || !device.available) return peaks;
   PeakMeter meter(0);
   for (const ElementType type : {ElementType::f32, ElementType::f64})
@@ -43,17 +41,14 @@ void print_device(const DeviceInfo& device, int index, const Options& options) {
                  device.backend == Backend::cpu ? fmt::format(" on {} threads", default_threads()) : "");
 }
 
-Json device_json(const DeviceInfo& device, int index, const Options& options) {
-  Json json = {{"backend", to_string(device.backend)},
-               {"name", device.name},
-               {"available", device.available},
-               {"reason", device.reason},
-               {"properties", Json::object()}};
-  for (const auto& [key, value] : device.properties) json["properties"][key] = value;
-  if (options.peak) json["peak_gflops"] = Json::object();
-  for (const auto& [types, peak] : measured_peaks(device, index, options))
-    json["peak_gflops"][to_string(types)] = peak * 1e-9;
-  return json;
+void print_devices_json(const Options& options) {
+  const auto measure = [&](const DeviceInfo& device, int index) { return measured_peaks(device, index, options); };
+  write_result((options.peak ? documents::devices(measure) : documents::devices()) + "\n");
+}
+
+void print_devices(const Options& options) {
+  std::map<Backend, int> counts;
+  for (const DeviceInfo& device : devices()) print_device(device, counts[device.backend]++, options);
 }
 
 }  // namespace
@@ -64,18 +59,7 @@ Action add_devices(CommandLine& command) {
   command.add_flag("--json", options->json, "As JSON (exactile.devices/1)");
   command.footer(footer);
   return [options] {
-    Json json = document("devices");
-    json["threads"] = default_threads();
-    json["devices"] = Json::array();
-    std::map<Backend, int> counts;
-    for (const DeviceInfo& device : devices()) {
-      const int index = counts[device.backend]++;
-      if (options->json)
-        json["devices"].push_back(device_json(device, index, *options));
-      else
-        print_device(device, index, *options);
-    }
-    if (options->json) print_json(json);
+    options->json ? print_devices_json(*options) : print_devices(*options);
     return Exit::done;
   };
 }

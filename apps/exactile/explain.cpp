@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "commands.hpp"
-#include "json.hpp"
+#include "documents/documents.hpp"
 #include "options.hpp"
 #include "terminal.hpp"
 
@@ -17,46 +17,6 @@ struct Options {
   bool json = false;
 };
 
-void print_plan_json(const Plan& plan, Accuracy accuracy) {
-  const PlanSummary summary = plan.summary();
-  const GemmDescription& d = plan.description();
-  Json json = document("explain");
-  json.update({{"m", d.m},
-               {"n", d.n},
-               {"k", d.k},
-               {"batch", d.batch_count},
-               {"type", to_string(d.types)},
-               {"row_scales", d.row_scales},
-               {"column_scales", d.column_scales},
-               {"accuracy", to_string(accuracy)},
-               {"kernel", summary.kernel},
-               {"backend", to_string(summary.backend)},
-               {"blocking", summary.blocking},
-               {"accumulator", summary.accumulator},
-               {"threads", summary.threads},
-               {"workspace_bytes", summary.workspace_bytes},
-               {"operations", summary.operations},
-               {"model_bytes", summary.model_bytes},
-               {"minimum_bytes", summary.minimum_bytes}});
-  json["paths"] = Json::array();
-  for (const Path& path : summary.paths)
-    json["paths"].push_back({{"name", path.name}, {"counts", path.counts}, {"when", path.when}});
-  json["candidates"] = Json::array();
-  for (const Candidate& candidate : summary.candidates) {
-    Json configurations = Json::array();
-    for (const ConfigurationEstimate& c : candidate.configurations)
-      configurations.push_back({{"parameters", c.parameters}, {"cost_seconds", c.seconds}});
-    json["candidates"].push_back({{"kernel", candidate.kernel},
-                                  {"backend", to_string(candidate.backend)},
-                                  {"chosen", candidate.chosen},
-                                  {"supported", candidate.supported},
-                                  {"reason", candidate.reason},
-                                  {"cost_seconds", candidate.cost_seconds},
-                                  {"configurations", std::move(configurations)}});
-  }
-  print_json(json);
-}
-
 constexpr const char* footer =
     R"(The kernel, its blocking and threads, and for every other candidate why it was refused or lost. Nothing is computed.
 
@@ -68,7 +28,7 @@ Exit explain(const Options& options) {
   const GemmOptions wanted = gemm_options(options.choice);
   const Plan plan = require(Plan::make(description, wanted));
   if (options.json) {
-    print_plan_json(plan, wanted.accuracy);
+    write_result(documents::explain(plan, wanted.accuracy) + "\n");
     return Exit::done;
   }
   std::string text = plan.explain();

@@ -4,8 +4,7 @@
 #include <memory>
 
 #include "commands.hpp"
-#include "exactile/devices.hpp"
-#include "json.hpp"
+#include "documents/documents.hpp"
 #include "options.hpp"
 #include "table.hpp"
 #include "terminal.hpp"
@@ -41,21 +40,6 @@ void print_text(const std::vector<KernelInfo>& list) {
   }
 }
 
-void print_list_json(const std::vector<KernelInfo>& list) {
-  Json json = document("kernels");
-  json["kernels"] = Json::array();
-  for (const KernelInfo& kernel : list)
-    json["kernels"].push_back({{"name", kernel.name},
-                               {"backend", to_string(kernel.backend)},
-                               {"types", names_of(kernel.types)},
-                               {"role", kernel.role},
-                               {"summary", kernel.summary},
-                               {"available", kernel.available},
-                               {"on_device", kernel.on_device},
-                               {"reason", kernel.reason}});
-  print_json(json);
-}
-
 }  // namespace
 
 Action add_kernels(CommandLine& command) {
@@ -68,7 +52,7 @@ Action add_kernels(CommandLine& command) {
       "step on the way there and runs when it is asked for by name.");
   return [options] {
     const std::vector<KernelInfo> list = wanted_kernels(*options);
-    options->json ? print_list_json(list) : print_text(list);
+    options->json ? write_result(documents::kernels(list) + "\n") : print_text(list);
     return Exit::done;
   };
 }
