@@ -16,6 +16,7 @@
 #include <concepts>
 #include <type_traits>
 
+#include "exactile/detail/remembered.hpp"
 #include "exactile/matrix_view.hpp"
 #include "exactile/plan.hpp"
 
@@ -138,6 +139,46 @@ template <class In, class Out>
               call.options, call.execution);
 }
 
+template <class View>
+inline constexpr bool is_matrix = false;
+template <class T>
+inline constexpr bool is_matrix<MatrixView<T>> = true;
+
+/// A call with matrices, alpha and beta and nothing else to it.
+template <class In, class Out>
+[[nodiscard]] inline bool is_plain(const GemmCall<In, Out>& call) noexcept {
+  return call.row_scales == nullptr && call.column_scales == nullptr && call.row_bias == nullptr &&
+         call.column_bias == nullptr && call.activation == Activation::none && call.prepared_a == nullptr &&
+         call.prepared_b == nullptr && is_plain(call.options);
+}
+
+/// The plan by which this thread made the same call before; null where there is none, or more to the call.
+template <class A, class B, class Out, class In>
+[[nodiscard]] inline const PlanState* plan_of(const MatrixView<A>& a, const MatrixView<B>& b, const MatrixView<Out>& c,
+                                              const GemmCall<In, Out>& call) noexcept {
+  if (a.columns != b.rows || c.rows != a.rows || c.columns != b.columns || c.conjugate || !is_plain(call))
+    return nullptr;
+  return find_plan({.m = a.rows,
+                    .n = b.columns,
+                    .k = a.columns,
+                    .a_row = a.row_stride,
+                    .a_column = a.column_stride,
+                    .b_row = b.row_stride,
+                    .b_column = b.column_stride,
+                    .c_row = c.row_stride,
+                    .c_column = c.column_stride,
+                    .form = plain_form({element_type_v<In>, element_type_v<Out>}, a.conjugate, b.conjugate,
+                                       call.options.backend, call.options.threads)});
+}
+
+template <class A, class B, class Out, class In>
+[[nodiscard]] inline Status run(const PlanState& plan, const MatrixView<A>& a, const MatrixView<B>& b,
+                                const MatrixView<Out>& c, const GemmCall<In, Out>& call) {
+  if constexpr (std::is_floating_point_v<Accumulator<In>>)
+    if (run_quickly(plan, a.data, b.data, c.data, call.alpha, call.beta)) return {};
+  return run(plan, {.a = a.data, .b = b.data, .c = c.data, .alpha = call.alpha, .beta = call.beta}, call.execution);
+}
+
 template <class A, class B, class Out>
 constexpr void check_elements() {
   static_assert(
@@ -166,6 +207,8 @@ template <MatrixOperand A, MatrixOperand B, MatrixOperand C, class In = detail::
 [[nodiscard]] Status gemm(const A& a, const B& b, const C& c,
                           const std::type_identity_t<GemmCall<In, std::remove_const_t<Out>>>& call = {}) {
   detail::check_elements<detail::ElementOf<A>, detail::ElementOf<B>, Out>();
+  if constexpr (detail::is_matrix<A> && detail::is_matrix<B> && detail::is_matrix<C>)
+    if (const detail::PlanState* plan = detail::plan_of(a, b, c, call)) return detail::run(*plan, a, b, c, call);
   return detail::gemm_operands<In, std::remove_const_t<Out>>(a, b, nullptr, c, call);
 }
 

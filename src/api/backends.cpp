@@ -15,4 +15,9 @@ std::span<const plan::BackendEntry* const> backends() {
   return all;
 }
 
+std::span<const plan::Offload* const> offloads() {
+  static const std::array all{&cuda::offload(), &opencl::offload()};
+  return all;
+}
+
 }  // namespace exactile::api

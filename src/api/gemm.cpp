@@ -7,6 +7,7 @@
 #include "api/guarded.hpp"
 #include "api/plan_cache.hpp"
 #include "api/plan_state.hpp"
+#include "exactile/detail/remembered.hpp"
 #include "plan/select.hpp"
 
 namespace exactile {
@@ -18,7 +19,7 @@ Status plan_and_run(const GemmDescription& description, const GemmArguments& arg
   return api::guarded([&]() -> Status {
     auto state = detail::PlanState::make(description, options);
     if (!state) return state.error();
-    detail::remember_plan(*state);
+    if ((*state)->is_final()) detail::remember_plan(*state);
     return (*state)->run(arguments, execution);
   });
 }
@@ -60,6 +61,8 @@ Status gemm(const GemmDescription& description, const GemmArguments& arguments, 
 }
 
 namespace detail {
+
+std::string_view kernel_of(const PlanState& plan) noexcept { return plan.kernel_name(); }
 
 bool run_quickly(const PlanState& state, const void* a, const void* b, void* c, double alpha, double beta) {
   return state.run_quickly(a, b, c, alpha, beta);

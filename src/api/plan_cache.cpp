@@ -4,20 +4,25 @@
 #include <pthread.h>
 
 #include <array>
+#include <bit>
 #include <new>
 #include <optional>
 #include <utility>
 
-#include "core/thread_count.hpp"
+#include "exactile/detail/remembered.hpp"
 
 namespace exactile::detail {
 namespace {
 
-constexpr int set_bits = 5;
+constexpr int set_bits = 8;
 constexpr std::size_t ways = 2;
 
+struct Place {
+  PlainProduct product{};  ///< form 0 where the plan's description says more
+  std::shared_ptr<const PlanState> plan;
+};
 struct Set {
-  std::array<std::shared_ptr<const PlanState>, ways> plans;
+  std::array<Place, ways> places;
   std::size_t oldest = 0;
 };
 using Sets = std::array<Set, std::size_t{1} << set_bits>;
@@ -37,26 +42,62 @@ bool forget_at_end_of_thread() noexcept {
   return key && pthread_setspecific(*key, mine) == 0;
 }
 
-/// Of what usually differs between the products of one program. The factors are odd numbers without a pattern.
-std::size_t set_of(const GemmDescription& d) noexcept {
-  const auto mixed = [](std::int64_t value, std::uint64_t factor) {
-    return static_cast<std::uint64_t>(value) * factor;
+/// Of the sizes and strides. The factors are odd numbers without a pattern.
+std::size_t set_of(const PlainProduct& p) noexcept {
+  const auto mixed = [](std::int64_t x, std::int64_t y, std::int64_t z) {
+    return static_cast<std::uint64_t>(x) ^ std::rotl(static_cast<std::uint64_t>(y), 21) ^
+           std::rotl(static_cast<std::uint64_t>(z), 42);
   };
-  const std::uint64_t sum = mixed(d.m, 0x9e3779b97f4a7c15U) + mixed(d.n, 0xbf58476d1ce4e5b9U) +
-                            mixed(d.k, 0x94d049bb133111ebU) +
-                            mixed(d.a.row_stride + 3 * d.a.column_stride, 0xd6e8feb86659fd93U) +
-                            mixed(d.b.row_stride + 3 * d.b.column_stride, 0xa0761d6478bd642fU) +
-                            mixed(static_cast<std::int64_t>(d.types.input), 0xe7037ed1a0b428dbU);
+  const std::uint64_t sum =
+      mixed(p.m, p.n, p.k) * 0x9e3779b97f4a7c15U +
+      mixed(p.a_row + 3 * p.a_column, p.b_row + 3 * p.b_column, p.c_row + 3 * p.c_column) * 0xc2b2ae3d27d4eb4fU;
   return static_cast<std::size_t>(sum >> (64 - set_bits));
 }
 
+bool is_single(const GemmDescription& d) noexcept {
+  const auto is_matrix = [](const OperandLayout& layout) { return !layout.pointer_array && layout.batch_stride == 0; };
+  return d.batch_count == 1 && !d.d && d.bias == Bias::none && d.activation == Activation::none && !d.row_scales &&
+         !d.column_scales && is_matrix(d.a) && is_matrix(d.b) && is_matrix(d.c);
+}
+
+PlainProduct product_of(const GemmDescription& d, const GemmOptions& options) noexcept {
+  const std::uint64_t form = is_single(d) && is_plain(options)
+                                 ? plain_form(d.types, d.a.conjugate, d.b.conjugate, options.backend, options.threads)
+                                 : 0;
+  return {.m = d.m,
+          .n = d.n,
+          .k = d.k,
+          .a_row = d.a.row_stride,
+          .a_column = d.a.column_stride,
+          .b_row = d.b.row_stride,
+          .b_column = d.b.column_stride,
+          .c_row = d.c.row_stride,
+          .c_column = d.c.column_stride,
+          .form = form};
+}
+
+bool is_of(const Place& place, const PlainProduct& product, const GemmDescription& description,
+           const GemmOptions& options) noexcept {
+  return place.plan != nullptr && place.product == product &&
+         (product.form != 0 || (place.plan->description() == description && place.plan->options() == options));
+}
+
+const PlanState* current(const PlanState& plan) noexcept { return plan.has_threads_of_now() ? &plan : nullptr; }
+
 }  // namespace
+
+const PlanState* find_plan(const PlainProduct& product) noexcept {
+  if (mine == nullptr) return nullptr;
+  for (const Place& place : (*mine)[set_of(product)].places)
+    if (place.product == product) return current(*place.plan);
+  return nullptr;
+}
 
 const PlanState* remembered_plan(const GemmDescription& description, const GemmOptions& options) noexcept {
   if (mine == nullptr) return nullptr;
-  for (const auto& plan : (*mine)[set_of(description)].plans)
-    if (plan != nullptr && plan->description() == description && plan->options() == options)
-      return plan->has_threads_of_now() ? plan.get() : nullptr;
+  const PlainProduct product = product_of(description, options);
+  for (const Place& place : (*mine)[set_of(product)].places)
+    if (is_of(place, product, description, options)) return current(*place.plan);
   return nullptr;
 }
 
@@ -66,11 +107,11 @@ void remember_plan(std::shared_ptr<const PlanState> plan) noexcept {
     if (mine == nullptr) return;
     if (!forget_at_end_of_thread()) return forget_mine(nullptr);
   }
-  Set& set = (*mine)[set_of(plan->description())];
-  for (auto& old : set.plans)  // one whose number of threads is another now
-    if (old != nullptr && old->description() == plan->description() && old->options() == plan->options())
-      return void(old = std::move(plan));
-  set.plans[set.oldest] = std::move(plan);
+  const PlainProduct product = product_of(plan->description(), plan->options());
+  Set& set = (*mine)[set_of(product)];
+  for (Place& place : set.places)  // one whose number of threads is another now
+    if (is_of(place, product, plan->description(), plan->options())) return void(place.plan = std::move(plan));
+  set.places[set.oldest] = {product, std::move(plan)};
   set.oldest = (set.oldest + 1) % ways;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "api/backends.hpp"
+#include "api/defaults.hpp"
 #include "core/thread_count.hpp"
 #include "plan/choice.hpp"
 #include "plan/scales.hpp"
@@ -21,6 +22,12 @@ Status invalid(std::string message) { return {StatusCode::invalid_argument, std:
 Status overlap(const char* output, std::string_view with) {
   return invalid(fmt::format(
       "{0} shares memory with {1}: expected a {0} that overlaps neither a, b, the bias nor the scales", output, with));
+}
+
+/// The process's own. Never destroyed: products run at exit, too.
+plan::DeviceLedger& ledger() {
+  static auto& all = *new plan::DeviceLedger;
+  return all;
 }
 
 const plan::BackendEntry& backend_of(const plan::KernelEntry& kernel) {
@@ -40,7 +47,7 @@ plan::Footprint print_of_vector(std::int64_t length, ElementType type) {
 
 }  // namespace
 
-PlanState::PlanState(const GemmDescription& d, const GemmOptions& options)
+PlanState::PlanState(const GemmDescription& d, const GemmOptions& given, const GemmOptions& options)
     : description_(d),
       problem_{.description = plan::settled(d),
                .accuracy = options.accuracy,
@@ -49,7 +56,8 @@ PlanState::PlanState(const GemmDescription& d, const GemmOptions& options)
                .device = options.device,
                .planning = options.planning,
                .parameters = options.parameters},
-      options_(options),
+      options_(given),
+      asked_(options),
       a_print_(print_of(d.a, d.m, d.k, d.batch_count, d.types.input)),
       b_print_(print_of(d.b, d.k, d.n, d.batch_count, d.types.input)),
       c_print_(print_of(problem_.description.c, d.m, d.n, d.batch_count, d.types.output)),
@@ -60,10 +68,10 @@ PlanState::PlanState(const GemmDescription& d, const GemmOptions& options)
       needs_scalar_check_(!is_complex(d.types.input)),
       is_empty_(d.m == 0 || d.n == 0 || d.batch_count == 0) {}
 
-Result<std::shared_ptr<const PlanState>> PlanState::make(const GemmDescription& description,
-                                                         const GemmOptions& options) {
-  if (Status s = plan::validate(description, options); !s.ok()) return s;
-  std::shared_ptr<PlanState> state(new PlanState(description, options));
+Result<std::shared_ptr<const PlanState>> PlanState::make(const GemmDescription& description, const GemmOptions& given) {
+  if (Status s = plan::validate(description, given); !s.ok()) return s;
+  const GemmOptions options = api::with_defaults(given);
+  std::shared_ptr<PlanState> state(new PlanState(description, given, options));
   // Names are judged for empty products too: a misspelt kernel is a mistake whatever the sizes.
   auto kernel = plan::select(api::backends(), state->problem_, options);
   if (!kernel.ok()) return kernel.status();
@@ -85,10 +93,24 @@ Result<std::shared_ptr<const PlanState>> PlanState::make(const GemmDescription& 
     state->why_ = choice.why;
     state->executable_ = state->kernel_->prepare(chosen);
   }
-  if (description.d) return std::shared_ptr<const PlanState>(std::move(state));
+  if (Status s = state->consider_devices(); !s.ok()) return s;
+  if (description.d || state->there_ != nullptr) return std::shared_ptr<const PlanState>(std::move(state));
   if (const auto* quick = dynamic_cast<const plan::QuickProduct*>(state->executable_.get()))
     state->quick_call_ = quick->quick_call();
   return std::shared_ptr<const PlanState>(std::move(state));
+}
+
+/// Where the caller leaves open what computes.
+Status PlanState::consider_devices() {
+  const bool is_open = asked_.backend == Backend::automatic && asked_.kernel.empty() && asked_.parameters.empty() &&
+                       asked_.memory == Memory::host;
+  if (!is_open || executable_ == nullptr) return {};
+  devices_ = plan::choose_device(api::offloads(), problem_, asked_, *kernel_, api::default_device(), ledger());
+  if (devices_.kernel == nullptr) return {};
+  auto there = make(description_, plan::naming(asked_, devices_.offload->backend->backend, devices_.device));
+  if (!there.ok()) return there.status();
+  there_ = std::move(there).value();
+  return {};
 }
 
 Status PlanState::check_pointers(const GemmArguments& arguments) const {
@@ -219,7 +241,37 @@ Status PlanState::run_to_d(const GemmArguments& given, const plan::PreparedForms
   return run_checked(arguments, forms, execution);
 }
 
+/// Whether the device that was chosen is to do it: where it is worth it for pinned memory alone, all of it must be.
+bool PlanState::goes_there(const GemmArguments& arguments) const {
+  if (!ledger().why_left_alone(*devices_.offload).empty()) return false;
+  if (!devices_.only_if_pinned) return true;
+  const auto is_pinned = [&](const void* first, const plan::Footprint& print) {
+    return first != nullptr && devices_.offload->is_pinned(static_cast<const char*>(first) + print.hull.low,
+                                                           print.hull.high - print.hull.low, devices_.device);
+  };
+  return !pointer_arrays_ && is_pinned(arguments.a, a_print_) && is_pinned(arguments.b, b_print_) &&
+         is_pinned(description_.d ? arguments.d : arguments.c, c_print_);
+}
+
+/// What the device answers; nothing where it cannot do the product, and the processor has to.
+std::optional<Status> PlanState::run_there(const GemmArguments& arguments) const {
+  Status status = there_->run(arguments, {});
+  switch (status.code()) {
+    case StatusCode::out_of_memory:  // these are found out before C is touched
+    case StatusCode::unsupported:
+    case StatusCode::device_unavailable: break;
+    case StatusCode::device_failure:  // C may be half written
+      if (arguments.beta.is_zero()) break;
+      [[fallthrough]];
+    default: return status;
+  }
+  ledger().failed(*devices_.offload, status);
+  return std::nullopt;
+}
+
 Status PlanState::run(const GemmArguments& arguments, const Execution& execution) const {
+  if (there_ != nullptr && arguments.prepared_a == nullptr && arguments.prepared_b == nullptr && goes_there(arguments))
+    if (auto status = run_there(arguments)) return *status;
   if (arguments.prepared_a != nullptr || arguments.prepared_b != nullptr) return run_prepared(arguments, execution);
   return run(arguments, {}, execution);
 }
@@ -255,12 +307,33 @@ Status PlanState::run_checked(const GemmArguments& arguments, const plan::Prepar
   return executable_->run(arguments, execution);
 }
 
+/// The choice of devices, with what has become of the chosen one since.
+plan::DeviceChoice PlanState::devices_now() const {
+  plan::DeviceChoice now = devices_;
+  if (now.offload == nullptr) return now;
+  const auto verdict = std::ranges::find(now.verdicts, now.offload->backend, &plan::DeviceVerdict::backend);
+  if (const std::string why = ledger().why_left_alone(*now.offload); !why.empty()) {
+    verdict->reason = why;
+    verdict->kernel = now.kernel = nullptr;
+  } else if (const std::string failure = ledger().last_failure(*now.offload); !failure.empty()) {
+    verdict->reason += "; a product went back to the processor: " + failure;
+  }
+  return now;
+}
+
 PlanSummary PlanState::summary() const {
   const GemmDescription& d = problem_.description;
+  const plan::Traffic traffic = plan::least_traffic(d);
   PlanSummary summary{.accumulator = std::string(to_string(accumulator_type(d.types.input))),
                       .operations = operation_count(d.types, d.m, d.n, d.k) * static_cast<double>(d.batch_count),
-                      .minimum_bytes = plan::minimum_bytes(d)};
+                      .minimum_bytes = traffic.in + traffic.out};
   if (kernel_ == nullptr) return summary;
+  const plan::DeviceChoice devices = devices_now();
+  if (devices.kernel != nullptr && !devices.only_if_pinned) {
+    summary = there_->summary();
+    summary.candidates = plan::explain_candidates(api::backends(), problem_, asked_, *kernel_, devices);
+    return summary;
+  }
   summary.kernel = kernel_->name;
   summary.backend = kernel_->backend;
   summary.blocking = executable_->blocking();
@@ -268,7 +341,7 @@ PlanSummary PlanState::summary() const {
   summary.workspace_bytes = executable_->workspace_bytes();
   summary.model_bytes = executable_->model_bytes();
   summary.paths = executable_->paths();
-  summary.candidates = plan::explain_candidates(api::backends(), problem_, options_, *kernel_);
+  summary.candidates = plan::explain_candidates(api::backends(), problem_, asked_, *kernel_, devices);
   if (!why_.empty()) std::ranges::find(summary.candidates, true, &Candidate::chosen)->reason = why_;
   return summary;
 }

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "core/thread_count.hpp"
+#include "plan/device_choice.hpp"
 #include "plan/kernel_entry.hpp"
 #include "plan/overlap.hpp"
 #include "plan/quick_call.hpp"
@@ -43,14 +44,19 @@ class PlanState {
   [[nodiscard]] Result<PreparedOperand> prepare(Operand operand, const void* elements,
                                                 const Execution& execution) const;
   [[nodiscard]] PlanSummary summary() const;
-  [[nodiscard]] std::string_view kernel_name() const noexcept {
-    return kernel_ == nullptr ? std::string_view() : kernel_->name;
-  }
   [[nodiscard]] std::int64_t workspace_bytes() const noexcept {
+    if (there_ != nullptr && !devices_.only_if_pinned) return there_->workspace_bytes();
     return executable_ == nullptr ? 0 : executable_->workspace_bytes();
   }
   [[nodiscard]] const plan::Problem& problem() const noexcept { return problem_; }
   [[nodiscard]] const GemmOptions& options() const noexcept { return options_; }
+  /// "" where there is nothing to compute.
+  [[nodiscard]] std::string_view kernel_name() const noexcept {
+    if (there_ != nullptr && !devices_.only_if_pinned) return there_->kernel_name();
+    return kernel_ == nullptr ? std::string_view() : kernel_->name;
+  }
+  /// False where it would be made anew with another device: the choice rested on what the process had done before.
+  [[nodiscard]] bool is_final() const noexcept { return devices_.is_final; }
   /// Whether it would be made for the same number of threads again; true where it runs on one whatever the number.
   [[nodiscard]] bool has_threads_of_now() const noexcept {
     return quick_call_.run != nullptr || core::thread_count(options_.threads) == problem_.threads;
@@ -59,7 +65,11 @@ class PlanState {
   [[nodiscard]] const GemmDescription& description() const noexcept { return description_; }
 
  private:
-  PlanState(const GemmDescription& description, const GemmOptions& options);
+  PlanState(const GemmDescription& description, const GemmOptions& given, const GemmOptions& options);
+  [[nodiscard]] Status consider_devices();
+  [[nodiscard]] plan::DeviceChoice devices_now() const;
+  [[nodiscard]] bool goes_there(const GemmArguments& arguments) const;
+  [[nodiscard]] std::optional<Status> run_there(const GemmArguments& arguments) const;
   [[nodiscard]] Status check_pointers(const GemmArguments& arguments) const;
   [[nodiscard]] Status check_operands(const GemmArguments& arguments) const;
   [[nodiscard]] Status check_scalars(const GemmArguments& arguments) const;
@@ -87,7 +97,8 @@ class PlanState {
 
   GemmDescription description_;
   plan::Problem problem_;
-  GemmOptions options_;
+  GemmOptions options_;  ///< as they were given
+  GemmOptions asked_;    ///< with the process's defaults
   plan::Footprint a_print_;
   plan::Footprint b_print_;
   plan::Footprint c_print_;  ///< of the matrix that is written
@@ -103,6 +114,8 @@ class PlanState {
   std::string why_;                            ///< it was taken, where that was measured
   std::unique_ptr<const plan::Executable> executable_;
   std::unique_ptr<const plan::Executable> scaling_;  ///< alpha = 0 or k = 0 in device memory
+  plan::DeviceChoice devices_;
+  std::shared_ptr<const PlanState> there_;  ///< the same product on the device of devices_; null: none was chosen
 };
 
 inline bool PlanState::run_quickly(const void* a, const void* b, void* c, double alpha, double beta) const {

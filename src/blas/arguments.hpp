@@ -31,8 +31,35 @@ enum : int {
   return *text >= 'a' && *text <= 'z' ? static_cast<char>(*text - ('a' - 'A')) : *text;
 }
 
+/// How CBLAS hands over numbers and matrices: complex ones by void pointers, arrays of pointers to them alike.
 template <class T>
-inline constexpr bool is_complex_v = !std::floating_point<T>;
+struct Passed {
+  using Number = T;
+  using Input = const T*;
+  using Output = T*;
+  using Numbers = const T*;
+  using Inputs = const T* const*;
+  using Outputs = T* const*;
+  static T number(T x) noexcept { return x; }
+};
+template <class T>
+struct Passed<std::complex<T>> {
+  using Number = const void*;
+  using Input = const void*;
+  using Output = void*;
+  using Numbers = const void*;
+  using Inputs = const void* const*;
+  using Outputs = void* const*;
+  static std::complex<T> number(const void* x) noexcept { return *static_cast<const std::complex<T>*>(x); }
+};
+template <class T>
+[[nodiscard]] const T* elements(const void* matrix) noexcept {
+  return static_cast<const T*>(matrix);
+}
+template <class T>
+[[nodiscard]] T* elements(void* matrix) noexcept {
+  return static_cast<T*>(matrix);
+}
 
 [[nodiscard]] constexpr std::optional<Op> op_of(char letter) noexcept {
   switch (letter) {

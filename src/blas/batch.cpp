@@ -109,22 +109,28 @@ void gemm_batch(const char* c_name, int order, const int* trans_a, const int* tr
 
 namespace blas = exactile::blas;
 
-#define EXACTILE_BATCH(T, stem, Int, suffix)                                                                          \
-  extern "C" EXACTILE_EXPORT void cblas_##stem##_batch_strided##suffix(                                               \
-      int order, int trans_a, int trans_b, Int m, Int n, Int k, T alpha, const T* a, Int lda, Int a_step, const T* b, \
-      Int ldb, Int b_step, T beta, T* c, Int ldc, Int c_step, Int count) {                                            \
-    blas::gemm_batch_strided<T>("cblas_" #stem "_batch_strided", order, trans_a, trans_b, m, n, k, alpha, a, lda,     \
-                                a_step, b, ldb, b_step, beta, c, ldc, c_step, count);                                 \
-  }                                                                                                                   \
-  extern "C" EXACTILE_EXPORT void cblas_##stem##_batch##suffix(                                                       \
-      int order, const int* trans_a, const int* trans_b, const Int* m, const Int* n, const Int* k, const T* alpha,    \
-      const T* const* a, const Int* lda, const T* const* b, const Int* ldb, const T* beta, T* const* c,               \
-      const Int* ldc, Int group_count, const Int* group_size) {                                                       \
-    blas::gemm_batch<T, Int>("cblas_" #stem "_batch", order, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta,  \
-                             c, ldc, group_count, group_size);                                                        \
+#define EXACTILE_BATCH(T, stem, Int, suffix)                                                                         \
+  extern "C" EXACTILE_EXPORT void cblas_##stem##_batch_strided##suffix(                                              \
+      int order, int trans_a, int trans_b, Int m, Int n, Int k, blas::Passed<T>::Number alpha,                       \
+      blas::Passed<T>::Input a, Int lda, Int a_step, blas::Passed<T>::Input b, Int ldb, Int b_step,                  \
+      blas::Passed<T>::Number beta, blas::Passed<T>::Output c, Int ldc, Int c_step, Int count) {                     \
+    blas::gemm_batch_strided<T>("cblas_" #stem "_batch_strided", order, trans_a, trans_b, m, n, k,                   \
+                                blas::Passed<T>::number(alpha), blas::elements<T>(a), lda, a_step,                   \
+                                blas::elements<T>(b), ldb, b_step, blas::Passed<T>::number(beta),                    \
+                                blas::elements<T>(c), ldc, c_step, count);                                           \
+  }                                                                                                                  \
+  extern "C" EXACTILE_EXPORT void cblas_##stem##_batch##suffix(                                                      \
+      int order, const int* trans_a, const int* trans_b, const Int* m, const Int* n, const Int* k,                   \
+      blas::Passed<T>::Numbers alpha, blas::Passed<T>::Inputs a, const Int* lda, blas::Passed<T>::Inputs b,          \
+      const Int* ldb, blas::Passed<T>::Numbers beta, blas::Passed<T>::Outputs c, const Int* ldc, Int group_count,    \
+      const Int* group_size) {                                                                                       \
+    blas::gemm_batch<T, Int>("cblas_" #stem "_batch", order, trans_a, trans_b, m, n, k, blas::elements<T>(alpha),    \
+                             reinterpret_cast<const T* const*>(a), lda, reinterpret_cast<const T* const*>(b), ldb,   \
+                             blas::elements<T>(beta), reinterpret_cast<T* const*>(c), ldc, group_count, group_size); \
   }
 
-EXACTILE_BATCH(float, sgemm, std::int32_t, )
-EXACTILE_BATCH(float, sgemm, std::int64_t, _64)
-EXACTILE_BATCH(double, dgemm, std::int32_t, )
-EXACTILE_BATCH(double, dgemm, std::int64_t, _64)
+#define EXACTILE_BATCHES(T, stem)         \
+  EXACTILE_BATCH(T, stem, std::int32_t, ) \
+  EXACTILE_BATCH(T, stem, std::int64_t, _64)
+EXACTILE_BATCHES(float, sgemm)
+EXACTILE_BATCHES(double, dgemm)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ?gemm of real numbers: C <- alpha op(A) op(B) + beta C.
+// ?gemm: C <- alpha op(A) op(B) + beta C.
 #include "blas/arguments.hpp"
 #include "blas/export.hpp"
-#include "blas/plans.hpp"
+#include "blas/quick.hpp"
 #include "blas/settings.hpp"
 
 namespace exactile::blas {
@@ -31,8 +31,7 @@ inline void gemm(const char* name, int rows, std::optional<Op> op_a, std::option
           .is_bad(name, rows))
     return;
   if (m == 0 || n == 0 || ((alpha == T(0) || k == 0) && beta == T(1))) return;
-  if (!multiply_quickly(Kind::matrices, settled<T>(*op_a), settled<T>(*op_b), m, n, k, alpha, a, lda, b, ldb, beta, c,
-                        ldc))
+  if (!multiply_quickly(settled<T>(*op_a), settled<T>(*op_b), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc))
     gemm_at_length(name, settled<T>(*op_a), settled<T>(*op_b), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
@@ -62,17 +61,20 @@ namespace blas = exactile::blas;
     blas::gemm<T>(NAME, blas::from_fortran, blas::op_of(blas::letter(trans_a)), blas::op_of(blas::letter(trans_b)),   \
                   *m, *n, *k, *alpha, a, *lda, b, *ldb, *beta, c, *ldc);                                              \
   }                                                                                                                   \
-  extern "C" EXACTILE_EXPORT void cblas_##stem##suffix(int order, int trans_a, int trans_b, Int m, Int n, Int k,      \
-                                                       T alpha, const T* a, Int lda, const T* b, Int ldb, T beta,     \
-                                                       T* c, Int ldc) {                                               \
-    blas::cblas_gemm<T>(NAME, "cblas_" #stem, order, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc); \
+  extern "C" EXACTILE_EXPORT void cblas_##stem##suffix(                                                               \
+      int order, int trans_a, int trans_b, Int m, Int n, Int k, blas::Passed<T>::Number alpha,                        \
+      blas::Passed<T>::Input a, Int lda, blas::Passed<T>::Input b, Int ldb, blas::Passed<T>::Number beta,             \
+      blas::Passed<T>::Output c, Int ldc) {                                                                           \
+    blas::cblas_gemm<T>(NAME, "cblas_" #stem, order, trans_a, trans_b, m, n, k, blas::Passed<T>::number(alpha),       \
+                        blas::elements<T>(a), lda, blas::elements<T>(b), ldb, blas::Passed<T>::number(beta),          \
+                        blas::elements<T>(c), ldc);                                                                   \
   }
 
-EXACTILE_GEMM(float, sgemm, "SGEMM ", std::int32_t, )
-EXACTILE_GEMM(float, sgemm, "SGEMM ", std::int64_t, _64)
-EXACTILE_GEMM(double, dgemm, "DGEMM ", std::int32_t, )
-EXACTILE_GEMM(double, dgemm, "DGEMM ", std::int64_t, _64)
-EXACTILE_FORTRAN_ALIASES(sgemm);
-EXACTILE_FORTRAN_ALIASES(dgemm);
-EXACTILE_CBLAS_ALIASES(sgemm);
-EXACTILE_CBLAS_ALIASES(dgemm);
+#define EXACTILE_GEMM_NAMES(T, stem, NAME)        \
+  EXACTILE_GEMM(T, stem, NAME, std::int32_t, )    \
+  EXACTILE_GEMM(T, stem, NAME, std::int64_t, _64) \
+  EXACTILE_FORTRAN_ALIASES(stem);                 \
+  EXACTILE_CBLAS_ALIASES(stem)
+
+EXACTILE_GEMM_NAMES(float, sgemm, "SGEMM ");
+EXACTILE_GEMM_NAMES(double, dgemm, "DGEMM ");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ?gemv of real numbers: y <- alpha op(A) x + beta y, where A itself is m x n.
+// ?gemv: y <- alpha op(A) x + beta y, where A itself is m x n.
 #include "blas/arguments.hpp"
 #include "blas/export.hpp"
 #include "blas/settings.hpp"
@@ -21,10 +21,20 @@ inline void gemv(const char* name, int rows, std::optional<Op> op, Size m, Size 
     return;
   if (m == 0 || n == 0 || (alpha == T(0) && beta == T(1))) return;
   const Report report(name, {{"m", m}, {"n", n}});
-  if (op == Op::plain)
-    multiply_vector(Op::plain, m, n, alpha, a, lda, x, incx, beta, y, incy);
+  if (!is_transposed(*op))
+    multiply_vector(*op, m, n, alpha, a, lda, x, incx, beta, y, incy);
   else
     multiply_vector(settled<T>(*op), n, m, alpha, a, lda, x, incx, beta, y, incy);
+}
+
+/// What op of a matrix by rows is of the same elements by columns.
+template <class T>
+[[nodiscard]] constexpr Op read_by_columns(Op op) noexcept {
+  switch (settled<T>(op)) {
+    case Op::plain: return Op::transposed;
+    case Op::conjugated: return Op::conjugated_plain;
+    default: return Op::plain;
+  }
 }
 
 template <class T>
@@ -34,7 +44,7 @@ inline void cblas_gemv(const char* name, const char* c_name, int order, int tran
   const auto op = op_of(trans);
   if (!op) return illegal_setting(2, c_name, "Illegal TransA setting, %d\n", trans, order);
   if (order == row_major)
-    gemv(name, 1, op == Op::plain ? Op::transposed : Op::plain, n, m, alpha, a, lda, x, incx, beta, y, incy);
+    gemv<T>(name, 1, read_by_columns<T>(*op), n, m, alpha, a, lda, x, incx, beta, y, incy);
   else
     gemv(name, 0, op, m, n, alpha, a, lda, x, incx, beta, y, incy);
 }
@@ -51,16 +61,19 @@ namespace blas = exactile::blas;
     blas::gemv<T>(NAME, blas::from_fortran, blas::op_of(blas::letter(trans)), *m, *n, *alpha, a, *lda, x, *incx, \
                   *beta, y, *incy);                                                                              \
   }                                                                                                              \
-  extern "C" EXACTILE_EXPORT void cblas_##stem##suffix(int order, int trans, Int m, Int n, T alpha, const T* a,  \
-                                                       Int lda, const T* x, Int incx, T beta, T* y, Int incy) {  \
-    blas::cblas_gemv<T>(NAME, "cblas_" #stem, order, trans, m, n, alpha, a, lda, x, incx, beta, y, incy);        \
+  extern "C" EXACTILE_EXPORT void cblas_##stem##suffix(                                                          \
+      int order, int trans, Int m, Int n, blas::Passed<T>::Number alpha, blas::Passed<T>::Input a, Int lda,      \
+      blas::Passed<T>::Input x, Int incx, blas::Passed<T>::Number beta, blas::Passed<T>::Output y, Int incy) {   \
+    blas::cblas_gemv<T>(NAME, "cblas_" #stem, order, trans, m, n, blas::Passed<T>::number(alpha),                \
+                        blas::elements<T>(a), lda, blas::elements<T>(x), incx, blas::Passed<T>::number(beta),    \
+                        blas::elements<T>(y), incy);                                                             \
   }
 
-EXACTILE_GEMV(float, sgemv, "SGEMV ", std::int32_t, )
-EXACTILE_GEMV(float, sgemv, "SGEMV ", std::int64_t, _64)
-EXACTILE_GEMV(double, dgemv, "DGEMV ", std::int32_t, )
-EXACTILE_GEMV(double, dgemv, "DGEMV ", std::int64_t, _64)
-EXACTILE_FORTRAN_ALIASES(sgemv);
-EXACTILE_FORTRAN_ALIASES(dgemv);
-EXACTILE_CBLAS_ALIASES(sgemv);
-EXACTILE_CBLAS_ALIASES(dgemv);
+#define EXACTILE_GEMV_NAMES(T, stem, NAME)        \
+  EXACTILE_GEMV(T, stem, NAME, std::int32_t, )    \
+  EXACTILE_GEMV(T, stem, NAME, std::int64_t, _64) \
+  EXACTILE_FORTRAN_ALIASES(stem);                 \
+  EXACTILE_CBLAS_ALIASES(stem)
+
+EXACTILE_GEMV_NAMES(float, sgemv, "SGEMV ");
+EXACTILE_GEMV_NAMES(double, dgemv, "DGEMV ");

@@ -30,7 +30,4 @@ constexpr auto c_diagonal_of = [](int n) {
 // The same matrices read by columns: what lay by rows is transposed.
 [[nodiscard]] constexpr Side exchanged(Side side) noexcept { return side == Side::left ? Side::right : Side::left; }
 
-/// In the order of rows, op(A) of the transposed: the plain one and the transposed change places.
-[[nodiscard]] constexpr Op exchanged(Op op) noexcept { return op == Op::plain ? Op::transposed : Op::plain; }
-
 }  // namespace exactile::blas

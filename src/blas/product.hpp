@@ -4,13 +4,43 @@
 #pragma once
 
 #include <complex>
+#include <concepts>
 #include <cstdint>
 
 namespace exactile::blas {
 
 using Size = std::int64_t;
 
-enum class Op : std::uint8_t { plain, transposed, conjugated };  ///< conjugated: and transposed
+/// conjugated: and transposed; conjugated_plain: in its place, which no letter of BLAS asks for but row-major CBLAS
+/// needs.
+enum class Op : std::uint8_t { plain, transposed, conjugated, conjugated_plain };
+
+[[nodiscard]] constexpr bool is_transposed(Op op) noexcept { return op == Op::transposed || op == Op::conjugated; }
+[[nodiscard]] constexpr bool is_conjugated(Op op) noexcept {
+  return op == Op::conjugated || op == Op::conjugated_plain;
+}
+
+template <class T>
+inline constexpr bool is_complex_v = !std::floating_point<T>;
+template <class T>
+struct RealOf {
+  using type = T;
+};
+template <class T>
+struct RealOf<std::complex<T>> {
+  using type = T;
+};
+template <class T>
+using Real = typename RealOf<T>::type;
+
+/// The number's conjugate; a real one itself.
+template <class T>
+[[nodiscard]] constexpr T conjugate(T x) noexcept {
+  if constexpr (is_complex_v<T>)
+    return std::conj(x);
+  else
+    return x;
+}
 
 /// C <- alpha op(A) op(B) + beta C with op(A) m x k, op(B) k x n. As the reference's gemm after its checks: where m or
 /// n is 0 nothing happens, beta = 0 does not read C, alpha = 0 reads neither A nor B. Any thread may call it.

@@ -6,8 +6,9 @@
 #include <cstring>
 
 #include "blas/export.hpp"
-#include "blas/plans.hpp"
+#include "blas/quick.hpp"
 #include "exactile/devices.hpp"
+#include "exactile/settings.hpp"
 
 namespace exactile::blas {
 namespace {
@@ -34,6 +35,13 @@ const char* environment(const char* name) noexcept {
   const char* value = secure_getenv(name);
   return value == nullptr || *value == '\0' ? nullptr : value;
 }
+
+const Backend backend = [] {
+  const char* value = environment("EXACTILE_OFFLOAD");
+  if (value == nullptr || std::strcmp(value, "auto") != 0) return Backend::cpu;
+  set_default_backend(Backend::automatic);
+  return Backend::automatic;
+}();
 
 const bool verbose = [] {
   const char* value = environment("EXACTILE_VERBOSE");

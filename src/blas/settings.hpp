@@ -8,6 +8,8 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "exactile/backend.hpp"
+
 namespace exactile::blas {
 
 /// The variable's value; null where it is unset or empty, or the program runs with more rights than its user has.
@@ -16,6 +18,10 @@ namespace exactile::blas {
 /// Threads that a product may use: what openblas_set_num_threads() said, else the library's default.
 [[nodiscard]] int threads() noexcept;
 void set_threads(int count) noexcept;
+
+/// What products are planned for: the processor, or with EXACTILE_OFFLOAD=auto what is quickest by estimate, copies
+/// included. Settled when the library is loaded; EXACTILE_BACKEND does not count here.
+extern const Backend backend;
 
 extern const bool verbose;  ///< EXACTILE_VERBOSE is 1; settled when the library is loaded
 

@@ -1,11 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// ?symm, ?syrk, ?syr2k and ?gemmtr (also ?gemmt, as MKL calls it) of real numbers.
+// ?symm, ?syrk and ?syr2k, and of complex numbers ?hemm, ?herk and ?her2k.
 #include "blas/level3_calls.hpp"
 
 namespace exactile::blas {
 namespace {
 
-template <class T>
+/// A factor that keeps a Hermitian matrix what it is.
+template <Mirror mirror, class T>
+using Factor = std::conditional_t<mirror == Mirror::hermitian, Real<T>, T>;
+
+/// ?syrk of complex numbers has no 'C', ?herk no 'T'.
+template <Mirror mirror, class T>
+[[nodiscard]] constexpr bool has(std::optional<Op> op) noexcept {
+  if (!op) return false;
+  return !is_complex_v<T> || *op == Op::plain || *op == other<mirror>(Op::plain);
+}
+
+template <Mirror mirror, class T>
 void symm(const char* name, int rows, std::optional<Side> side, std::optional<Triangle> triangle, Size m, Size n,
           T alpha, const T* a, Size lda, const T* b, Size ldb, T beta, T* c, Size ldc) {
   if (Checks()
@@ -21,34 +32,44 @@ void symm(const char* name, int rows, std::optional<Side> side, std::optional<Tr
   if (m == 0 || n == 0 || (alpha == T(0) && beta == T(1))) return;
   const Report report(name, {{"m", m}, {"n", n}});
   if (alpha == T(0)) return scale(m, n, beta, Columns<T>{c, ldc});
-  multiply_symmetric(*side, *triangle, m, n, alpha, {a, lda}, {b, ldb}, beta, {c, ldc});
+  multiply_symmetric<mirror>(*side, *triangle, m, n, alpha, {a, lda}, {b, ldb}, beta, {c, ldc});
 }
 
-template <class T>
-void syrk(const char* name, int rows, std::optional<Triangle> triangle, std::optional<Op> op, Size n, Size k, T alpha,
-          const T* a, Size lda, T beta, T* c, Size ldc) {
+/// Where no product is to be added.
+template <Mirror mirror, class T>
+void scale_symmetric(Triangle triangle, Size n, Factor<mirror, T> beta, T* c, Size ldc) {
+  scale_triangle(triangle, n, T(beta), Columns<T>{c, ldc});
+  if (mirror == Mirror::hermitian) make_diagonal_real(n, Columns<T>{c, ldc});
+}
+
+template <Mirror mirror, class T>
+void syrk(const char* name, int rows, std::optional<Triangle> triangle, std::optional<Op> op, Size n, Size k,
+          Factor<mirror, T> alpha, const T* a, Size lda, Factor<mirror, T> beta, T* c, Size ldc) {
   if (Checks()
           .that(triangle.has_value(), 1)
-          .that(op.has_value(), 2)
+          .that(has<mirror, T>(op), 2)
           .that(n >= 0, 3)
           .that(k >= 0, 4)
           .that(holds(lda, op == Op::plain ? n : k), 7)
           .that(holds(ldc, n), 10)
           .is_bad(name, rows))
     return;
-  if (n == 0 || ((alpha == T(0) || k == 0) && beta == T(1))) return;
+  const bool is_nothing = alpha == Factor<mirror, T>(0) || k == 0;
+  if (n == 0 || (is_nothing && beta == Factor<mirror, T>(1))) return;
   const Report report(name, {{"n", n}, {"k", k}});
-  if (alpha == T(0) || k == 0) return scale_triangle(*triangle, n, beta, Columns<T>{c, ldc});
+  if (is_nothing) return scale_symmetric<mirror>(*triangle, n, beta, c, ldc);
   const Op as_it_is = settled<T>(*op);
-  multiply_triangle(*triangle, as_it_is, other(as_it_is), n, k, alpha, {a, lda}, {a, lda}, beta, {c, ldc});
+  multiply_triangle<T>(*triangle, as_it_is, other<mirror>(as_it_is), n, k, T(alpha), {a, lda}, {a, lda}, T(beta),
+                       {c, ldc});
+  if (mirror == Mirror::hermitian) make_diagonal_real(n, Columns<T>{c, ldc});
 }
 
-template <class T>
+template <Mirror mirror, class T>
 void syr2k(const char* name, int rows, std::optional<Triangle> triangle, std::optional<Op> op, Size n, Size k, T alpha,
-           const T* a, Size lda, const T* b, Size ldb, T beta, T* c, Size ldc) {
+           const T* a, Size lda, const T* b, Size ldb, Factor<mirror, T> beta, T* c, Size ldc) {
   if (Checks()
           .that(triangle.has_value(), 1)
-          .that(op.has_value(), 2)
+          .that(has<mirror, T>(op), 2)
           .that(n >= 0, 3)
           .that(k >= 0, 4)
           .that(holds(lda, op == Op::plain ? n : k), 7)
@@ -56,37 +77,19 @@ void syr2k(const char* name, int rows, std::optional<Triangle> triangle, std::op
           .that(holds(ldc, n), 12)
           .is_bad(name, rows))
     return;
-  if (n == 0 || ((alpha == T(0) || k == 0) && beta == T(1))) return;
+  const bool is_nothing = alpha == T(0) || k == 0;
+  if (n == 0 || (is_nothing && beta == Factor<mirror, T>(1))) return;
   const Report report(name, {{"n", n}, {"k", k}});
-  if (alpha == T(0) || k == 0) return scale_triangle(*triangle, n, beta, Columns<T>{c, ldc});
+  if (is_nothing) return scale_symmetric<mirror>(*triangle, n, beta, c, ldc);
   const Op as_it_is = settled<T>(*op);
-  multiply_triangle<T>(*triangle, as_it_is, other(as_it_is), n, k, alpha, {a, lda}, {b, ldb}, beta, {c, ldc});
-  multiply_triangle<T>(*triangle, as_it_is, other(as_it_is), n, k, alpha, {b, ldb}, {a, lda}, T(1), {c, ldc});
+  const Op mirrored = other<mirror>(as_it_is);
+  const T alpha_mirrored = mirror == Mirror::hermitian ? conjugate(alpha) : alpha;
+  multiply_triangle<T>(*triangle, as_it_is, mirrored, n, k, alpha, {a, lda}, {b, ldb}, T(beta), {c, ldc});
+  multiply_triangle<T>(*triangle, as_it_is, mirrored, n, k, alpha_mirrored, {b, ldb}, {a, lda}, T(1), {c, ldc});
+  if (mirror == Mirror::hermitian) make_diagonal_real(n, Columns<T>{c, ldc});
 }
 
-template <class T>
-void gemmtr(const char* name, int rows, std::optional<Triangle> triangle, std::optional<Op> op_a,
-            std::optional<Op> op_b, Size n, Size k, T alpha, const T* a, Size lda, const T* b, Size ldb, T beta, T* c,
-            Size ldc) {
-  if (Checks()
-          .that(triangle.has_value(), 1)
-          .that(op_a.has_value(), 2)
-          .that(op_b.has_value(), 3)
-          .that(n >= 0, 4)
-          .that(k >= 0, 5)
-          .that(holds(lda, op_a == Op::plain ? n : k), 8)
-          .that(holds(ldb, op_b == Op::plain ? k : n), 10)
-          .that(holds(ldc, n), 13)
-          .is_bad(name, rows))
-    return;
-  if (n == 0 || ((alpha == T(0) || k == 0) && beta == T(1))) return;
-  const Report report(name, {{"n", n}, {"k", k}});
-  if (alpha == T(0) || k == 0) return scale_triangle(*triangle, n, beta, Columns<T>{c, ldc});
-  multiply_triangle<T>(*triangle, settled<T>(*op_a), settled<T>(*op_b), n, k, alpha, {a, lda}, {b, ldb}, beta,
-                       {c, ldc});
-}
-
-template <class T>
+template <Mirror mirror, class T>
 void cblas_symm(const char* name, const char* c_name, int order, int side, int triangle, Size m, Size n, T alpha,
                 const T* a, Size lda, const T* b, Size ldb, T beta, T* c, Size ldc) {
   if (!is_order(order, c_name)) return;
@@ -95,60 +98,48 @@ void cblas_symm(const char* name, const char* c_name, int order, int side, int t
   if (!where) return illegal_setting(2, c_name, "Illegal Side setting, %d\n", side, order);
   if (!which) return illegal_setting(3, c_name, "Illegal Uplo setting, %d\n", triangle, order);
   if (order == row_major)
-    symm(name, 1, std::optional(exchanged(*where)), std::optional(other(*which)), n, m, alpha, a, lda, b, ldb, beta, c,
-         ldc);
+    symm<mirror>(name, 1, std::optional(exchanged(*where)), std::optional(other(*which)), n, m, alpha, a, lda, b, ldb,
+                 beta, c, ldc);
   else
-    symm(name, 0, where, which, m, n, alpha, a, lda, b, ldb, beta, c, ldc);
+    symm<mirror>(name, 0, where, which, m, n, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 /// The triangle and operation of a CBLAS call's matrices as they lie by columns; nothing where that has been reported.
+template <Mirror mirror, class T>
 [[nodiscard]] bool take(const char* c_name, int order, int triangle, int trans, std::optional<Triangle>& which,
                         std::optional<Op>& op) {
   if (!is_order(order, c_name)) return false;
   which = c_triangle_of(triangle);
   op = op_of(trans);
+  if (!has<mirror, T>(op)) op.reset();
   if (!which) illegal_setting(2, c_name, "Illegal Uplo setting, %d\n", triangle, order);
   if (which && !op) illegal_setting(3, c_name, "Illegal Trans setting, %d\n", trans, order);
   if (!which || !op) return false;
   if (order == row_major) {
     which = other(*which);
-    op = exchanged(*op);
+    op = other<mirror>(*op);
   }
   return true;
 }
 
-template <class T>
-void cblas_syrk(const char* name, const char* c_name, int order, int triangle, int trans, Size n, Size k, T alpha,
-                const T* a, Size lda, T beta, T* c, Size ldc) {
+template <Mirror mirror, class T>
+void cblas_syrk(const char* name, const char* c_name, int order, int triangle, int trans, Size n, Size k,
+                Factor<mirror, T> alpha, const T* a, Size lda, Factor<mirror, T> beta, T* c, Size ldc) {
   std::optional<Triangle> which;
   std::optional<Op> op;
-  if (take(c_name, order, triangle, trans, which, op))
-    syrk(name, order == row_major ? 1 : 0, which, op, n, k, alpha, a, lda, beta, c, ldc);
+  if (take<mirror, T>(c_name, order, triangle, trans, which, op))
+    syrk<mirror>(name, order == row_major ? 1 : 0, which, op, n, k, alpha, a, lda, beta, c, ldc);
 }
 
-template <class T>
+template <Mirror mirror, class T>
 void cblas_syr2k(const char* name, const char* c_name, int order, int triangle, int trans, Size n, Size k, T alpha,
-                 const T* a, Size lda, const T* b, Size ldb, T beta, T* c, Size ldc) {
+                 const T* a, Size lda, const T* b, Size ldb, Factor<mirror, T> beta, T* c, Size ldc) {
   std::optional<Triangle> which;
   std::optional<Op> op;
-  if (take(c_name, order, triangle, trans, which, op))
-    syr2k(name, order == row_major ? 1 : 0, which, op, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-}
-
-template <class T>
-void cblas_gemmtr(const char* name, const char* c_name, int order, int triangle, int trans_a, int trans_b, Size n,
-                  Size k, T alpha, const T* a, Size lda, const T* b, Size ldb, T beta, T* c, Size ldc) {
-  if (!is_order(order, c_name)) return;
-  const auto which = c_triangle_of(triangle);
-  const auto op_a = op_of(trans_a);
-  const auto op_b = op_of(trans_b);
-  if (!which) return illegal_setting(2, c_name, "Illegal Uplo setting, %d\n", triangle, order);
-  if (!op_a) return illegal_setting(3, c_name, "Illegal TransA setting, %d\n", trans_a, order);
-  if (!op_b) return illegal_setting(4, c_name, "Illegal TransB setting, %d\n", trans_b, order);
-  if (order == row_major)
-    gemmtr(name, 1, std::optional(other(*which)), op_b, op_a, n, k, alpha, b, ldb, a, lda, beta, c, ldc);
-  else
-    gemmtr(name, 0, which, op_a, op_b, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  if (!take<mirror, T>(c_name, order, triangle, trans, which, op)) return;
+  // Read by columns, A B^H becomes conj(A^H B): alpha and its conjugate change places.
+  if (order == row_major && mirror == Mirror::hermitian) alpha = conjugate(alpha);
+  syr2k<mirror>(name, order == row_major ? 1 : 0, which, op, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 }  // namespace
@@ -156,72 +147,65 @@ void cblas_gemmtr(const char* name, const char* c_name, int order, int triangle,
 
 namespace blas = exactile::blas;
 
-#define EXACTILE_SYMMETRIC(T, l, LETTER, Int, suffix)                                                                  \
-  extern "C" EXACTILE_EXPORT void l##symm##suffix##_(const char* side, const char* uplo, const Int* m, const Int* n,   \
-                                                     const T* alpha, const T* a, const Int* lda, const T* b,           \
-                                                     const Int* ldb, const T* beta, T* c, const Int* ldc) {            \
-    blas::symm<T>(LETTER "SYMM ", blas::from_fortran, blas::side_of(blas::letter(side)),                               \
-                  blas::triangle_of(blas::letter(uplo)), *m, *n, *alpha, a, *lda, b, *ldb, *beta, c, *ldc);            \
-  }                                                                                                                    \
-  extern "C" EXACTILE_EXPORT void l##syrk##suffix##_(const char* uplo, const char* trans, const Int* n, const Int* k,  \
-                                                     const T* alpha, const T* a, const Int* lda, const T* beta, T* c,  \
-                                                     const Int* ldc) {                                                 \
-    blas::syrk<T>(LETTER "SYRK ", blas::from_fortran, blas::triangle_of(blas::letter(uplo)),                           \
-                  blas::op_of(blas::letter(trans)), *n, *k, *alpha, a, *lda, *beta, c, *ldc);                          \
-  }                                                                                                                    \
-  extern "C" EXACTILE_EXPORT void l##syr2k##suffix##_(const char* uplo, const char* trans, const Int* n, const Int* k, \
-                                                      const T* alpha, const T* a, const Int* lda, const T* b,          \
-                                                      const Int* ldb, const T* beta, T* c, const Int* ldc) {           \
-    blas::syr2k<T>(LETTER "SYR2K", blas::from_fortran, blas::triangle_of(blas::letter(uplo)),                          \
-                   blas::op_of(blas::letter(trans)), *n, *k, *alpha, a, *lda, b, *ldb, *beta, c, *ldc);                \
-  }                                                                                                                    \
-  extern "C" EXACTILE_EXPORT void l##gemmtr##suffix##_(                                                                \
-      const char* uplo, const char* trans_a, const char* trans_b, const Int* n, const Int* k, const T* alpha,          \
-      const T* a, const Int* lda, const T* b, const Int* ldb, const T* beta, T* c, const Int* ldc) {                   \
-    blas::gemmtr<T>(LETTER "GEMMTR", blas::from_fortran, blas::triangle_of(blas::letter(uplo)),                        \
-                    blas::op_of(blas::letter(trans_a)), blas::op_of(blas::letter(trans_b)), *n, *k, *alpha, a, *lda,   \
-                    b, *ldb, *beta, c, *ldc);                                                                          \
-  }                                                                                                                    \
-  extern "C" EXACTILE_EXPORT void cblas_##l##symm##suffix(int order, int side, int uplo, Int m, Int n, T alpha,        \
-                                                          const T* a, Int lda, const T* b, Int ldb, T beta, T* c,      \
-                                                          Int ldc) {                                                   \
-    blas::cblas_symm<T>(LETTER "SYMM ", "cblas_" #l "symm", order, side, uplo, m, n, alpha, a, lda, b, ldb, beta, c,   \
-                        ldc);                                                                                          \
-  }                                                                                                                    \
-  extern "C" EXACTILE_EXPORT void cblas_##l##syrk##suffix(int order, int uplo, int trans, Int n, Int k, T alpha,       \
-                                                          const T* a, Int lda, T beta, T* c, Int ldc) {                \
-    blas::cblas_syrk<T>(LETTER "SYRK ", "cblas_" #l "syrk", order, uplo, trans, n, k, alpha, a, lda, beta, c, ldc);    \
-  }                                                                                                                    \
-  extern "C" EXACTILE_EXPORT void cblas_##l##syr2k##suffix(int order, int uplo, int trans, Int n, Int k, T alpha,      \
-                                                           const T* a, Int lda, const T* b, Int ldb, T beta, T* c,     \
-                                                           Int ldc) {                                                  \
-    blas::cblas_syr2k<T>(LETTER "SYR2K", "cblas_" #l "syr2k", order, uplo, trans, n, k, alpha, a, lda, b, ldb, beta,   \
-                         c, ldc);                                                                                      \
-  }                                                                                                                    \
-  extern "C" EXACTILE_EXPORT void cblas_##l##gemmtr##suffix(int order, int uplo, int trans_a, int trans_b, Int n,      \
-                                                            Int k, T alpha, const T* a, Int lda, const T* b, Int ldb,  \
-                                                            T beta, T* c, Int ldc) {                                   \
-    blas::cblas_gemmtr<T>(LETTER "GEMMTR", "cblas_" #l "gemmtr", order, uplo, trans_a, trans_b, n, k, alpha, a, lda,   \
-                          b, ldb, beta, c, ldc);                                                                       \
+#define EXACTILE_SYMM(T, l, what, NAME, mirror, Int, suffix)                                                         \
+  extern "C" EXACTILE_EXPORT void l##what##m##suffix##_(                                                             \
+      const char* side, const char* uplo, const Int* m, const Int* n, const T* alpha, const T* a, const Int* lda,    \
+      const T* b, const Int* ldb, const T* beta, T* c, const Int* ldc) {                                             \
+    blas::symm<blas::Mirror::mirror, T>(NAME "M ", blas::from_fortran, blas::side_of(blas::letter(side)),            \
+                                        blas::triangle_of(blas::letter(uplo)), *m, *n, *alpha, a, *lda, b, *ldb,     \
+                                        *beta, c, *ldc);                                                             \
+  }                                                                                                                  \
+  extern "C" EXACTILE_EXPORT void cblas_##l##what##m##suffix(                                                        \
+      int order, int side, int uplo, Int m, Int n, blas::Passed<T>::Number alpha, blas::Passed<T>::Input a, Int lda, \
+      blas::Passed<T>::Input b, Int ldb, blas::Passed<T>::Number beta, blas::Passed<T>::Output c, Int ldc) {         \
+    blas::cblas_symm<blas::Mirror::mirror, T>(NAME "M ", "cblas_" #l #what "m", order, side, uplo, m, n,             \
+                                              blas::Passed<T>::number(alpha), blas::elements<T>(a), lda,             \
+                                              blas::elements<T>(b), ldb, blas::Passed<T>::number(beta),              \
+                                              blas::elements<T>(c), ldc);                                            \
   }
 
-EXACTILE_SYMMETRIC(float, s, "S", std::int32_t, )
-EXACTILE_SYMMETRIC(float, s, "S", std::int64_t, _64)
-EXACTILE_SYMMETRIC(double, d, "D", std::int32_t, )
-EXACTILE_SYMMETRIC(double, d, "D", std::int64_t, _64)
+// F: the type of alpha and beta of ?syrk and ?herk, and of beta of ?syr2k and ?her2k.
+#define EXACTILE_RANK_K(T, F, l, what, NAME, mirror, Int, suffix)                                                      \
+  extern "C" EXACTILE_EXPORT void l##what##k##suffix##_(const char* uplo, const char* trans, const Int* n,             \
+                                                        const Int* k, const F* alpha, const T* a, const Int* lda,      \
+                                                        const F* beta, T* c, const Int* ldc) {                         \
+    blas::syrk<blas::Mirror::mirror, T>(NAME "K ", blas::from_fortran, blas::triangle_of(blas::letter(uplo)),          \
+                                        blas::op_of(blas::letter(trans)), *n, *k, *alpha, a, *lda, *beta, c, *ldc);    \
+  }                                                                                                                    \
+  extern "C" EXACTILE_EXPORT void l##what##2k##suffix##_(                                                              \
+      const char* uplo, const char* trans, const Int* n, const Int* k, const T* alpha, const T* a, const Int* lda,     \
+      const T* b, const Int* ldb, const F* beta, T* c, const Int* ldc) {                                               \
+    blas::syr2k<blas::Mirror::mirror, T>(NAME "2K", blas::from_fortran, blas::triangle_of(blas::letter(uplo)),         \
+                                         blas::op_of(blas::letter(trans)), *n, *k, *alpha, a, *lda, b, *ldb, *beta, c, \
+                                         *ldc);                                                                        \
+  }                                                                                                                    \
+  extern "C" EXACTILE_EXPORT void cblas_##l##what##k##suffix(                                                          \
+      int order, int uplo, int trans, Int n, Int k, blas::Passed<F>::Number alpha, blas::Passed<T>::Input a, Int lda,  \
+      blas::Passed<F>::Number beta, blas::Passed<T>::Output c, Int ldc) {                                              \
+    blas::cblas_syrk<blas::Mirror::mirror, T>(NAME "K ", "cblas_" #l #what "k", order, uplo, trans, n, k,              \
+                                              blas::Passed<F>::number(alpha), blas::elements<T>(a), lda,               \
+                                              blas::Passed<F>::number(beta), blas::elements<T>(c), ldc);               \
+  }                                                                                                                    \
+  extern "C" EXACTILE_EXPORT void cblas_##l##what##2k##suffix(                                                         \
+      int order, int uplo, int trans, Int n, Int k, blas::Passed<T>::Number alpha, blas::Passed<T>::Input a, Int lda,  \
+      blas::Passed<T>::Input b, Int ldb, blas::Passed<F>::Number beta, blas::Passed<T>::Output c, Int ldc) {           \
+    blas::cblas_syr2k<blas::Mirror::mirror, T>(NAME "2K", "cblas_" #l #what "2k", order, uplo, trans, n, k,            \
+                                               blas::Passed<T>::number(alpha), blas::elements<T>(a), lda,              \
+                                               blas::elements<T>(b), ldb, blas::Passed<F>::number(beta),               \
+                                               blas::elements<T>(c), ldc);                                             \
+  }
 
-#define EXACTILE_SYMMETRIC_ALIASES(l)                  \
-  EXACTILE_FORTRAN_ALIASES(l##symm);                   \
-  EXACTILE_FORTRAN_ALIASES(l##syrk);                   \
-  EXACTILE_FORTRAN_ALIASES(l##syr2k);                  \
-  EXACTILE_FORTRAN_ALIASES(l##gemmtr);                 \
-  EXACTILE_CBLAS_ALIASES(l##symm);                     \
-  EXACTILE_CBLAS_ALIASES(l##syrk);                     \
-  EXACTILE_CBLAS_ALIASES(l##syr2k);                    \
-  EXACTILE_CBLAS_ALIASES(l##gemmtr);                   \
-  EXACTILE_ALIAS(l##gemmt_, l##gemmtr_);               \
-  EXACTILE_ALIAS(l##gemmt_64_, l##gemmtr_64_);         \
-  EXACTILE_ALIAS(cblas_##l##gemmt, cblas_##l##gemmtr); \
-  EXACTILE_ALIAS(cblas_##l##gemmt_64, cblas_##l##gemmtr_64)
-EXACTILE_SYMMETRIC_ALIASES(s);
-EXACTILE_SYMMETRIC_ALIASES(d);
+#define EXACTILE_SYMMETRIC(T, F, l, symm, syr, SYMM, SYR, mirror) \
+  EXACTILE_SYMM(T, l, symm, SYMM, mirror, std::int32_t, )         \
+  EXACTILE_SYMM(T, l, symm, SYMM, mirror, std::int64_t, _64)      \
+  EXACTILE_RANK_K(T, F, l, syr, SYR, mirror, std::int32_t, )      \
+  EXACTILE_RANK_K(T, F, l, syr, SYR, mirror, std::int64_t, _64)   \
+  EXACTILE_FORTRAN_ALIASES(l##symm##m);                           \
+  EXACTILE_FORTRAN_ALIASES(l##syr##k);                            \
+  EXACTILE_FORTRAN_ALIASES(l##syr##2k);                           \
+  EXACTILE_CBLAS_ALIASES(l##symm##m);                             \
+  EXACTILE_CBLAS_ALIASES(l##syr##k);                              \
+  EXACTILE_CBLAS_ALIASES(l##syr##2k)
+
+EXACTILE_SYMMETRIC(float, float, s, sym, syr, "SSYM", "SSYR", symmetric);
+EXACTILE_SYMMETRIC(double, double, d, sym, syr, "DSYM", "DSYR", symmetric);

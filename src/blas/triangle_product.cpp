@@ -60,6 +60,12 @@ void scale_triangle(Triangle triangle, Size n, T beta, Columns<T> c) {
 }
 
 template <class T>
+void make_diagonal_real(Size n, Columns<T> c) {
+  if constexpr (is_complex_v<T>)
+    for (Size j = 0; j < n; ++j) *c.at(j, j) = T(c.at(j, j)->real());
+}
+
+template <class T>
 void multiply_triangle(Triangle triangle, Op op_a, Op op_b, Size n, Size k, T alpha, Columns<const T> a,
                        Columns<const T> b, T beta, Columns<T> c) {
   if (n <= block) return multiply_block(triangle, op_a, op_b, n, k, alpha, a, b, beta, c);
@@ -75,7 +81,18 @@ void multiply_triangle(Triangle triangle, Op op_a, Op op_b, Size n, Size k, T al
   multiply_triangle(triangle, op_a, op_b, rest, k, alpha, a_below, b_beside, beta, {c.at(half, half), c.ld});
 }
 
-template <class T>
+/// A whole column of a matrix that is given by one triangle.
+template <Mirror mirror, class T>
+void copy_whole_column(Triangle triangle, Size order, Size j, const Columns<const T>& a, T* to) {
+  const auto mirrored = [](T x) { return mirror == Mirror::hermitian ? conjugate(x) : x; };
+  const Rows stored = rows_of(triangle, order, j);
+  for (Size i = 0; i < stored.first; ++i) to[i] = mirrored(*a.at(j, i));
+  std::copy(a.at(stored.first, j), a.at(stored.last - 1, j) + 1, to + stored.first);
+  for (Size i = stored.last; i < order; ++i) to[i] = mirrored(*a.at(j, i));
+  if constexpr (mirror == Mirror::hermitian) to[j] = T(std::real(to[j]));
+}
+
+template <Mirror mirror, class T>
 void multiply_symmetric(Side side, Triangle triangle, Size m, Size n, T alpha, Columns<const T> a, Columns<const T> b,
                         T beta, Columns<T> c) {
   constexpr Size width = 256;  // columns of A that are made whole at a time
@@ -83,15 +100,10 @@ void multiply_symmetric(Side side, Triangle triangle, Size m, Size n, T alpha, C
   T* panel = scratch<T>(order * std::min(width, order));
   for (Size first = 0; first < order; first += width) {
     const Size columns = std::min(width, order - first);
-    for (Size j = 0; j < columns; ++j) {
-      const Rows stored = rows_of(triangle, order, first + j);
-      T* to = panel + j * order;
-      for (Size i = 0; i < stored.first; ++i) to[i] = *a.at(first + j, i);
-      std::copy(a.at(stored.first, first + j), a.at(stored.last - 1, first + j) + 1, to + stored.first);
-      for (Size i = stored.last; i < order; ++i) to[i] = *a.at(first + j, i);
-    }
-    if (side == Side::left)  // columns of A are its rows
-      multiply(Op::transposed, Op::plain, columns, n, m, alpha, panel, order, b.data, b.ld, beta, c.at(first, 0), c.ld);
+    for (Size j = 0; j < columns; ++j) copy_whole_column<mirror>(triangle, order, first + j, a, panel + j * order);
+    if (side == Side::left)  // columns of A are its rows, or their conjugates
+      multiply(other<mirror>(Op::plain), Op::plain, columns, n, m, alpha, panel, order, b.data, b.ld, beta,
+               c.at(first, 0), c.ld);
     else
       multiply(Op::plain, Op::plain, m, columns, n, alpha, b.data, b.ld, panel, order, beta, c.at(0, first), c.ld);
   }
@@ -100,11 +112,20 @@ void multiply_symmetric(Side side, Triangle triangle, Size m, Size n, T alpha, C
 #define EXACTILE_TRIANGLE(T)                                                                                 \
   template void scale<T>(Size, Size, T, Columns<T>);                                                         \
   template void scale_triangle<T>(Triangle, Size, T, Columns<T>);                                            \
+  template void make_diagonal_real<T>(Size, Columns<T>);                                                     \
   template void multiply_triangle<T>(Triangle, Op, Op, Size, Size, T, Columns<const T>, Columns<const T>, T, \
                                      Columns<T>);                                                            \
-  template void multiply_symmetric<T>(Side, Triangle, Size, Size, T, Columns<const T>, Columns<const T>, T, Columns<T>)
+  template void multiply_symmetric<Mirror::symmetric, T>(Side, Triangle, Size, Size, T, Columns<const T>,    \
+                                                         Columns<const T>, T, Columns<T>)
+#define EXACTILE_HERMITIAN(T)                                                                             \
+  EXACTILE_TRIANGLE(T);                                                                                   \
+  template void multiply_symmetric<Mirror::hermitian, T>(Side, Triangle, Size, Size, T, Columns<const T>, \
+                                                         Columns<const T>, T, Columns<T>)
 EXACTILE_TRIANGLE(float);
 EXACTILE_TRIANGLE(double);
+EXACTILE_HERMITIAN(std::complex<float>);
+EXACTILE_HERMITIAN(std::complex<double>);
 #undef EXACTILE_TRIANGLE
+#undef EXACTILE_HERMITIAN
 
 }  // namespace exactile::blas

@@ -54,7 +54,7 @@ void run(const Problem<T>& p, Size order, Size others, T alpha, Columns<const T>
 template <class T>
 void run(Task task, Side side, Triangle triangle, Op op, Diagonal diagonal, Size m, Size n, T alpha, Columns<const T> a,
          Columns<T> b) {
-  const bool lower = (triangle == Triangle::lower) == (op == Op::plain);
+  const bool lower = (triangle == Triangle::lower) != is_transposed(op);
   const Problem<T> problem{task, side, lower, op, diagonal};
   run(problem, side == Side::left ? m : n, side == Side::left ? n : m, alpha, a, b);
 }
@@ -78,6 +78,8 @@ void solve_triangle(Side side, Triangle triangle, Op op, Diagonal diagonal, Size
   template void solve_triangle<T>(Side, Triangle, Op, Diagonal, Size, Size, T, Columns<const T>, Columns<T>)
 EXACTILE_TRIANGULAR(float);
 EXACTILE_TRIANGULAR(double);
+EXACTILE_TRIANGULAR(std::complex<float>);
+EXACTILE_TRIANGULAR(std::complex<double>);
 #undef EXACTILE_TRIANGULAR
 
 }  // namespace exactile::blas

@@ -26,11 +26,15 @@ struct Block {
   bool is_plain;
 };
 
+/// op(A), or its transposed where `turned`, which is lower triangular.
 template <class T>
-void copy_triangle(const Columns<const T>& a, Op op, Diagonal diagonal, Size order, T* to) {
+void copy_triangle(const Columns<const T>& a, Op op, bool turned, Diagonal diagonal, Size order, T* to) {
   std::fill(to, to + order * block_order, T(0));
   for (Size j = 0; j < order; ++j) {
-    for (Size i = j; i < order; ++i) to[i + j * block_order] = *a.at(op, i, j);
+    for (Size i = j; i < order; ++i) {
+      const T element = turned ? *a.at(op, j, i) : *a.at(op, i, j);
+      to[i + j * block_order] = is_conjugated(op) ? conjugate(element) : element;
+    }
     if (diagonal == Diagonal::ones) to[j + j * block_order] = T(1);
   }
 }
@@ -62,15 +66,16 @@ void invert(Size order, const T* l, T* v, T* between) {
 template <class T>
 [[nodiscard]] bool all_finite(Size m, Size n, const Columns<T>& b) {
   constexpr Size lanes = 16;
-  std::array<T, lanes> zeros{};
+  std::array<Real<T>, lanes> zeros{};
+  const Size numbers = is_complex_v<T> ? 2 * m : m;
   for (Size j = 0; j < n; ++j) {
-    const T* column = b.at(0, j);
+    const auto* column = reinterpret_cast<const Real<T>*>(b.at(0, j));
     Size i = 0;
-    for (; i + lanes <= m; i += lanes)
-      for (Size lane = 0; lane < lanes; ++lane) zeros[static_cast<std::size_t>(lane)] += column[i + lane] * T(0);
-    for (; i < m; ++i) zeros[0] += column[i] * T(0);
+    for (; i + lanes <= numbers; i += lanes)
+      for (Size lane = 0; lane < lanes; ++lane) zeros[static_cast<std::size_t>(lane)] += column[i + lane] * Real<T>(0);
+    for (; i < numbers; ++i) zeros[0] += column[i] * Real<T>(0);
   }
-  return std::ranges::all_of(zeros, [](T zero) { return zero == T(0); });
+  return std::ranges::all_of(zeros, [](Real<T> zero) { return zero == 0; });
 }
 
 /// The block as it meets a vector of B, element by element, and which zeros the reference's loops pass over: with a
@@ -167,7 +172,7 @@ void run_block(Task task, Side side, bool lower, Op op, Diagonal diagonal, Size 
   const Block<T> block{
       memory,         memory + area, memory + 2 * area, memory + 3 * area, memory + 3 * area + block_order * stretch,
       op == Op::plain};
-  copy_triangle(a, lower ? op : other(op), diagonal, order, block.lower);
+  copy_triangle(a, op, !lower, diagonal, order, block.lower);
   if (order * order * others <= few_operations)
     return by_elements(task, side, elements_of(block, side, lower, order), others, alpha, b.data, b.ld, b);
   if (task == Task::solve) {
@@ -179,8 +184,12 @@ void run_block(Task task, Side side, bool lower, Op op, Diagonal diagonal, Size 
                 Columns<T>{side == Side::left ? b.at(0, first) : b.at(first, 0), b.ld});
 }
 
-template void run_block<float>(Task, Side, bool, Op, Diagonal, Size, Size, float, Columns<const float>, Columns<float>);
-template void run_block<double>(Task, Side, bool, Op, Diagonal, Size, Size, double, Columns<const double>,
-                                Columns<double>);
+#define EXACTILE_BLOCK(T) \
+  template void run_block<T>(Task, Side, bool, Op, Diagonal, Size, Size, T, Columns<const T>, Columns<T>)
+EXACTILE_BLOCK(float);
+EXACTILE_BLOCK(double);
+EXACTILE_BLOCK(std::complex<float>);
+EXACTILE_BLOCK(std::complex<double>);
+#undef EXACTILE_BLOCK
 
 }  // namespace exactile::blas

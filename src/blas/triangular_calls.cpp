@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ?trmm and ?trsm of real numbers.
+// ?trmm and ?trsm.
 #include "blas/level3_calls.hpp"
 
 namespace exactile::blas {
@@ -62,9 +62,10 @@ namespace blas = exactile::blas;
                         blas::diagonal_of(blas::letter(diag)), *m, *n, *alpha, a, *lda, b, *ldb);                      \
   }                                                                                                                    \
   extern "C" EXACTILE_EXPORT void cblas_##stem##suffix(int order, int side, int uplo, int trans, int diag, Int m,      \
-                                                       Int n, T alpha, const T* a, Int lda, T* b, Int ldb) {           \
-    blas::cblas_triangular<T>(&blas::routine<T>, NAME, "cblas_" #stem, order, side, uplo, trans, diag, m, n, alpha, a, \
-                              lda, b, ldb);                                                                            \
+                                                       Int n, blas::Passed<T>::Number alpha, blas::Passed<T>::Input a, \
+                                                       Int lda, blas::Passed<T>::Output b, Int ldb) {                  \
+    blas::cblas_triangular<T>(&blas::routine<T>, NAME, "cblas_" #stem, order, side, uplo, trans, diag, m, n,           \
+                              blas::Passed<T>::number(alpha), blas::elements<T>(a), lda, blas::elements<T>(b), ldb);   \
   }
 
 #define EXACTILE_TRIANGULAR_NAMES(T, stem, NAME, routine)        \
@@ -73,7 +74,8 @@ namespace blas = exactile::blas;
   EXACTILE_FORTRAN_ALIASES(stem);                                \
   EXACTILE_CBLAS_ALIASES(stem)
 
-EXACTILE_TRIANGULAR_NAMES(float, strmm, "STRMM ", multiply_by_triangle);
-EXACTILE_TRIANGULAR_NAMES(double, dtrmm, "DTRMM ", multiply_by_triangle);
-EXACTILE_TRIANGULAR_NAMES(float, strsm, "STRSM ", solve_triangle);
-EXACTILE_TRIANGULAR_NAMES(double, dtrsm, "DTRSM ", solve_triangle);
+#define EXACTILE_TRIANGULARS(T, l, LETTER)                                     \
+  EXACTILE_TRIANGULAR_NAMES(T, l##trmm, LETTER "TRMM ", multiply_by_triangle); \
+  EXACTILE_TRIANGULAR_NAMES(T, l##trsm, LETTER "TRSM ", solve_triangle)
+EXACTILE_TRIANGULARS(float, s, "S");
+EXACTILE_TRIANGULARS(double, d, "D");

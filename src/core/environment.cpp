@@ -22,6 +22,20 @@ std::optional<int> environment_count(const char* name, int most) noexcept {
   return count;
 }
 
+std::optional<std::int64_t> environment_bytes(const char* name) noexcept {
+  const auto text = environment(name);
+  if (!text) return std::nullopt;
+  constexpr std::string_view units = "KMGT";
+  const std::size_t unit = units.find(text->back());
+  const std::string_view digits = unit == units.npos ? *text : text->substr(0, text->size() - 1);
+  std::int64_t bytes = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), bytes);
+  if (error != std::errc() || end != digits.data() + digits.size() || bytes < 0) return std::nullopt;
+  const std::int64_t factor = unit == units.npos ? 1 : std::int64_t{1} << (10 * (unit + 1));
+  if (__builtin_mul_overflow(bytes, factor, &bytes)) return std::nullopt;
+  return bytes;
+}
+
 std::optional<std::string> cache_folder() {
   if (const auto cache = environment("XDG_CACHE_HOME"); cache && cache->starts_with('/'))
     return std::string(*cache) + "/exactile";

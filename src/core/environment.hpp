@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,9 @@ namespace exactile::core {
 /// The variable as a whole number from 1 to `most`; nothing where it is unset or says anything else. Of a list ("4,2",
 /// as OMP_NUM_THREADS may hold) the first number counts.
 [[nodiscard]] std::optional<int> environment_count(const char* name, int most) noexcept;
+
+/// The variable as a number of bytes: "4096", "512M", "8G" (powers of 1024); nothing where it says anything else.
+[[nodiscard]] std::optional<std::int64_t> environment_bytes(const char* name) noexcept;
 
 /// $XDG_CACHE_HOME/exactile or ~/.cache/exactile; nothing where neither variable is set. As the XDG Base Directory
 /// Specification asks, a path that is not absolute counts for nothing.

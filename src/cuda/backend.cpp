@@ -7,6 +7,7 @@
 #include "cuda/runtime/context.hpp"
 #include "cuda/runtime/device.hpp"
 #include "cuda/runtime/executable.hpp"
+#include "cuda/runtime/host_operands.hpp"
 
 namespace exactile::cuda {
 
@@ -19,6 +20,17 @@ const plan::BackendEntry& backend() {
                                         .prepare_scaling = prepare_scaling,
                                         .measure = model::measure};
   return entry;
+}
+
+const plan::Offload& offload() {
+  static const plan::Offload all{.backend = &backend(),
+                                 .context_seconds = context_seconds,
+                                 .overlaps_copies = true,
+                                 .why_absent = [] { return std::string_view(); },
+                                 .first_use_seconds = [](int device) { return is_ready(device) ? 0 : context_seconds; },
+                                 .only_by_name = [](int) { return std::string_view(); },
+                                 .is_pinned = is_pinned};
+  return all;
 }
 
 }  // namespace exactile::cuda

@@ -12,4 +12,5 @@ extern "C" __attribute__((visibility("default"))) void exactile_cuda_module(
   if (std::string_view(handshake->library_build_id) != cuda_module::build_id) return;
   core::use_team_of(handshake->run_team);
   handshake->backend = &cuda::backend();
+  handshake->offload = &cuda::offload();
 }

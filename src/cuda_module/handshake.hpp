@@ -8,6 +8,7 @@
 
 namespace exactile::plan {
 struct BackendEntry;
+struct Offload;
 }
 
 namespace exactile::cuda_module {
@@ -25,6 +26,7 @@ struct Handshake {
   /// The library's threads, on which the module's teams run; valid as long as the process lives.
   core::RunTeam* run_team = nullptr;
   const plan::BackendEntry* backend = nullptr;  ///< set by the module; stays null where the ids differ
+  const plan::Offload* offload = nullptr;       ///< the same
 };
 
 using ModuleFunction = void(Handshake*);

@@ -17,7 +17,12 @@
 namespace exactile::cuda_module {
 namespace {
 
-using Module = Result<const plan::BackendEntry*>;
+/// What an open module brings.
+struct Brought {
+  const plan::BackendEntry* backend;
+  const plan::Offload* offload;
+};
+using Module = Result<Brought>;
 
 template <class... Args>
 Status absent(fmt::format_string<Args...> format, Args&&... args) {
@@ -41,7 +46,7 @@ Module open_file(const std::string& path) {
     return absent("{} is of another build of exactile ({}); expected {}", path,
                   handshake.module_build_id == nullptr ? "unknown" : handshake.module_build_id, build_id);
   keep_loaded(own_file());
-  return handshake.backend;
+  return Brought{handshake.backend, handshake.offload};
 }
 
 Module open_module() {
@@ -69,11 +74,11 @@ const Module& module() {
 }
 
 std::span<const plan::KernelEntry> kernels() {
-  return module().ok() ? module().value()->kernels() : std::span<const plan::KernelEntry>();
+  return module().ok() ? module().value().backend->kernels() : std::span<const plan::KernelEntry>();
 }
 
 std::vector<DeviceInfo> devices() {
-  if (module().ok()) return module().value()->devices();
+  if (module().ok()) return module().value().backend->devices();
   return {{.backend = Backend::cuda,
            .name = "NVIDIA GPU",
            .available = false,
@@ -82,22 +87,22 @@ std::vector<DeviceInfo> devices() {
 }
 
 Result<double> measure_peak(GemmTypes types, int device, int threads) {
-  return module().ok() ? module().value()->measure_peak(types, device, threads) : module().status();
+  return module().ok() ? module().value().backend->measure_peak(types, device, threads) : module().status();
 }
 
 Result<std::unique_ptr<plan::DeviceContext>> open_context(int device) {
   if (!module().ok()) return module().status();
-  return module().value()->open(device);
+  return module().value().backend->open(device);
 }
 
 Result<Measurements> measure(const Measuring& measuring) {
   if (!module().ok()) return module().status();
-  return module().value()->measure(measuring);
+  return module().value().backend->measure(measuring);
 }
 
 /// Asked for products of the module's kernels only.
 std::unique_ptr<plan::Executable> prepare_scaling(const plan::Problem& problem) {
-  return module().value()->prepare_scaling(problem);
+  return module().value().backend->prepare_scaling(problem);
 }
 
 }  // namespace
@@ -115,6 +120,20 @@ const plan::BackendEntry& backend() {
                                         .measure = cuda_module::measure,
                                         .opens_driver = true};
   return entry;
+}
+
+const plan::Offload& offload() {
+  using cuda_module::module;
+  static const plan::Offload all{
+      .backend = &backend(),
+      .context_seconds = context_seconds,
+      .overlaps_copies = true,
+      .why_absent = [] { return std::string_view(); },
+      .first_use_seconds = [](int device) { return module().value().offload->first_use_seconds(device); },
+      .only_by_name = [](int device) { return module().value().offload->only_by_name(device); },
+      .is_pinned = [](const void* memory, std::int64_t bytes,
+                      int device) { return module().value().offload->is_pinned(memory, bytes, device); }};
+  return all;
 }
 
 }  // namespace exactile::cuda

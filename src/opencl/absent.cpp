@@ -23,4 +23,10 @@ const plan::BackendEntry& backend() {
   return entry;
 }
 
+/// Its first question answers it: nothing else is asked.
+const plan::Offload& offload() {
+  static const plan::Offload none{.backend = &backend(), .why_absent = [] { return std::string_view(reason); }};
+  return none;
+}
+
 }  // namespace exactile::opencl

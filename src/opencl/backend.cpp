@@ -2,6 +2,7 @@
 #include "opencl/backend.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "opencl/executable.hpp"
 #include "opencl/kernel_list.hpp"
@@ -35,6 +36,26 @@ std::vector<DeviceInfo> devices() {
   return infos;
 }
 
+/// Linux's names for what a GPU's driver opens: without one there are processors at most, through PoCL and its like,
+/// and a process need not load those to learn it.
+std::string_view why_absent() {
+  static const bool has_gpu = [] {
+    for (const char* file : {"/dev/dri", "/dev/kfd", "/dev/nvidiactl", "/dev/mali0"})
+      if (access(file, F_OK) == 0) return true;
+    return false;
+  }();
+  return has_gpu ? "" : "no GPU: neither /dev/dri nor /dev/kfd, /dev/nvidiactl or /dev/mali0 is there";
+}
+
+std::string_view only_by_name(int device) {
+  return all_devices()[static_cast<std::size_t>(device)].is_cpu
+             ? "the device is a processor: computes only when its backend is named"
+             : "";
+}
+
+/// About what compiling a kernel costs where the driver keeps none.
+constexpr double context_seconds = 0.5;
+
 }  // namespace
 
 const plan::BackendEntry& backend() {
@@ -46,6 +67,17 @@ const plan::BackendEntry& backend() {
                                         .prepare_scaling = prepare_scaling,
                                         .has_addresses = false};
   return entry;
+}
+
+const plan::Offload& offload() {
+  static const plan::Offload all{
+      .backend = &backend(),
+      .context_seconds = context_seconds,
+      .why_absent = why_absent,
+      .first_use_seconds = [](int device) { return Runtime::is_ready(device) ? 0 : context_seconds; },
+      .only_by_name = only_by_name,
+      .is_pinned = [](const void*, std::int64_t, int) { return false; }};
+  return all;
 }
 
 }  // namespace exactile::opencl

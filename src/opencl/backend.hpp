@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "plan/kernel_entry.hpp"
+#include "plan/device_choice.hpp"
 
 namespace exactile::opencl {
 
 [[nodiscard]] const plan::BackendEntry& backend();
+[[nodiscard]] const plan::Offload& offload();
 
 }  // namespace exactile::opencl

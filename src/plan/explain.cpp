@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "plan/device_choice.hpp"
 #include "plan/measured.hpp"
 #include "plan/select.hpp"
 
@@ -44,6 +45,20 @@ Candidate judge(const KernelEntry& entry, const Problem& problem, const GemmOpti
       if (!offer.configuration.empty()) candidate.configurations.push_back({offer.configuration, offer.seconds});
   candidate.chosen = &entry == &chosen;
   candidate.reason = candidate.chosen ? why_chosen(entry, problem, options) : why_lost(entry, problem, chosen);
+  return candidate;
+}
+
+/// A kernel of a backend whose devices were compared with the processor.
+Candidate judge_compared(const KernelEntry& entry, const Problem& problem, const GemmOptions& options,
+                         const DeviceVerdict& verdict, const DeviceChoice& devices) {
+  if (verdict.kernel == nullptr)
+    return {.kernel = std::string(entry.name), .backend = entry.backend, .reason = verdict.reason};
+  Candidate candidate = judge(entry, on_device_of(problem, devices.device),
+                              naming(options, entry.backend, devices.device), *verdict.kernel);
+  if (&entry != verdict.kernel) return candidate;
+  candidate.chosen = &entry == devices.kernel && !devices.only_if_pinned;
+  candidate.reason = verdict.reason;
+  candidate.cost_seconds = verdict.seconds;
   return candidate;
 }
 
@@ -105,10 +120,23 @@ std::string_view scaled_lines(const GemmDescription& d) {
 }  // namespace
 
 std::vector<Candidate> explain_candidates(std::span<const BackendEntry* const> backends, const Problem& problem,
-                                          const GemmOptions& options, const KernelEntry& chosen) {
+                                          const GemmOptions& options, const KernelEntry& chosen,
+                                          const DeviceChoice& devices) {
+  const bool on_device = devices.kernel != nullptr && !devices.only_if_pinned;
   std::vector<Candidate> candidates;
   for (const BackendEntry* backend : backends) {
-    for (const KernelEntry& entry : backend->kernels()) candidates.push_back(judge(entry, problem, options, chosen));
+    const auto verdict = std::ranges::find(devices.verdicts, backend, &DeviceVerdict::backend);
+    for (const KernelEntry& entry : backend->kernels()) {
+      Candidate candidate = verdict != devices.verdicts.end()
+                                ? judge_compared(entry, problem, options, *verdict, devices)
+                                : judge(entry, problem, options, chosen);
+      if (candidate.chosen && on_device && &entry == &chosen) {
+        candidate.chosen = false;
+        candidate.reason = fmt::format("in reserve, for when the device of {} cannot compute",
+                                       to_string(devices.offload->backend->backend));
+      }
+      candidates.push_back(std::move(candidate));
+    }
     if (backend->kernels().empty())
       candidates.push_back({.kernel = fmt::format("all of {}", to_string(backend->backend)),
                             .backend = backend->backend,
@@ -117,7 +145,7 @@ std::vector<Candidate> explain_candidates(std::span<const BackendEntry* const> b
   return candidates;
 }
 
-double minimum_bytes(const GemmDescription& d) {
+Traffic least_traffic(const GemmDescription& d) {
   const auto size = [](ElementType type) { return static_cast<double>(size_in_bytes(type)); };
   const auto products = [&](const OperandLayout& layout) {
     return layout.batch_stride == 0 && !layout.pointer_array ? 1.0 : static_cast<double>(d.batch_count);
@@ -125,8 +153,8 @@ double minimum_bytes(const GemmDescription& d) {
   const auto m = static_cast<double>(d.m);
   const auto n = static_cast<double>(d.n);
   const auto k = static_cast<double>(d.k);
-  return size(d.types.input) * (m * k * products(d.a) + k * n * products(d.b)) +
-         size(d.types.output) * m * n * static_cast<double>(d.batch_count);
+  return {size(d.types.input) * (m * k * products(d.a) + k * n * products(d.b)),
+          size(d.types.output) * m * n * static_cast<double>(d.batch_count)};
 }
 
 std::string to_text(const GemmDescription& d, const PlanSummary& summary, Accuracy accuracy) {

@@ -150,7 +150,7 @@ std::string_view why_not(const KernelEntry& entry, const Problem& problem, const
   if (options.backend != Backend::automatic && entry.backend != options.backend) return "another backend was asked for";
   if (!options.kernel.empty() && entry.name != options.kernel) return "another kernel was asked for";
   if (entry.on_device && options.backend == Backend::automatic && options.kernel.empty())
-    return "a device's kernel; competes only when its backend is asked for";
+    return "a device's kernel; not compared with the processor's for this product";
   if (problem.memory == Memory::device && !entry.on_device) return "computes in host memory";
   if (options.kernel.empty() && entry.role == "ladder") return is_ladder;
   if (std::ranges::find(entry.types, problem.description.types) == entry.types.end()) return has_other_types;

@@ -7,6 +7,8 @@
 
 namespace exactile::plan {
 
+struct DeviceChoice;
+
 /// For a device other than 0 of what computes on the processor, its backend's only device.
 [[nodiscard]] Status no_such_processor(int device, std::string_view who);
 
@@ -18,16 +20,21 @@ namespace exactile::plan {
 /// Whether a kernel of this backend may be chosen. Those of others are not asked: that may open a driver.
 [[nodiscard]] bool is_asked(const BackendEntry& backend, const GemmOptions& options);
 
-/// The same verdicts in words, in the order of the lists.
+/// The same verdicts in words, in the order of the lists. `chosen` is the processor's kernel, or the one that was asked
+/// for; `devices` says what became of the backends that were compared with it.
 [[nodiscard]] std::vector<Candidate> explain_candidates(std::span<const BackendEntry* const> backends,
                                                         const Problem& problem, const GemmOptions& options,
-                                                        const KernelEntry& chosen);
+                                                        const KernelEntry& chosen, const DeviceChoice& devices);
 
 /// Why a backend lists no kernels, by what it says of its devices.
 [[nodiscard]] std::string why_left_out(const BackendEntry& backend);
 
-/// Each input read once, the output written once; the batch's broadcast operands count once.
-[[nodiscard]] double minimum_bytes(const GemmDescription& description);
+/// Bytes: each input read once, the output written once; the batch's broadcast operands count once.
+struct Traffic {
+  double in = 0;
+  double out = 0;
+};
+[[nodiscard]] Traffic least_traffic(const GemmDescription& description);
 
 [[nodiscard]] std::string to_text(const GemmDescription& description, const PlanSummary& summary, Accuracy accuracy);
 

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "staging/stager.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <limits>
 
 #include "core/checked.hpp"
+#include "core/environment.hpp"
 
 namespace exactile::staging {
 namespace {
@@ -15,8 +19,12 @@ constexpr std::size_t most_kept = 64;  // lanes, blocks
 
 }  // namespace
 
+std::int64_t most_device_memory() noexcept {
+  return core::environment_bytes("EXACTILE_DEVICE_MEMORY").value_or(std::numeric_limits<std::int64_t>::max());
+}
+
 // What is given back must not meet an allocation that fails.
-Stager::Stager(Device& device) : device_(device) {
+Stager::Stager(Device& device, std::int64_t limit) : device_(device), limit_(limit) {
   lanes_.reserve(most_kept);
   kept_.reserve(most_kept);
   rings_.reserve(most_rings_out);
@@ -85,20 +93,44 @@ Result<Buffer> Stager::memory(std::int64_t bytes) {
   constexpr std::int64_t coarse = 2 << 20;
   std::int64_t size = core::round_up(std::max<std::int64_t>(bytes, 1), bytes > coarse ? coarse : 4096);
   if (void* kept = take_kept(size)) return Buffer(kept, size, give_back);
-  auto made = device_.allocate(size);
+  auto made = allocate(size);
   if (!made.ok() && made.status().code() == StatusCode::out_of_memory) {
     release_kept();
-    made = device_.allocate(size);
+    made = allocate(size);
   }
   if (!made.ok()) return made.status();
   return Buffer(made.value(), size, give_back);
+}
+
+Result<void*> Stager::allocate(std::int64_t bytes) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (bytes > limit_ - taken_bytes_)
+      return Status(
+          StatusCode::out_of_memory,
+          fmt::format("device memory: {} bytes more than the {} that are in use would be above the limit of {}", bytes,
+                      taken_bytes_, limit_));
+    taken_bytes_ += bytes;
+  }
+  auto made = device_.allocate(bytes);
+  if (!made.ok()) {
+    const std::lock_guard lock(mutex_);
+    taken_bytes_ -= bytes;
+  }
+  return made;
+}
+
+void Stager::release(void* data, std::int64_t bytes) {
+  device_.release(data);
+  const std::lock_guard lock(mutex_);
+  taken_bytes_ -= bytes;
 }
 
 Result<std::int64_t> Stager::budget() {
   const auto free = device_.free_bytes();
   if (!free.ok()) return free.status();
   const std::lock_guard lock(mutex_);
-  return (free.value() + kept_bytes_) / 16 * 15;
+  return std::min((free.value() + kept_bytes_) / 16 * 15, limit_ - (taken_bytes_ - kept_bytes_));
 }
 
 Result<Buffer> Stager::pinned(std::int64_t bytes) {
@@ -141,13 +173,14 @@ void Stager::keep(void* data, std::int64_t bytes) {
       return;
     }
   }
-  device_.release(data);
+  release(data, bytes);
 }
 
 void Stager::release_kept() {
   const std::lock_guard lock(mutex_);
   for (const Kept& block : kept_) device_.release(block.data);
   kept_.clear();
+  taken_bytes_ -= kept_bytes_;
   kept_bytes_ = 0;
 }
 

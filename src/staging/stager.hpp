@@ -60,9 +60,13 @@ struct Rings {
   Buffer down;
 };
 
+/// What EXACTILE_DEVICE_MEMORY says of each device, else no limit.
+[[nodiscard]] std::int64_t most_device_memory() noexcept;
+
 class Stager {
  public:
-  explicit Stager(Device& device);
+  /// `limit` bytes of device memory are the most that all runs together take.
+  explicit Stager(Device& device, std::int64_t limit = most_device_memory());
   Stager(const Stager&) = delete;
   Stager& operator=(const Stager&) = delete;
 
@@ -91,6 +95,9 @@ class Stager {
   [[nodiscard]] void* take_kept(std::int64_t& bytes);
   void keep(void* data, std::int64_t bytes);
   void release_kept();
+  /// Of device memory that no limit forbids.
+  [[nodiscard]] Result<void*> allocate(std::int64_t bytes);
+  void release(void* data, std::int64_t bytes);
 
   Device& device_;
   std::mutex mutex_;
@@ -100,6 +107,8 @@ class Stager {
   int rings_out_ = 0;
   std::vector<Kept> kept_;
   std::int64_t kept_bytes_ = 0;
+  std::int64_t taken_bytes_ = 0;  ///< of the device's memory, what is kept included
+  std::int64_t limit_;
 };
 
 }  // namespace exactile::staging

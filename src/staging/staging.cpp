@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/checked.hpp"
+#include "plan/host_link.hpp"
 #include "staging/one_piece.hpp"
 #include "staging/operands.hpp"
 #include "staging/run.hpp"
@@ -257,15 +258,13 @@ std::string_view why_not(const plan::Problem& problem) {
 }
 
 double cost(const plan::Problem& problem, double kernel_seconds) {
-  constexpr double bytes_per_second = 4e10;  // a PCIe 5 link, through pinned memory
-  constexpr double round_trip = 3e-5;        // upload, launch and download of next to nothing
   const HostProduct product(problem);
   const TileRegions whole = regions_of(problem, whole_tiling(problem.description), 0, 0, 0, 0);
   const auto seconds = [&](const HostOperand& operand, const Region& region) {
-    return static_cast<double>(operand.image(region).bytes()) / bytes_per_second;
+    return static_cast<double>(operand.image(region).bytes()) / plan::link_bytes_per_second;
   };
   const double up = seconds(product.a, whole.a) + seconds(product.b, whole.b);
-  return round_trip + std::max({kernel_seconds, up, seconds(product.c, whole.c)});
+  return plan::round_trip_seconds + std::max({kernel_seconds, up, seconds(product.c, whole.c)});
 }
 
 std::unique_ptr<plan::Executable> prepare(const plan::Problem& problem, Stager& stager, const DeviceKernel& kernel,

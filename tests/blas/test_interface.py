@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from support import LIBRARY, PROVIDER, REFERENCE, SOURCE, exported, other_blas, python, run
+from support import FAKES, LIBRARY, PROVIDER, REFERENCE, SOURCE, exported, other_blas, python, run
 
 STEMS = ("gemm", "gemv", "gemmtr", "symm", "syrk", "syr2k", "trmm", "trsm")
 OWN = [kind + letter + stem for letter in "sd" for stem in STEMS for kind in ("", "cblas_")]
@@ -170,3 +170,20 @@ assert not [name for name in ("libcuda", "libOpenCL") if name in open("/proc/sel
 def test_the_lists_of_names_agree():
     forwarded = set(re.findall(r"^forward (\w+)$", open(f"{SOURCE}/src/blas/forwarded.inc").read(), flags=re.M))
     assert forwarded <= exported(LIBRARY)
+
+
+@pytest.mark.skipif(not FAKES, reason="a build with the CUDA backend inside opens no module")
+@pytest.mark.parametrize("settings,negated", (({"EXACTILE_OFFLOAD": "auto"}, True), ({"EXACTILE_BACKEND": "cuda"}, False),
+                                              ({"EXACTILE_OFFLOAD": "auto", "EXACTILE_BACKEND": "cpu"}, True)))
+def test_products_go_to_a_device_only_where_offload_says_so(settings, negated):
+    """The device is worth its first use after some hundred products; it negates them."""
+    code = CALLS + """
+n, f = 512, ctypes.c_float
+a = (f * (n * n))(*([1] * (n * n))); c = (f * (n * n))()
+for call in range(400):
+    lib.cblas_sgemm(102, 111, 111, n, n, n, f(1), a, n, a, n, f(0), c, n)
+    if c[0] == -n: break
+print(c[0] / n)
+"""
+    out = python(code, LD_LIBRARY_PATH=FAKES, EXACTILE_CUDA_MODULE=f"{FAKES}/fake_module.so", OMP_NUM_THREADS=1, **settings)
+    assert float(out.stdout) == (-1 if negated else 1)

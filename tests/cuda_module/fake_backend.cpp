@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A backend whose one device says on which threads a team of its module runs.
+// A backend whose one device says on which threads a team of its module runs, and whose one kernel multiplies in host
+// memory with the other sign, so that who looks at C knows where it was computed. FAKE_DEVICE says what goes wrong.
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <cstdlib>
 #include <string>
 
 #include "core/team.hpp"
@@ -23,6 +25,56 @@ std::vector<DeviceInfo> devices() {
   return {info};
 }
 
+constexpr std::array types{GemmTypes{ElementType::f32, ElementType::f32}};
+
+std::string_view trouble() {
+  const char* text = getenv("FAKE_DEVICE");
+  return text == nullptr ? "" : text;
+}
+
+class Product final : public plan::Executable {
+ public:
+  explicit Product(const GemmDescription& description) : d_(description) {}
+
+  [[nodiscard]] Status run(const GemmArguments& arguments, const Execution&) const override {
+    if (trouble() == "full") return {StatusCode::out_of_memory, "the fake device is full"};
+    if (trouble() == "broken") return {StatusCode::device_failure, "the fake device is broken"};
+    const auto at = [](auto* data, const OperandLayout& layout, std::int64_t i, std::int64_t j) -> auto& {
+      return data[i * layout.row_stride + j * layout.column_stride];
+    };
+    const auto beta = arguments.beta.as<float>();
+    for (std::int64_t i = 0; i < d_.m; ++i)
+      for (std::int64_t j = 0; j < d_.n; ++j) {
+        float sum = 0;
+        for (std::int64_t k = 0; k < d_.k; ++k)
+          sum += at(static_cast<const float*>(arguments.a), d_.a, i, k) *
+                 at(static_cast<const float*>(arguments.b), d_.b, k, j);
+        float& c = at(static_cast<float*>(arguments.c), d_.c, i, j);
+        c = (beta == 0 ? 0 : beta * c) - arguments.alpha.as<float>() * sum;
+      }
+    return {};
+  }
+  [[nodiscard]] std::string blocking() const override { return "SIGN=-1"; }
+  [[nodiscard]] double model_bytes() const override { return 0; }
+
+ private:
+  GemmDescription d_;
+};
+
+const std::array list{plan::KernelEntry{
+    .name = "fake_kernel",
+    .backend = Backend::cuda,
+    .role = "engine",
+    .summary = "the other sign",
+    .types = types,
+    .unavailable = [](int device) { return device == 0 ? std::string_view() : "there is no device of that index"; },
+    .refuses = [](const plan::Problem&) { return std::string_view(); },
+    .cost = [](const plan::Problem&) { return trouble() == "slow" ? 50.0 : 1e-6; },
+    .prepare = [](const plan::Problem& p) -> std::unique_ptr<plan::Executable> {
+      return std::make_unique<Product>(p.description);
+    },
+    .on_device = true}};
+
 Status none() { return {StatusCode::device_unavailable, "the fake device computes nothing"}; }
 
 }  // namespace
@@ -30,11 +82,22 @@ Status none() { return {StatusCode::device_unavailable, "the fake device compute
 const plan::BackendEntry& backend() {
   static const plan::BackendEntry entry{
       .backend = Backend::cuda,
-      .kernels = [] { return std::span<const plan::KernelEntry>(); },
+      .kernels = [] { return std::span<const plan::KernelEntry>(list); },
       .devices = devices,
       .measure_peak = [](GemmTypes, int, int) -> Result<double> { return none(); },
       .open = [](int) -> Result<std::unique_ptr<plan::DeviceContext>> { return none(); }};
   return entry;
+}
+
+const plan::Offload& offload() {
+  static const plan::Offload all{.backend = &backend(),
+                                 .context_seconds = context_seconds,
+                                 .overlaps_copies = true,
+                                 .why_absent = [] { return std::string_view(); },
+                                 .first_use_seconds = [](int) { return 0.0; },
+                                 .only_by_name = [](int) { return std::string_view(); },
+                                 .is_pinned = [](const void*, std::int64_t, int) { return trouble() == "pinned"; }};
+  return all;
 }
 
 }  // namespace exactile::cuda

@@ -251,6 +251,17 @@ TEST(Staging, LittleDeviceMemoryMeansSmallerTiles) {
   EXPECT_LT(out_of_memory, static_cast<int>(cases / 5));
 }
 
+TEST(Staging, ALimitIsKept) {
+  FakeDevice device(64 << 20, Pace::dice, 1);
+  staging::Stager stager(device, 1 << 20);
+  const auto first = stager.memory(600 << 10);
+  ASSERT_TRUE(first.ok());
+  const auto second = stager.memory(600 << 10);
+  EXPECT_EQ(second.status().code(), StatusCode::out_of_memory);
+  EXPECT_TRUE(second.status().message().ends_with("above the limit of 1048576")) << second.status().message();
+  EXPECT_EQ(stager.budget().value(), (1 << 20) - (600 << 10));
+}
+
 TEST(Staging, FailuresEndTheRunAndSayWhatFailed) {
   const GemmDescription d = contiguous(f32_types, 60, 50, 20);
   for (int call = 0; call < 60; ++call) {

@@ -133,6 +133,17 @@ std::vector<DeviceInfo> device_infos() {
   return infos;
 }
 
+bool is_ready(int device) {
+  static const auto get_device = driver_function<PFN_cuDeviceGet_v2000>("cuDeviceGet", 2000);
+  static const auto get_state =
+      driver_function<PFN_cuDevicePrimaryCtxGetState_v7000>("cuDevicePrimaryCtxGetState", 7000);
+  CUdevice handle = 0;
+  unsigned flags = 0;
+  int is_active = 0;
+  return get_device != nullptr && get_state != nullptr && get_device(&handle, device) == CUDA_SUCCESS &&
+         get_state(handle, &flags, &is_active) == CUDA_SUCCESS && is_active != 0;
+}
+
 DeviceGuard::DeviceGuard(int device) {
   int current = 0;
   status_ = check(cudaGetDevice(&current), "cudaGetDevice");

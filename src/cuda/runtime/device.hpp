@@ -25,6 +25,9 @@ namespace exactile::cuda {
 /// For people and programs: one entry a device, or one that says why there is none.
 [[nodiscard]] std::vector<DeviceInfo> device_infos();
 
+/// Whether the process has a context on the device: its first use is over.
+[[nodiscard]] bool is_ready(int device);
+
 /// Makes a device current for the life of the guard, and the caller's again afterwards; a caller's device that was
 /// never used stays so, which cudaSetDevice() would not grant: it makes a context.
 class DeviceGuard {

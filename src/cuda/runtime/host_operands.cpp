@@ -184,4 +184,9 @@ staging::Stager& stager_of(const Device& device) {
   return *stager;
 }
 
+bool is_pinned(const void* memory, std::int64_t bytes, int device) {
+  staging::Stager& stager = stager_of(devices()[static_cast<std::size_t>(device)]);
+  return stager.device().kind_of(memory, bytes) == staging::HostMemory::pinned;
+}
+
 }  // namespace exactile::cuda

@@ -106,6 +106,13 @@ Result<Runtime*> Runtime::of(int index) {
   return registry().runtimes.back().get();
 }
 
+bool Runtime::is_ready(int index) {
+  const Device& device = all_devices()[static_cast<std::size_t>(index)];
+  const std::lock_guard lock(registry().mutex);
+  return std::ranges::any_of(registry().runtimes,
+                             [&](const auto& runtime) { return runtime->is_own_ && runtime->device_.id == device.id; });
+}
+
 Result<Runtime*> Runtime::of(cl_command_queue queue) {
   cl_context context = nullptr;
   cl_device_id device = nullptr;

@@ -62,6 +62,8 @@ class Runtime {
   /// The runtime of device number `index` in a context of its own, made at the first call and kept for good: drivers
   /// have threads of their own and do not like to be torn down at exit.
   [[nodiscard]] static Result<Runtime*> of(int index);
+  /// Whether of(index) has been called with success.
+  [[nodiscard]] static bool is_ready(int index);
   /// The runtime of a caller's queue: its device in its context.
   [[nodiscard]] static Result<Runtime*> of(cl_command_queue queue);
 

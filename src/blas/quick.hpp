@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file The short way to a product that this thread has done before.
+#pragma once
+
+#include <atomic>
+
+#include "blas/product.hpp"
+#include "blas/settings.hpp"
+#include "exactile/detail/remembered.hpp"
+
+namespace exactile::blas {
+
+/// Threads of a product, as settled by the first; 0 before, and for good where each call is to be reported.
+extern std::atomic<int> quick_threads;
+
+/// How the library's cache of plans knows the product.
+template <class T>
+[[nodiscard]] inline detail::PlainProduct plain_product(Op op_a, Op op_b, Size m, Size n, Size k, Size lda, Size ldb,
+                                                        Size ldc) {
+  constexpr GemmTypes types{element_type_v<T>, element_type_v<T>};
+  return {.m = m,
+          .n = n,
+          .k = k,
+          .a_row = is_transposed(op_a) ? lda : 1,
+          .a_column = is_transposed(op_a) ? 1 : lda,
+          .b_row = is_transposed(op_b) ? ldb : 1,
+          .b_column = is_transposed(op_b) ? 1 : ldb,
+          .c_row = 1,
+          .c_column = ldc,
+          .form = detail::plain_form(types, is_conjugated(op_a), is_conjugated(op_b), backend,
+                                     quick_threads.load(std::memory_order_relaxed))};
+}
+
+/// Does the product where this thread has done its like before and it is over in nanoseconds; false where nothing has
+/// happened.
+template <class T>
+[[nodiscard]] inline bool multiply_quickly(Op op_a, Op op_b, Size m, Size n, Size k, T alpha, const T* a, Size lda,
+                                           const T* b, Size ldb, T beta, T* c, Size ldc) {
+  if constexpr (is_complex_v<T>) return false;
+  const auto* plan = detail::find_plan(plain_product<T>(op_a, op_b, m, n, k, lda, ldb, ldc));
+  return plan != nullptr && detail::run_quickly(*plan, a, b, c, static_cast<double>(std::real(alpha)),
+                                                static_cast<double>(std::real(beta)));
+}
+
+}  // namespace exactile::blas

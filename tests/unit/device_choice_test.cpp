@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// The automatic choice between the processor and a device, with a device that is made here.
+#include "plan/device_choice.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "support/matrices.hpp"
+
+namespace exactile::test {
+namespace {
+
+constexpr GemmTypes f32{ElementType::f32, ElementType::f32};
+constexpr std::array types{f32};
+
+// What the device says of itself; each test begins with these.
+double kernel_seconds = 0;
+double first_use = 0;
+bool is_there = true;
+std::string_view by_name_only;
+int questions = 0;  ///< to the driver
+
+class DeviceChoice : public testing::Test {
+ protected:
+  void SetUp() override {
+    kernel_seconds = 1e-4;
+    first_use = 0;
+    is_there = true;
+    by_name_only = {};
+    questions = 0;
+  }
+
+  static plan::KernelEntry kernel(Backend backend, double (*cost)(const plan::Problem&)) {
+    return {.name = backend == Backend::cpu ? "here" : "there",
+            .backend = backend,
+            .role = "engine",
+            .summary = "",
+            .types = types,
+            .unavailable = [](int) { return std::string_view(); },
+            .refuses = [](const plan::Problem&) { return std::string_view(); },
+            .cost = cost,
+            .prepare = nullptr,
+            .on_device = backend != Backend::cpu};
+  }
+
+  /// A product that the processor is said to need `here` seconds for.
+  static plan::DeviceChoice choose(double here, plan::DeviceLedger& ledger, std::int64_t n = 1024, int threads = 16) {
+    static double seconds_here;
+    seconds_here = here;
+    static const plan::KernelEntry processor = kernel(Backend::cpu, [](const plan::Problem&) { return seconds_here; });
+    static const std::array device{kernel(Backend::cuda, [](const plan::Problem&) { return kernel_seconds; })};
+    static const plan::BackendEntry backend{
+        .backend = Backend::cuda,
+        .kernels =
+            [] {
+              ++questions;
+              return is_there ? std::span<const plan::KernelEntry>(device) : std::span<const plan::KernelEntry>();
+            },
+        .devices = []() -> std::vector<DeviceInfo> { return {{.reason = "no driver of that name"}}; },
+        .measure_peak = nullptr};
+    static const plan::Offload offload{.backend = &backend,
+                                       .context_seconds = 0.2,
+                                       .overlaps_copies = true,
+                                       .why_absent = [] { return std::string_view(); },
+                                       .first_use_seconds = [](int) { return first_use; },
+                                       .only_by_name = [](int) { return by_name_only; },
+                                       .is_pinned = [](const void*, std::int64_t, int) { return false; }};
+    const std::array all{&offload};
+    const plan::Problem problem{.description = contiguous(f32, n, n, n), .threads = threads};
+    return plan::choose_device(all, problem, {}, processor, 0, ledger);
+  }
+  static std::string reason(const plan::DeviceChoice& choice) { return choice.verdicts.at(0).reason; }
+};
+
+TEST_F(DeviceChoice, TheDriverIsNotOpenedForWhatCopiesAloneWouldCost) {
+  plan::DeviceLedger ledger;
+  for (int call = 0; call < 100000; ++call) {
+    const plan::DeviceChoice choice = choose(3e-5, ledger, 16);
+    ASSERT_EQ(choice.kernel, nullptr);
+    ASSERT_TRUE(choice.is_final);
+  }
+  EXPECT_EQ(questions, 0);
+  EXPECT_EQ(reason(choose(3e-5, ledger, 16)), "not asked: the processor takes an estimated 30 us, copies alone 30 us");
+}
+
+/// As one rents skis until what was paid would have bought them.
+TEST_F(DeviceChoice, TheFirstUseIsPaidByWhatItWouldHaveSpared) {
+  plan::DeviceLedger ledger;
+  first_use = 0.2;
+  int call = 0;
+  while (choose(0.02, ledger).kernel == nullptr) {
+    ASSERT_LT(++call, 100);
+    EXPECT_FALSE(choose(0.02, ledger).is_final);
+  }
+  // 20 ms against some 1 ms: twice 0.2 s, for the driver and for the context, with two calls in each round.
+  EXPECT_NEAR(call, 11, 1);
+  first_use = 0;
+  EXPECT_TRUE(choose(0.02, ledger).is_final);
+}
+
+TEST_F(DeviceChoice, ALargeProductGoesThereAtOnce) {
+  plan::DeviceLedger ledger;
+  first_use = 0.2;
+  const plan::DeviceChoice choice = choose(1, ledger);
+  ASSERT_NE(choice.kernel, nullptr);
+  EXPECT_FALSE(choice.only_if_pinned);
+  EXPECT_TRUE(reason(choice).starts_with("takes an estimated")) << reason(choice);
+}
+
+TEST_F(DeviceChoice, ASlowDeviceLosesForGood) {
+  plan::DeviceLedger ledger;
+  kernel_seconds = 2;
+  const plan::DeviceChoice choice = choose(1, ledger);
+  EXPECT_EQ(choice.kernel, nullptr);
+  EXPECT_TRUE(choice.is_final);
+  EXPECT_EQ(reason(choice), "lost: takes an estimated 2 s with copies, the processor 1 s");
+}
+
+/// One thread brings 12 MiB into pinned memory and back in 1.8 ms; the link takes 0.2 ms.
+TEST_F(DeviceChoice, PinnedMemoryMayDecide) {
+  plan::DeviceLedger ledger;
+  choose(1, ledger);  // opens the driver
+  const plan::DeviceChoice choice = choose(1e-3, ledger, 1024, 1);
+  ASSERT_NE(choice.kernel, nullptr);
+  EXPECT_TRUE(choice.only_if_pinned);
+  EXPECT_FALSE(choose(1e-3, ledger, 1024, 16).only_if_pinned);
+  first_use = 0.2;  // nobody's memory is pinned by a driver that is not there
+  EXPECT_EQ(choose(1e-3, ledger, 1024, 1).kernel, nullptr);
+}
+
+TEST_F(DeviceChoice, SaysWhatIsNotThere) {
+  plan::DeviceLedger ledger;
+  is_there = false;
+  const plan::DeviceChoice choice = choose(1, ledger);
+  EXPECT_EQ(choice.kernel, nullptr);
+  EXPECT_TRUE(choice.is_final);
+  EXPECT_EQ(reason(choice), "backend 'cuda' cannot do this product: no driver of that name");
+}
+
+TEST_F(DeviceChoice, SomeDevicesComputeOnlyByName) {
+  plan::DeviceLedger ledger;
+  by_name_only = "is a processor";
+  EXPECT_EQ(choose(1, ledger).kernel, nullptr);
+  EXPECT_EQ(reason(choose(1, ledger)), "is a processor");
+}
+
+TEST_F(DeviceChoice, AFullDeviceIsAskedAgainAndABrokenOneIsNot) {
+  plan::DeviceLedger ledger;
+  const plan::Offload* device = choose(1, ledger).offload;
+  ASSERT_NE(device, nullptr);
+  ledger.failed(*device, {StatusCode::out_of_memory, "full"});
+  EXPECT_NE(choose(1, ledger).kernel, nullptr);
+  EXPECT_EQ(ledger.last_failure(*device), "full");
+  ledger.failed(*device, {StatusCode::device_failure, "an illegal address"});
+  EXPECT_EQ(choose(1, ledger).kernel, nullptr);
+  EXPECT_EQ(reason(choose(1, ledger)), "is left alone since it failed: an illegal address");
+}
+
+TEST_F(DeviceChoice, AForkedProcessHasNoDriverOfItsParent) {
+  plan::DeviceLedger ledger;
+  ASSERT_NE(choose(1, ledger).kernel, nullptr);
+  const pid_t child = fork();
+  if (child == 0)
+    _exit(choose(1, ledger).kernel == nullptr && reason(choose(1, ledger)).find("forked") != std::string::npos ? 0 : 1);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_NE(choose(1, ledger).kernel, nullptr);
+}
+
+}  // namespace
+}  // namespace exactile::test
