@@ -238,7 +238,7 @@ class SuiteRun {
     for (const contest::Score& score : outcome.scores) {
       any = any || score.seconds.median > 0;
       if (score.error.empty()) continue;
-      note("exactile: {} {} of {} is wrong and not timed: {}", shape_text(product),
+      note("exactile: not timed: {} {} of {}: {}", shape_text(product),
            to_string(GemmTypes{product.type, product.output}), score.name, score.error);
       wrong_ = wrong_ || is_ours(score.name);
     }

@@ -20,7 +20,7 @@ struct Entrant {
 struct Score {
   std::string name;
   bool ran = false;         ///< false where the library has no call for this product, or is too slow
-  std::string error = {};   ///< not empty where its result is wrong; it is then not timed
+  std::string error = {};   ///< not empty where its result is wrong, or a call of a rival failed: it is then not timed
   double norm_error = 0;    ///< in the Frobenius norm
   std::string kernel = {};  ///< where the contender names what it chose
   measure::Summary seconds = {};
@@ -40,7 +40,7 @@ struct Outcome {
 /// `entrants` in the order of a round; each multiplies the same operands, in the context's memory, in the host's where
 /// that is null. Before it is timed each result is checked: C is filled with NaN (integers: -1), and after one call it
 /// must lie within the bound of the product's accuracy, or of the plain loop's where that is the larger.
-/// Throws std::runtime_error where a call fails.
+/// Throws std::runtime_error where a call of the first entrant fails.
 [[nodiscard]] Outcome hold_contest(const std::vector<Entrant>& entrants, const Product& product,
                                    const ContestLimits& limits, const Context* context, verification::Fill fill);
 

@@ -2,7 +2,9 @@
 """`bench --suite`: many products, this library and others in turns, kept as they are done."""
 import json
 import os
+import shutil
 import signal
+import subprocess
 import time
 
 import pytest
@@ -143,6 +145,21 @@ def test_a_rival(program, suite):
         assert row["rival"] == "openblas-ours" and row["ratio"] > 0
         assert set(row["gflops"]) == set(row["norm_error"]) == {"exactile", "openblas-ours"}
     assert results(program)["contenders"]["openblas-ours"]
+
+
+def test_a_rival_that_is_wrong_is_not_timed(program, suite):
+    """Its products leave C as it was."""
+    if not shutil.which("cc"):
+        pytest.skip("there is no C compiler")
+    names = [f"cblas_{name}" for name in ("sgemm", "dgemm", "cgemm", "zgemm", "sgemv", "dgemv", "sdot", "ddot")]
+    (program.folder / "idle.c").write_text("".join(f"void {name}(void) {{}}\n" for name in
+                                                   [*names, "openblas_set_num_threads"]))
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", "idle.so", "idle.c"], cwd=program.folder, check=True)
+    rival = f"openblas-idle={program.folder}/idle.so"
+    done = program(*suite, "--type", "f32", "--rivals", rival, "-o", "out.json")
+    assert "not timed: 8x9x10 f32 of openblas-idle: its result is wrong: " in done.stderr
+    for row in results(program)["results"]:
+        assert set(row["gflops"]) == {"exactile"} and "ratio" not in row
 
 
 def test_rivals_that_are_not_there_are_named(program, suite):
