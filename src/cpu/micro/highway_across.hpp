@@ -5,7 +5,7 @@
 /// as long, whose products with the real part of x and with its imaginary part go to strips of their own.
 #pragma once
 
-#include "cpu/micro/highway_along.hpp"
+#include "cpu/micro/highway_dot.hpp"
 
 namespace exactile::cpu::HWY_NAMESPACE {
 
@@ -140,11 +140,20 @@ void add_chunk(const Sum* chunk, std::int64_t count, [[maybe_unused]] Sum alpha,
   }
 }
 
+template <class In>
+constexpr decltype(VectorKernels<In>::dot) dot_kernel() {
+  if constexpr (core::is_complex_v<In>)
+    return nullptr;
+  else
+    return &dot<In>;
+}
+
 /// The table of one instruction set and type.
 template <class In>
 const VectorKernels<In>& vector_kernels() {
   static constexpr VectorKernels<In> table{.hold = &hold_vector<In>,
                                            .along = &sums_along<In>,
+                                           .dot = dot_kernel<In>(),
                                            .across = &sums_across<In>,
                                            .add_chunk = &add_chunk<Accumulator<In>>};
   return table;

@@ -80,6 +80,8 @@ struct VectorKernels {
   /// Sums along lines: sums[j * vectors + i] = sum of w[j * w_stride + p] * x_i[p] over p < terms <= lane_block_terms.
   void (*along)(const In* w, std::int64_t w_stride, std::int64_t lines, std::int64_t terms, const HeldVectors<In>& x,
                 int vectors, Sum* sums);
+  /// One sum of neighbours, of any number of terms, block after block. Null for complex numbers.
+  Sum (*dot)(const In* w, const In* x, std::int64_t terms);
   /// Sums across lines: sums[i * columns + j] = sum of w[p * w_stride + j] * x_i[p], p < terms <= line_chunk_terms,
   /// j < columns <= across_columns(vectors). x_i begins at held + i * held_stride.
   void (*across)(const In* w, std::int64_t w_stride, std::int64_t columns, std::int64_t terms, const Lane* held,

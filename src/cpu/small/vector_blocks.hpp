@@ -43,6 +43,11 @@ class VectorBlocks {
     tile_ = std::min(most, core::round_up(r_.lines, 4));
   }
 
+  /// Whether there is one sum, of neighbours.
+  [[nodiscard]] bool is_dot() const {
+    return r_.lines == 1 && r_.vectors == 1 && r_.w_term_stride == 1 && r_.x_term_stride == 1 &&
+           kernels_.dot != nullptr;
+  }
   [[nodiscard]] std::int64_t count() const { return core::ceil_divide(r_.terms, block_); }
   [[nodiscard]] std::int64_t terms() const { return std::min(block_, r_.terms); }  ///< of a block, but for the last
   [[nodiscard]] std::int64_t tile() const { return tile_; }  ///< lines whose sums are held at one time
@@ -107,6 +112,10 @@ void VectorBlocks<In>::sum(const VectorOperands<In>& data, std::int64_t block, R
   const Range terms{block * block_, std::min((block + 1) * block_, r_.terms)};
   const std::int64_t count = terms.end - terms.begin;
   const std::int64_t here = lines.end - lines.begin;
+  if (is_dot()) {
+    *sums = kernels_.dot(data.w + terms.begin, data.x + terms.begin, count);
+    return;
+  }
   const HeldVectors<In> x = hold(data, terms, room);
   const In* w = data.w + lines.begin * r_.w_line_stride + terms.begin * r_.w_term_stride;
   const int vectors = static_cast<int>(r_.vectors);

@@ -9,6 +9,7 @@
 #include "core/type_dispatch.hpp"
 #include "cpu/loops/partition.hpp"
 #include "cpu/loops/rates.hpp"
+#include "cpu/small/quick_dot.hpp"
 #include "cpu/small/vector_blocks.hpp"
 #include "cpu/small/vector_epilogue.hpp"
 #include "cpu/threads/scratch.hpp"
@@ -31,11 +32,12 @@ struct Update {
 };
 
 template <class In>
-class Vectors final : public plan::Executable {
+class Vectors final : public plan::Executable, public plan::QuickProduct {
  public:
   Vectors(const plan::Problem& problem, const VectorKernels<In>& kernels);
 
   [[nodiscard]] Status run(const GemmArguments& arguments, const Execution& execution) const override;
+  [[nodiscard]] plan::QuickCall quick_call() const override;
   [[nodiscard]] int threads() const override { return threads_; }
   [[nodiscard]] std::int64_t workspace_bytes() const override {
     return threads_ * blocks_.bytes_per_thread() + partial_blocks_ * r_.vectors * r_.lines * size_of_sum;
@@ -113,7 +115,9 @@ void Vectors<In>::run_lines(const GemmArguments& arguments, const VectorOperands
   for (std::int64_t j = lines.begin; j < lines.end; j += blocks_.tile()) {
     const Range tile{j, std::min(j + blocks_.tile(), lines.end)};
     const std::int64_t size = (tile.end - tile.begin) * r_.vectors;
-    if (blocks_.count() == 1 && update.is_plain()) {
+    if (blocks_.is_dot()) {
+      room.sums[0] = kernels_.dot(data.w, data.x, r_.terms);
+    } else if (blocks_.count() == 1 && update.is_plain()) {
       blocks_.sum(data, 0, tile, room, room.sums);
     } else {
       if (update.reads_c) scale_c(arguments, data.c, tile, room.sums);
@@ -227,6 +231,18 @@ Status Vectors<In>::run(const GemmArguments& arguments, const Execution&) const 
     work(Member{0, 1, nullptr});
   else
     run_team(threads_, work);
+  return {};
+}
+
+/// A dot product by one thread; sums as run() forms them.
+template <class In>
+plan::QuickCall Vectors<In>::quick_call() const {
+  if constexpr (std::is_floating_point_v<In>) {
+    const bool is_one = d_.batch_count == 1 && !d_.a.pointer_array && !d_.b.pointer_array && !d_.c.pointer_array;
+    if (blocks_.is_dot() && threads_ == 1 && is_one && !plan::has_scales(d_) && d_.bias == Bias::none &&
+        d_.activation == Activation::none)
+      return {QuickDot<In>::run, QuickDot<In>{kernels_.dot, r_.terms}};
+  }
   return {};
 }
 
