@@ -94,7 +94,9 @@ class Product {
               opencl::BufferSpan{buffers_[2].get(), offset * static_cast<std::int64_t>(sizeof(float))}};
   }
   [[nodiscard]] const Plan& plan() const { return plan_.value(); }
-  [[nodiscard]] GemmArguments arguments() { return {.a = &spans_[0], .b = &spans_[1], .c = &spans_[2]}; }
+  [[nodiscard]] opencl::BufferArguments arguments() const {
+    return {.a = &spans_[0], .b = &spans_[1], .c = &spans_[2]};
+  }
 
   /// C as it is now, read on `queue` after all that was enqueued there.
   [[nodiscard]] std::vector<float> c(cl_command_queue queue) const {

@@ -2,6 +2,9 @@
 /// \file
 /// Calls the compiler must refuse, one for each value of EXACTILE_CASE; without it, the same file compiles.
 #include "exactile/exactile.hpp"
+#if EXACTILE_CASE == 6
+#include "exactile/interop/opencl.hpp"
+#endif
 
 using exactile::MatrixView;
 
@@ -26,5 +29,9 @@ using exactile::MatrixView;
 #elif EXACTILE_CASE == 5  // a read-only view does not become writable
   const MatrixView<float> writable = read_only;
   static_cast<void>(writable);
+#elif EXACTILE_CASE == 6  // a buffer is no BufferSpan
+  const cl_mem buffer = nullptr;
+  const exactile::opencl::BufferArguments arguments{.a = buffer};
+  static_cast<void>(arguments);
 #endif
 }

@@ -4,7 +4,7 @@
 ///
 ///     auto plan = exactile::Plan::make(description, {.backend = exactile::Backend::opencl, .memory =
 ///     exactile::Memory::device}); const exactile::opencl::BufferSpan a{buffer_a}, b{buffer_b}, c{buffer_c, offset};
-///     plan.value().run({&a, &b, &c}, exactile::interop::on(queue));
+///     exactile::interop::run(plan.value(), {&a, &b, &c}, queue);
 ///
 /// The buffers and the (in-order) queue belong to one context, which may be of any device, sub-devices included. A run
 /// enqueues kernels and returns; the first run of a plan on a context may compile them. Events come and go with run():
@@ -34,18 +34,46 @@ struct BufferSpan {
   std::int64_t byte_offset = 0;
 };
 
+/// GemmArguments of operands in buffers, where the compiler sees to it that each is a BufferSpan and none a cl_mem. For
+/// matrices given by pointers, whose arrays hold BufferSpan*, GemmArguments itself is the way.
+struct BufferArguments {
+  const BufferSpan* a = nullptr;
+  const BufferSpan* b = nullptr;
+  const BufferSpan* c = nullptr;  ///< written
+  Scalar alpha = 1;
+  Scalar beta = 0;
+  const BufferSpan* bias = nullptr;
+  const PreparedOperand* prepared_a = nullptr;
+  const PreparedOperand* prepared_b = nullptr;
+  const BufferSpan* row_scales = nullptr;
+  const BufferSpan* column_scales = nullptr;
+
+  operator GemmArguments() const {  // NOLINT(*-explicit-*)
+    return {.a = a,
+            .b = b,
+            .c = const_cast<BufferSpan*>(c),  // its buffer is written, the span is read
+            .alpha = alpha,
+            .beta = beta,
+            .bias = bias,
+            .prepared_a = prepared_a,
+            .prepared_b = prepared_b,
+            .row_scales = row_scales,
+            .column_scales = column_scales};
+  }
+};
+
 }  // namespace exactile::opencl
 
 namespace exactile::interop {
 
-/// Runs on `queue`.
+/// Runs on `queue`: Plan::run(arguments, on(queue)), with BufferArguments or arguments whose pointers are BufferSpan*.
 [[nodiscard]] inline Execution on(cl_command_queue queue) { return {.queue = queue}; }
 
 /// Runs on `queue` once all of `after` are complete. `done`, unless null, becomes an event that completes with the run,
 /// which the caller releases; a null event where the call fails. A wait may have been enqueued even then. The one call
 /// here that needs the program to be linked with OpenCL's loader.
-[[nodiscard]] inline Status run(const Plan& plan, const GemmArguments& arguments, cl_command_queue queue,
-                                std::span<const cl_event> after, cl_event* done = nullptr) {
+[[nodiscard]] inline Status run(const Plan& plan, const opencl::BufferArguments& arguments, cl_command_queue queue,
+                                std::span<const cl_event> after = {}, cl_event* done = nullptr) {
   const auto failed = [](const char* call, cl_int error) {
     return Status(StatusCode::device_failure, std::string(call) + ": error " + std::to_string(error));
   };
