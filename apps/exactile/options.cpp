@@ -90,6 +90,8 @@ void add_choice_options(CommandLine& app, ChoiceOptions& options) {
       ->type_name("NAME");
   app.add_option("--accuracy", options.accuracy, "reduced, standard (default), compensated or correctly_rounded")
       ->type_name("NAME");
+  app.add_flag("--reproducible", options.reproducible,
+               "The same bits for a row of A and a column of B, whatever else is multiplied with them");
   add_integer(app, "--threads", options.threads,
               "Most threads to use (default: EXACTILE_NUM_THREADS, OMP_NUM_THREADS, or what the machine allows)");
   app.add_option("--parameters", options.parameters, "Sizes of a tunable kernel, \"MWG=64 NWG=64 ...\"")
@@ -127,7 +129,8 @@ GemmOptions gemm_options(const ChoiceOptions& options) {
           .threads = static_cast<int>(options.threads),
           .memory = options.memory == "device" ? Memory::device : Memory::host,
           .device = static_cast<int>(options.device),
-          .parameters = options.parameters};
+          .parameters = options.parameters,
+          .reproducible = options.reproducible};
 }
 
 GemmOptions measured_options(const ChoiceOptions& choice) {

@@ -24,6 +24,7 @@ struct ChoiceOptions {
   std::string backend;
   std::string kernel;
   std::string accuracy = "standard";
+  bool reproducible = false;
   std::string planning = "estimate";
   std::int64_t threads = 0;
   std::string parameters;

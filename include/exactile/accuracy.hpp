@@ -16,15 +16,19 @@ namespace exactile {
 /// rounding mode read 2u for u, and where subnormals are flushed each product and sum may lose another smallest normal
 /// number. Exceptions that a worker meets do not show in the caller's flags. A GPU rounds to nearest whatever they say.
 /// In every mode integers are exact modulo 2^w, NaN and Inf come out as the plain loop's (but see `reduced`), and bits
-/// do not depend on threads or on how many rows or products share a call (exceptions: docs/accuracy.md).
+/// do not depend on threads. Which kernel runs may depend on how many rows or products share a call, and bits on the
+/// kernel, but not under `compensated`, `correctly_rounded` or GemmOptions::reproducible.
 enum class Accuracy : std::uint8_t {
   /// Inputs may be rounded first (error_bound.hpp), f32 below 2^-136 to 0: Inf times it is NaN. Only where asked for.
   reduced,
   /// Componentwise |C^ - C| <= gamma_K |A||B|: the bound of the plain loop. The default.
   standard,
-  /// As if summed in twice the working precision and rounded once. (not yet available)
+  /// |C^ - C| <= u|C| + gamma_{K+3}^2 (|alpha||A||B| + |beta C| + |bias|) with u of C's type, apart from underflow: as
+  /// if summed in twice the working precision and rounded once. Complex: 2K + 4 for K + 3. No scales, no gelu.
   compensated,
-  /// The exact result, rounded once. (not yet available)
+  /// The exact alpha A B + beta C + bias, rounded once to nearest, ties to even: the same bytes from every kernel.
+  /// alpha and beta are rounded first, to the type that sums. An exact zero is +0, an underflow keeps its sign, there
+  /// is one NaN. No scales, no gelu; relu is that of the exact value.
   correctly_rounded,
 };
 

@@ -16,6 +16,7 @@
 #include "exactile/accuracy.hpp"
 #include "exactile/backend.hpp"
 #include "exactile/epilogue.hpp"
+#include "exactile/error_bound.hpp"
 #include "exactile/status.hpp"
 #include "exactile/types.hpp"
 
@@ -90,6 +91,11 @@ struct GemmOptions {
   int device = 0;  ///< which of the backend's devices, as devices() counts them; the processor is device 0
   /// Sizes of a tunable kernel, "MWG=128 NWG=64 ...", in place of the measured ones; see tuning.hpp.
   std::string parameters = {};
+  /// The bits of each element of C are a function of the types, k, alpha, beta, what is added, the row of A and the
+  /// column of B alone: whatever m, n and the batch are, and for every layout, number of threads and planning. Today on
+  /// the CPU, where they are the same with AVX2 and AVX-512 (docs/accuracy.md); other backends refuse floating types.
+  /// Any accuracy can have it.
+  bool reproducible = false;
   friend bool operator==(const GemmOptions&, const GemmOptions&) = default;
 };
 
@@ -298,6 +304,8 @@ class Plan {
                                                 const Execution& execution = {}) const;
 
   [[nodiscard]] const GemmDescription& description() const noexcept;
+  /// How wrong an element may be, as the accuracy promises, before anything is computed.
+  [[nodiscard]] AprioriBound error_bound() const noexcept;
   /// The kernel's name; empty where there is nothing to multiply.
   [[nodiscard]] std::string_view kernel() const noexcept;
   /// PlanSummary::workspace_bytes.

@@ -40,6 +40,11 @@ Result<PreparedOperand> Plan::prepare(Operand operand, const void* elements, con
 
 const GemmDescription& Plan::description() const noexcept { return state_->description(); }
 
+AprioriBound Plan::error_bound() const noexcept {
+  const GemmDescription& d = description();
+  return apriori_bound(state_->problem().accuracy, d.types, d.k, (d.row_scales ? 1 : 0) + (d.column_scales ? 1 : 0));
+}
+
 std::string_view Plan::kernel() const noexcept { return state_->kernel_name(); }
 
 std::int64_t Plan::workspace_bytes() const noexcept { return state_->workspace_bytes(); }
@@ -47,7 +52,7 @@ std::int64_t Plan::workspace_bytes() const noexcept { return state_->workspace_b
 PlanSummary Plan::summary() const { return state_->summary(); }
 
 std::string Plan::explain() const {
-  return plan::to_text(description(), state_->summary(), state_->problem().accuracy);
+  return plan::to_text(description(), state_->summary(), state_->options(), error_bound());
 }
 
 Status gemm(const GemmDescription& description, const GemmArguments& arguments, const GemmOptions& options,

@@ -55,7 +55,8 @@ PlanState::PlanState(const GemmDescription& d, const GemmOptions& given, const G
                .memory = options.memory,
                .device = options.device,
                .planning = options.planning,
-               .parameters = options.parameters},
+               .parameters = options.parameters,
+               .reproducible = options.reproducible},
       options_(given),
       asked_(options),
       a_print_(print_of(d.a, d.m, d.k, d.batch_count, d.types.input)),
@@ -84,6 +85,11 @@ Result<std::shared_ptr<const PlanState>> PlanState::make(const GemmDescription& 
     plan::Problem scaling = state->problem_;
     scaling.description = plan::without_scales(scaling.description);
     state->scaling_ = backend.prepare_scaling(scaling);
+  }
+  if (!state->is_empty_ && kernel.value()->certifies) {
+    plan::Problem scaling = state->problem_;
+    scaling.description.k = 0;
+    state->scaling_ = kernel.value()->prepare(scaling);
   }
   if (!state->is_empty_ && description.k != 0) {
     const plan::Choice choice = plan::settle(api::backends(), state->problem_, options, kernel.value());
@@ -289,7 +295,7 @@ Status PlanState::check(const GemmArguments& arguments) const {
     if (Status s = check_pointers(arguments); !s.ok()) return s;
   if (needs_scalar_check_)
     if (Status s = check_scalars(arguments); !s.ok()) return s;
-  if (only_scales(arguments)) return scaling_ == nullptr ? check_c_entries(arguments) : Status();
+  if (only_scales(arguments)) return problem_.memory == Memory::host ? check_c_entries(arguments) : Status();
   if (Status s = check_operands(arguments); !s.ok()) return s;
   // Addresses inside a device's pointer array cannot be read here: there the promise is the caller's.
   const bool out_of_sight = !has_addresses_ || (pointer_arrays_ && problem_.memory == Memory::device);
@@ -335,6 +341,7 @@ PlanSummary PlanState::summary() const {
     return summary;
   }
   summary.kernel = kernel_->name;
+  if (kernel_->certifies) summary.accumulator = to_string(ElementType::f64);
   summary.backend = kernel_->backend;
   summary.blocking = executable_->blocking();
   summary.threads = executable_->threads();

@@ -149,6 +149,7 @@ Result<GemmOptions> options(const exactile_gemm_options* pointer) {
       !s.ok())
     return s;
   if (Status s = pick("memory", from.memory, std::array{Memory::host, Memory::device}, to.memory); !s.ok()) return s;
+  if (Status s = flag("reproducible", from.reproducible, to.reproducible); !s.ok()) return s;
   return to;
 }
 

@@ -54,6 +54,18 @@ double error_beyond_gamma(Accuracy accuracy, ElementType input) noexcept {
   return input == ElementType::f32 ? 2 * v + v * v : 0;
 }
 
+AprioriBound apriori_bound(Accuracy accuracy, GemmTypes types, std::int64_t k, int scales) noexcept {
+  if (!is_floating(types.input)) return {};
+  const double u = unit_roundoff(accumulator_type(types.input));
+  const double of_output = unit_roundoff(types.output);
+  // As src/verification/bound.hpp counts them.
+  const double sums = gamma(is_complex(types.input) ? 2 * k + 4 : k + 3 + scales, u);
+  if (accuracy == Accuracy::correctly_rounded) return {.of_result = of_output, .of_terms = 0};
+  if (accuracy == Accuracy::compensated) return {.of_result = of_output, .of_terms = sums * sums};
+  const double rounded = of_output > u ? of_output : 0;
+  return {.of_result = rounded, .of_terms = (1 + rounded) * (sums + error_beyond_gamma(accuracy, types.input))};
+}
+
 std::string_view to_string(Backend backend) noexcept {
   switch (backend) {
     case Backend::automatic: return "automatic";

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cpu/certified/certified.hpp"
 #include "cpu/isa.hpp"
 #include "cpu/loops/bf16.hpp"
 #include "cpu/loops/packed.hpp"
@@ -61,6 +62,7 @@ plan::KernelEntry packed_entry() {
           },
       .gives_way = gives_way_to_vectors,
       .conjugates = true,
+      .reproducible = true,
       .tunable = [](GemmTypes,
                     int) { return blocking_target(Micro().rows, Micro().vectors * Micro().lanes, chunk_terms<K>); }};
 }
@@ -79,7 +81,8 @@ plan::KernelEntry near_entry(std::string_view name) {
               [](const plan::Problem& p) {
                 return with_scales<Sum<K>>(p, [](const plan::Problem& q) { return make_near(q, Micro()); });
               },
-          .gives_way = gives_way_to_vectors};
+          .gives_way = gives_way_to_vectors,
+          .reproducible = true};
 }
 
 template <Isa isa, auto Pairs, auto Otherwise>
@@ -119,7 +122,8 @@ plan::KernelEntry direct_entry(std::string_view name) {
                 return with_scales<T>(p, [](const plan::Problem& q) { return make_direct(q, Micro()); });
               },
           .gives_way = gives_way_to_vectors,
-          .conjugates = true};
+          .conjugates = true,
+          .reproducible = true};
 }
 
 template <Isa isa, class T, auto Micro>
@@ -136,7 +140,8 @@ plan::KernelEntry stream_entry(std::string_view name) {
               [](const plan::Problem& p) {
                 return with_scales<T>(p, [](const plan::Problem& q) { return make_stream(q, Micro()); });
               },
-          .gives_way = gives_way_to_vectors};
+          .gives_way = gives_way_to_vectors,
+          .reproducible = true};
 }
 
 template <Isa isa, class T, auto Micro>
@@ -154,7 +159,32 @@ plan::KernelEntry deep_entry(std::string_view name) {
                 return with_scales<T>(p, [](const plan::Problem& q) { return make_deep(q, Micro()); });
               },
           .gives_way = gives_way_to_vectors,
-          .conjugates = true};
+          .conjugates = true,
+          .reproducible = true};
+}
+
+inline constexpr std::array certified_types{
+    GemmTypes{ElementType::f64, ElementType::f64},    GemmTypes{ElementType::f32, ElementType::f32},
+    GemmTypes{ElementType::f16, ElementType::f16},    GemmTypes{ElementType::f16, ElementType::f32},
+    GemmTypes{ElementType::bf16, ElementType::bf16},  GemmTypes{ElementType::bf16, ElementType::f32},
+    GemmTypes{ElementType::f8e4m3, ElementType::f32}, GemmTypes{ElementType::f8e4m3, ElementType::bf16},
+    GemmTypes{ElementType::f8e5m2, ElementType::f32}, GemmTypes{ElementType::f8e5m2, ElementType::bf16},
+    GemmTypes{ElementType::cf64, ElementType::cf64},  GemmTypes{ElementType::cf32, ElementType::cf32}};
+
+template <Isa isa, auto Kernels>
+plan::KernelEntry certified_entry(std::string_view name) {
+  return {.name = name,
+          .backend = Backend::cpu,
+          .role = "engine",
+          .summary = "sums of f64 with a bound for each: compensated and correctly_rounded",
+          .types = certified_types,
+          .unavailable = unavailable<isa>,
+          .refuses = certified_refuses,
+          .cost = [](const plan::Problem& p) { return certified_cost(p, Kernels(p.description.types.input)); },
+          .prepare = [](const plan::Problem& p) { return make_certified(p, Kernels(p.description.types.input)); },
+          .conjugates = true,
+          .certifies = true,
+          .reproducible = true};
 }
 
 }  // namespace exactile::cpu

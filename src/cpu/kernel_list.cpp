@@ -98,6 +98,9 @@ std::span<const plan::KernelEntry> kernel_list() {
       packed_entry<Isa::avx2, Widened<Float8E5M2>, avx2_f8e5m2, "avx2_f8e5m2_widened_6x16">(),
       near_entry<Isa::avx2, I8Pairs, avx2_i8>("avx2_i8_pairs_near"),
       packed_entry<Isa::avx2, I8Pairs, avx2_i8, "avx2_i8_pairs_6x16">(),
+      certified_entry<Isa::avx512, avx512_certified>("avx512_certified"),
+      certified_entry<Isa::avx2, avx2_certified>("avx2_certified"),
+      certified_entry<Isa::portable, portable_certified>("portable_certified"),
       portable_entry(),
       naive_entry(),
   };

@@ -206,7 +206,8 @@ plan::KernelEntry portable_entry() {
             return std::make_unique<Portable>(p);
           },
           .gives_way = gives_way,
-          .conjugates = true};
+          .conjugates = true,
+          .reproducible = true};
 }
 
 }  // namespace exactile::cpu

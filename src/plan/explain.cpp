@@ -157,7 +157,8 @@ Traffic least_traffic(const GemmDescription& d) {
           size(d.types.output) * m * n * static_cast<double>(d.batch_count)};
 }
 
-std::string to_text(const GemmDescription& d, const PlanSummary& summary, Accuracy accuracy) {
+std::string to_text(const GemmDescription& d, const PlanSummary& summary, const GemmOptions& options,
+                    const AprioriBound& bound) {
   std::string text =
       fmt::format("C[{} x {}] <- A[{} x {}] * B[{} x {}], {}", d.m, d.n, d.m, d.k, d.k, d.n, to_string(d.types));
   if (d.batch_count != 1) text += fmt::format(", {} products", d.batch_count);
@@ -165,8 +166,10 @@ std::string to_text(const GemmDescription& d, const PlanSummary& summary, Accura
   text += summary.kernel.empty() ? "\n  kernel       none: nothing to multiply"
                                  : fmt::format("\n  kernel       {} ({})", summary.kernel, to_string(summary.backend));
   if (!summary.blocking.empty()) text += fmt::format("\n  blocking     {}", summary.blocking);
-  text += fmt::format("\n  accumulator  {}\n  accuracy     {}\n  threads      {}\n  scratch      {} bytes",
-                      summary.accumulator, to_string(accuracy), summary.threads, summary.workspace_bytes);
+  text += fmt::format("\n  accumulator  {}\n  accuracy     {}: |C^ - C| <= {:.3g} |C| + {:.3g} |A||B|{}",
+                      summary.accumulator, to_string(options.accuracy), bound.of_result, bound.of_terms,
+                      options.reproducible ? "\n  reproducible the same bits whatever m, n and the batch are" : "");
+  text += fmt::format("\n  threads      {}\n  scratch      {} bytes", summary.threads, summary.workspace_bytes);
   text += fmt::format("\n  operations   {:.4g}\n  bytes        {:.4g} by the kernel's model, {:.4g} at least",
                       summary.operations, summary.model_bytes, summary.minimum_bytes);
   for (const Path& path : summary.paths)

@@ -90,6 +90,10 @@ struct KernelEntry {
   bool on_device = false;
   /// Takes complex operands whose layout says `conjugate`; others are not asked about such products.
   bool conjugates = false;
+  /// Keeps Accuracy::compensated and correctly_rounded; others are not asked about floating products of these.
+  bool certifies = false;
+  /// Keeps GemmOptions::reproducible, with the bits of all its backend's that do for the type, unless these give way.
+  bool reproducible = false;
   /// Null where there is nothing to tune. Asked only where `unavailable` has no objection.
   TuningTarget (*tunable)(GemmTypes types, int device) = nullptr;
 };

@@ -24,6 +24,7 @@ struct Problem {
   int device = 0;
   Planning planning = Planning::estimate;
   std::string parameters = {};  ///< a tunable kernel's, as asked for
+  bool reproducible = false;
 };
 
 }  // namespace exactile::plan

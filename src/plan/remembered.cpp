@@ -32,6 +32,7 @@ std::string product_text(const Problem& problem) {
   if (d.activation != Activation::none) text += fmt::format(" activation={}", static_cast<int>(d.activation));
   if (d.row_scales) text += " row_scales";
   if (d.column_scales) text += " column_scales";
+  if (problem.reproducible) text += " reproducible";
   return text + fmt::format(" {} {} threads={}", to_string(problem.accuracy),
                             problem.memory == Memory::host ? "host" : "device", problem.threads);
 }

@@ -81,6 +81,8 @@ Status check_device(std::span<const BackendEntry* const> backends, const Problem
 constexpr std::string_view is_ladder = "a ladder kernel; runs only when asked for by name";
 constexpr std::string_view reads_as_stored = "does not conjugate operands";
 constexpr std::string_view has_other_types = "does not multiply these types";
+constexpr std::string_view is_uncertified = "keeps no accuracy beyond standard";
+constexpr std::string_view is_not_reproducible = "its order of summation depends on more than k (reproducible)";
 constexpr std::string_view has_no_parameters = "has no parameters that could be set";
 
 /// Unavailable everywhere for one reason ("no NVIDIA driver is installed") is the reason to name.
@@ -155,6 +157,10 @@ std::string_view why_not(const KernelEntry& entry, const Problem& problem, const
   if (options.kernel.empty() && entry.role == "ladder") return is_ladder;
   if (std::ranges::find(entry.types, problem.description.types) == entry.types.end()) return has_other_types;
   if ((problem.description.a.conjugate || problem.description.b.conjugate) && !entry.conjugates) return reads_as_stored;
+  if (problem.accuracy > Accuracy::standard && is_floating(problem.description.types.input) && !entry.certifies)
+    return is_uncertified;
+  if (problem.reproducible && is_floating(problem.description.types.input) && !entry.reproducible)
+    return is_not_reproducible;
   if (!options.parameters.empty() && entry.tunable == nullptr) return has_no_parameters;
   if (const auto reason = entry.unavailable(problem.device); !reason.empty()) return reason;
   if (!options.parameters.empty() && entry.tunable(problem.description.types, problem.device).space.empty())

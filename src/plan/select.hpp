@@ -36,7 +36,8 @@ struct Traffic {
 };
 [[nodiscard]] Traffic least_traffic(const GemmDescription& description);
 
-[[nodiscard]] std::string to_text(const GemmDescription& description, const PlanSummary& summary, Accuracy accuracy);
+[[nodiscard]] std::string to_text(const GemmDescription& description, const PlanSummary& summary,
+                                  const GemmOptions& options, const AprioriBound& bound);
 
 /// Why an entry is out before its own opinion counts; empty if it is not. One vocabulary for select and explain.
 [[nodiscard]] std::string_view why_not(const KernelEntry& entry, const Problem& problem, const GemmOptions& options);

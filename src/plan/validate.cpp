@@ -144,14 +144,20 @@ Status check_conjugates(const GemmDescription& d) {
                              d.c.conjugate ? "c" : "d"));
 }
 
-Status check_accuracy(Accuracy accuracy) {
+Status check_accuracy(const GemmDescription& d, Accuracy accuracy) {
   if (Status s = check_value("accuracy", accuracy, Accuracy::correctly_rounded,
                              "reduced, standard, compensated or correctly_rounded");
       !s.ok())
     return s;
-  if (accuracy == Accuracy::standard || accuracy == Accuracy::reduced) return {};
-  return {StatusCode::not_yet_available,
-          fmt::format("accuracy = {}: not yet available; expected standard or reduced", to_string(accuracy))};
+  if (accuracy <= Accuracy::standard) return {};
+  const std::string_view obstacle = d.row_scales                       ? "row_scales"
+                                    : d.column_scales                  ? "column_scales"
+                                    : d.activation == Activation::gelu ? "activation = gelu"
+                                                                       : "";
+  if (obstacle.empty()) return {};
+  return {StatusCode::unsupported,
+          fmt::format("accuracy = {}: not defined with {}; expected no scales, and no activation but relu",
+                      to_string(accuracy), obstacle)};
 }
 
 }  // namespace
@@ -170,7 +176,7 @@ Status validate(const GemmDescription& d, const GemmOptions& options) {
   if (Status s = check_conjugates(d); !s.ok()) return s;
   if (Status s = check_epilogue(d); !s.ok()) return s;
   if (Status s = check_scales(d); !s.ok()) return s;
-  if (Status s = check_accuracy(options.accuracy); !s.ok()) return s;
+  if (Status s = check_accuracy(d, options.accuracy); !s.ok()) return s;
   if (Status s = check_value("planning", options.planning, Planning::measured, "formula, estimate or measured");
       !s.ok())
     return s;

@@ -33,19 +33,26 @@ ErrorBound::ErrorBound(const GemmDescription& description, const GemmArguments& 
   const ElementType accumulator = accumulator_type(description.types.input);
   accumulator_roundoff_ = unit_roundoff(accumulator);
   output_roundoff_ = unit_roundoff(output_);
-  rounds_output_ = output_roundoff_ > accumulator_roundoff_;
+  const bool more_than_standard = accuracy > Accuracy::standard && is_floating(accumulator);
+  rounds_output_ = output_roundoff_ > accumulator_roundoff_ || more_than_standard;
   const bool complex = is_complex(accumulator);
   const std::int64_t scales = (description.row_scales ? 1 : 0) + (description.column_scales ? 1 : 0);
   const std::int64_t depth = complex ? 2 * description.k + 4 : description.k + 3 + scales;
   // The oracle's own sum is off by at most gamma_k of its own roundoff (double, or its square for Dot2).
-  const double own = accumulator_roundoff_ < 0x1p-30 ? 0x1p-104 : 0x1p-53;
-  relative_ = gamma(depth, accumulator_roundoff_) + gamma(depth, own);
+  const double own = accumulator_roundoff_ < 0x1p-30 || more_than_standard ? 0x1p-104 : 0x1p-53;
+  const double of_sum = gamma(depth, accumulator_roundoff_);
+  relative_ = (!more_than_standard                 ? of_sum
+               : accuracy == Accuracy::compensated ? of_sum * of_sum
+                                                   : 0) +
+              gamma(depth, own);
   beyond_gamma_ = error_beyond_gamma(accuracy, description.types.input);
   rounds_factors_ = beyond_gamma_ > 0 && description.types.input == ElementType::f32;
   const double stretch = std::max(1.0, std::fabs(alpha_.real()) + std::fabs(alpha_.imag()));
-  underflow_ = static_cast<double>(depth) * smallest_positive(accumulator) * stretch;
+  // More than standard is summed in f64.
+  const ElementType sums = more_than_standard ? ElementType::f64 : accumulator;
+  underflow_ = static_cast<double>(depth) * smallest_positive(sums) * stretch;
   output_underflow_ = smallest_positive(output_) / 2;
-  accumulator_limit_ = largest_finite(accumulator);
+  accumulator_limit_ = largest_finite(sums);
   output_limit_ = largest_finite(output_) * (1 + (rounds_output_ ? output_roundoff_ / 2 : 0));
   for (const double part : {alpha_.real(), alpha_.imag(), beta_.real(), beta_.imag()})
     exact_ = exact_ && multiple_of_quarter(part);

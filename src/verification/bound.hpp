@@ -54,7 +54,8 @@ struct DueElement {
 /// and column j are scaled, sum|a_k||b_k| is that times |r_i||s_j|, and r_i, s_j stretch what underflowed as alpha
 /// does. For the narrow floats |a_k| and |b_k| are weights, see weight() in elements.hpp. Complex components are
 /// bounded one by one, from the real products they consist of (section 3.6 without moduli). An accuracy that allows
-/// more than gamma adds error_beyond_gamma() * |alpha| sum|a_k||b_k|.
+/// more than gamma adds error_beyond_gamma() * |alpha| sum|a_k||b_k|. `compensated` has gamma_depth^2 for gamma_depth,
+/// `correctly_rounded` nothing, and both round once more, to C's type.
 class ErrorBound {
  public:
   /// `exact`: the operands are such that no rounding happens before the last one, wherever that can be seen to be true.

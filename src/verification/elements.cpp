@@ -122,6 +122,7 @@ double smallest_positive(ElementType type) {
 }
 
 double least_weight(ElementType input, Accuracy accuracy) {
+  if (accuracy > Accuracy::standard) return 0;
   switch (input) {
     case ElementType::f16: return 0x1p-14;
     case ElementType::bf16: return 0x1p-126;

@@ -24,7 +24,7 @@ FloatOracle::FloatOracle(const GemmDescription& description, const GemmArguments
     : description_(description),
       arguments_(arguments),
       complex_(is_complex(description.types.input)),
-      compensated_(unit_roundoff(accumulator_type(description.types.input)) < 0x1p-30),
+      compensated_(unit_roundoff(accumulator_type(description.types.input)) < 0x1p-30 || accuracy > Accuracy::standard),
       reads_(!arguments.alpha.is_zero()),
       least_weight_(least_weight(description.types.input, accuracy)),
       panel_columns_(std::min(columns_for(description), std::max<std::int64_t>(description.n, 1))) {

@@ -11,7 +11,8 @@
 
 namespace exactile::verification {
 
-/// Floating and complex types: double for accumulators narrower than double, compensated double for f64 and cf64.
+/// Floating and complex types: double for accumulators narrower than double, compensated double for f64 and cf64, and
+/// where more than `standard` is promised.
 /// Neither A nor B is read when alpha is zero.
 class FloatOracle {
  public:

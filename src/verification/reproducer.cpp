@@ -42,6 +42,7 @@ std::string reproducer(const Case& test) {
   if (!test.options.kernel.empty()) fmt::format_to(out, " --kernel {}", test.options.kernel);
   if (test.options.accuracy != Accuracy::standard)
     fmt::format_to(out, " --accuracy {}", to_string(test.options.accuracy));
+  if (test.options.reproducible) fmt::format_to(out, " --reproducible");
   if (test.options.threads != 0) fmt::format_to(out, " --threads {}", test.options.threads);
   if (test.options.memory == Memory::device) fmt::format_to(out, " --memory device");
   if (test.options.device != 0) fmt::format_to(out, " --device {}", test.options.device);

@@ -152,6 +152,7 @@ def bad_products():
         ("bias without vector", put("bias", 1), INVALID, "bias = null"),
         ("activation", put("activation", -1), INVALID, "activation = -1"),
         ("accuracy", put_o("accuracy", 4), INVALID, "accuracy = 4"),
+        ("reproducible", put_o("reproducible", 2), INVALID, "reproducible = 2"),
         ("memory", put_o("memory", 2), INVALID, "memory = 2"),
         ("threads", put_o("threads", -1), INVALID, "threads = -1"),
         ("device", put_o("device", -1), INVALID, "device = -1"),

@@ -156,11 +156,13 @@ def test_a_refused_kernel_leaves_nothing(program, operands):
     program.refuses(*operands, "c.npy", "--kernel", "none", code=2, says=["--kernel none", "near it are"])
     program.refuses(*operands, "c.npy", "--backend", "none", code=2, says=["--backend none", "cpu"])
     program.refuses(*operands, "c.npy", "--accuracy", "none", code=2, says=["--accuracy none", "standard"])
-    program.refuses(*operands, "c.npy", "--accuracy", "correctly_rounded", code=2, says="not yet available")
+    program.refuses(*operands, "c.npy", "--accuracy", "correctly_rounded", "--kernel", "cpu_naive", code=2,
+                    says="keeps no accuracy beyond standard")
 
 
-def test_reduced_accuracy_is_kept_and_verified(program, operands):
-    assert program.json(*operands, "c.npy", "--accuracy", "reduced", "--verify")["accuracy"] == "reduced"
+@pytest.mark.parametrize("accuracy", ["reduced", "compensated", "correctly_rounded"])
+def test_an_accuracy_is_kept_and_verified(program, operands, accuracy):
+    assert program.json(*operands, "c.npy", "--accuracy", accuracy, "--verify")["accuracy"] == accuracy
 
 
 def test_files_are_in_host_memory(program, operands):

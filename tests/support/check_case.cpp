@@ -93,7 +93,9 @@ Accuracy accuracy_kept(const KernelInfo& kernel, GemmTypes types) {
   const auto takes = [&](Accuracy accuracy) {
     return Plan::make(description, {.kernel = kernel.name, .accuracy = accuracy}).ok();
   };
-  return !takes(Accuracy::standard) && takes(Accuracy::reduced) ? Accuracy::reduced : Accuracy::standard;
+  for (const Accuracy accuracy : {Accuracy::standard, Accuracy::reduced, Accuracy::correctly_rounded})
+    if (takes(accuracy)) return accuracy;
+  return Accuracy::standard;
 }
 
 std::vector<KernelOfType> available_kernels() {

@@ -44,7 +44,7 @@ struct KernelOfType {
   Accuracy accuracy = Accuracy::standard;
   std::string parameters = {};  ///< of a kernel with configurations: the one that is pinned; "": the planner's choice
 };
-/// `standard`, unless the kernel refuses that of products that it takes under `reduced`.
+/// `standard`, unless the kernel refuses that of products that it takes under `reduced` or `correctly_rounded`.
 [[nodiscard]] Accuracy accuracy_kept(const KernelInfo& kernel, GemmTypes types);
 /// Every available kernel of the tested backend times every type it has.
 [[nodiscard]] std::vector<KernelOfType> available_kernels();

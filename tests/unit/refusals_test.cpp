@@ -123,10 +123,22 @@ TEST(Refusals, NamesThatThereAreNot) {
   expect_refusal(make(empty, {.kernel = "fastest"}), StatusCode::unknown_name, {"fastest"});
 }
 
-TEST(Refusals, AccuracyNotYetAvailable) {
-  for (const Accuracy accuracy : {Accuracy::compensated, Accuracy::correctly_rounded})
-    expect_refusal(make(contiguous(f32, 2, 2, 2), {.accuracy = accuracy}), StatusCode::not_yet_available,
-                   {std::string(to_string(accuracy)), "not yet available", "standard"});
+TEST(Refusals, AccuraciesBeyondStandard) {
+  for (const Accuracy accuracy : {Accuracy::compensated, Accuracy::correctly_rounded}) {
+    const std::string name(to_string(accuracy));
+    const GemmDescription plain = contiguous(f32, 2, 2, 2);
+    EXPECT_TRUE(make(plain, {.accuracy = accuracy}).ok());
+    expect_refusal(make(plain, {.kernel = "portable_blocked", .accuracy = accuracy}), StatusCode::unsupported,
+                   {"portable_blocked", "keeps no accuracy beyond standard"});
+    GemmDescription scaled = plain;
+    scaled.column_scales = true;
+    expect_refusal(make(scaled, {.accuracy = accuracy}), StatusCode::unsupported, {name, "column_scales", "no scales"});
+    GemmDescription curved = plain;
+    curved.activation = Activation::gelu;
+    expect_refusal(make(curved, {.accuracy = accuracy}), StatusCode::unsupported, {name, "gelu", "relu"});
+  }
+  expect_refusal(make(contiguous(f32, 2, 2, 2), {.kernel = "portable_certified"}), StatusCode::unsupported,
+                 {"portable_certified", "compensated and correctly_rounded only"});
 }
 
 TEST(Refusals, ReducedIsTakenForEveryType) {

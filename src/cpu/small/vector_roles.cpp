@@ -61,7 +61,7 @@ bool sums_as_all_kernels(const GemmDescription& d) {
 
 std::string_view gives_way_to_vectors(const plan::Problem& problem) {
   const GemmDescription& d = problem.description;
-  return sums_as_vectors(d) && !sums_as_all_kernels(d)
+  return !problem.reproducible && sums_as_vectors(d) && !sums_as_all_kernels(d)
              ? "the bits of so few rows or columns are those of the vector kernels"
              : std::string_view();
 }
