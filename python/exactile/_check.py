@@ -50,20 +50,20 @@ def _sizes(x: Any, name: str) -> Any:
     return sizes if least is None else np.where(sizes == 0, 0, np.maximum(sizes, least))
 
 
-def _factor(accuracy: str, name: str, k: int) -> float:
-    """What the library promises, as a multiple of |a||b|; complex sums are twice as long, in two parts."""
-    if name.startswith("complex"):
-        real = "float64" if name == "complex128" else "float32"
-        return float(np.sqrt(2)) * _exactile.bound_factor(accuracy, real, 2 * k)
-    return _exactile.bound_factor(accuracy, name, k)
+def _factors(accuracy: str, inputs: str, result: str, k: int) -> tuple[float, float]:
+    """What the library promises, as multiples of |c| and |a||b|; of complex numbers it is a bound of each part."""
+    parts = float(np.sqrt(2)) if inputs.startswith("complex") else 1.0
+    of_result, of_terms = _exactile.bound_factors(accuracy, inputs, result, k)
+    return parts * of_result, parts * of_terms
 
 
 def error_bound(a: Any, b: Any, *, dtype: Any = None, accuracy: str = "standard", cheap: bool = False) -> Any:
     """How far each element of matmul(a, b) may be from the exact product: an array of float64, in host memory.
 
-    (gamma_k + e) |a||b| of docs/accuracy.md, and the rounding to the result's type; 0 for integers, which are exact
-    modulo 2^w. It costs a product of |a| and |b|. With `cheap=True` it is larger and costs O(n^2): the elements of
-    |a||b| are replaced by the products of the norms of a's rows and b's columns.
+    What docs/accuracy.md promises, the rounding to the result's type included; 0 for integers, which are exact modulo
+    2^w. It costs a product of |a| and |b|, and one of a and b for the accuracies that round once. With `cheap=True` it
+    is larger and costs O(n^2): the elements of |a||b| are replaced by the products of the norms of a's rows and b's
+    columns.
     """
     a, b, types = _operands(a, b, dtype)
     if types.computed.startswith(("int", "uint")):
@@ -77,11 +77,13 @@ def error_bound(a: Any, b: Any, *, dtype: Any = None, accuracy: str = "standard"
     else:
         product = np.asarray(_exactile.matmul(size_a, size_b))
     product = product * (1 + (k + 4) * _ALIGNED_UNITS)  # above its own rounding errors
-    factor = _factor(accuracy, types.inputs, k)
-    bound = factor * product
-    if types.computed in _UNDERFLOW:
-        bound += _exactile.unit_roundoff(types.computed) * (1 + factor) * product + _UNDERFLOW[types.computed]
-    return bound
+    of_result, of_terms = _factors(accuracy, types.inputs, types.computed, k)
+    result = product  # |c| <= |a||b|, and nearer to it where the rounding of c is most of the bound
+    if of_result > of_terms and not cheap:
+        wide = np.complex128 if a.dtype.kind == "c" else np.float64
+        computed = np.abs(_exactile.matmul(a.astype(wide), b.astype(wide)))
+        result = np.minimum(product, computed + 2 * (2 * k + 4) * _ALIGNED_UNITS * product)
+    return of_result * result + of_terms * product + _UNDERFLOW.get(types.computed, 0.0)
 
 
 class Verification:
@@ -123,8 +125,9 @@ def verify(a: Any, b: Any, c: Any, *, accuracy: str = "standard", vectors: int =
     magnitude = np.matmul(_sizes(a, types.inputs), _sizes(b, types.inputs).sum(axis=-1, keepdims=True))
     inner = a.shape[-1]
     own = 2 * (inner + shape[-1] + 2) * float(np.finfo(wide).eps)  # the rounding errors of the check itself
-    unit = _exactile.unit_roundoff(types.computed) if types.computed in _UNDERFLOW else 0.0
-    allowed = (_factor(accuracy, types.inputs, inner) + unit * 2 + own) * magnitude
+    of_result, of_terms = _factors(accuracy, types.inputs, types.computed, inner)
+    rounding = of_result * np.abs(c).astype(np.float64).sum(axis=-1, keepdims=True) * (1 + 2 * of_result)
+    allowed = rounding + (of_terms + own) * magnitude
     allowed = allowed + shape[-1] * _UNDERFLOW.get(types.computed, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where(residual == 0, 0, residual / allowed)

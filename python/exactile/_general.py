@@ -8,7 +8,8 @@ from ._types import Types, sums_in, types_of
 
 
 def matmul(a: Any, b: Any, out: Any, dtype: Any, accuracy: str, backend: str, alpha: Any, beta: Any, bias: Any,
-           activation: str | None, row_scales: Any, column_scales: Any, threads: int | None) -> Any:
+           activation: str | None, row_scales: Any, column_scales: Any, threads: int | None,
+           reproducible: bool) -> Any:
     """exactile.matmul(), its arguments by position."""
     library = library_of(a, b, out)
     with library:
@@ -24,7 +25,7 @@ def matmul(a: Any, b: Any, out: Any, dtype: Any, accuracy: str, backend: str, al
             view_a, view_b, library.view(target), accuracy=accuracy, backend=backend, alpha=alpha, beta=beta,
             bias=_bias(library, bias, types, a), activation=activation,
             row_scales=_scales(library, row_scales, types, a), column_scales=_scales(library, column_scales, types, a),
-            threads=threads, stream=library.stream(a))
+            threads=threads, reproducible=reproducible, stream=library.stream(a))
         return _finish(library, target, out, types)
 
 

@@ -38,7 +38,7 @@ class Plan:
     ----------
     a, b : array
         Of the shapes, types and strides that the products will have; their elements do not matter.
-    dtype, accuracy, backend, threads
+    dtype, accuracy, backend, threads, reproducible
         As matmul() has them; the result is of the type that matmul() would return, or the one that sums for integers
         of less than 32 bits.
     kernel, parameters : str
@@ -48,7 +48,8 @@ class Plan:
     """
 
     def __init__(self, a: Any, b: Any, *, dtype: Any = None, accuracy: str = "standard", backend: str = "auto",
-                 threads: int | None = None, kernel: str = "", parameters: str = "") -> None:
+                 threads: int | None = None, kernel: str = "", parameters: str = "",
+                 reproducible: bool = False) -> None:
         library = library_of(a, b)
         with library:
             a, b = library.array(a, "a"), library.array(b, "b")
@@ -56,7 +57,8 @@ class Plan:
             view_a, view_b = (library.view(library.convert(x, self._types.inputs)) for x in (a, b))
             self._shape = _exactile.matmul_shape(view_a, view_b)
             out = library.view(library.empty(self._shape, self._types.computed, a))
-            self._options: dict[str, Any] = {"accuracy": accuracy, "backend": backend, "threads": threads}
+            self._options: dict[str, Any] = {"accuracy": accuracy, "backend": backend, "threads": threads,
+                                             "reproducible": reproducible}
             self._plan = _exactile.ViewPlan(view_a, view_b, out, kernel=kernel, parameters=parameters, **self._options)
 
     def __call__(self, a: Any, b: Any, *, out: Any = None, alpha: Any = 1, beta: Any = 0) -> Any:
@@ -139,7 +141,7 @@ class Prepared:
 
 
 def prepare(b: Any, *, rows: int, dtype: Any = None, accuracy: str = "standard", backend: str = "auto",
-            threads: int | None = None) -> Prepared:
+            threads: int | None = None, reproducible: bool = False) -> Prepared:
     """Brings weights once into the form that the kernel reads which suits inputs of `rows` rows.
 
     `x @ prepare(b, rows=32)` is matmul(x, b) by that kernel, sooner; x may have any number of rows. The elements of b
@@ -149,7 +151,8 @@ def prepare(b: Any, *, rows: int, dtype: Any = None, accuracy: str = "standard",
     with library:
         b = library.array(b, "b")
         like = library.empty((rows, b.shape[-2]), library.name(b), b)
-        plan = Plan(like, b, dtype=dtype, accuracy=accuracy, backend=backend, threads=threads)
+        plan = Plan(like, b, dtype=dtype, accuracy=accuracy, backend=backend, threads=threads,
+                    reproducible=reproducible)
         return plan.prepare("b", b)
 
 

@@ -26,11 +26,12 @@ bool all_none(std::initializer_list<nb::handle> objects) {
 }
 
 Request request_of(ElementType input, std::string_view accuracy, std::string_view backend, nb::handle alpha,
-                   nb::handle beta, nb::handle threads) {
+                   nb::handle beta, nb::handle threads, bool reproducible) {
   Request request;
   request.options.backend = backend_of(backend);
   request.options.accuracy = accuracy_of(accuracy);
   request.options.threads = threads_of(threads);
+  request.options.reproducible = reproducible;
   if (!is_number(alpha, 1)) request.alpha = scalar_of(alpha, input, "alpha");
   if (!is_number(beta, 0)) request.beta = scalar_of(beta, input, "beta");
   return request;
@@ -38,30 +39,32 @@ Request request_of(ElementType input, std::string_view accuracy, std::string_vie
 
 nb::object general(nb::handle a, nb::handle b, nb::handle out, nb::handle dtype, std::string_view accuracy,
                    std::string_view backend, nb::handle alpha, nb::handle beta, nb::handle bias, nb::handle activation,
-                   nb::handle row_scales, nb::handle column_scales, nb::handle threads) {
+                   nb::handle row_scales, nb::handle column_scales, nb::handle threads, bool reproducible) {
   return nb::module_::import_("exactile._general")
       .attr("matmul")(a, b, out, dtype, nb::str(accuracy.data(), accuracy.size()),
                       nb::str(backend.data(), backend.size()), alpha, beta, bias, activation, row_scales, column_scales,
-                      threads);
+                      threads, reproducible);
 }
 
 nb::object matmul(nb::handle a, nb::handle b, nb::handle out, nb::handle dtype, std::string_view accuracy,
                   std::string_view backend, nb::handle alpha, nb::handle beta, nb::handle bias, nb::handle activation,
-                  nb::handle row_scales, nb::handle column_scales, nb::handle threads) {
+                  nb::handle row_scales, nb::handle column_scales, nb::handle threads, bool reproducible) {
   View view_a;
   View view_b;
   View view_c;
   const bool bare = all_none({dtype, bias, activation, row_scales, column_scales});
   if (!bare || !view_numpy_pair(a, b, view_a, view_b) || !view_numpy_out(a, out, view_c)) {
     if (bare && out.is_none() && is_number(beta, 0)) {
-      const auto request = [&](ElementType type) { return request_of(type, accuracy, backend, alpha, beta, threads); };
+      const auto request = [&](ElementType type) {
+        return request_of(type, accuracy, backend, alpha, beta, threads, reproducible);
+      };
       nb::object made = multiply_by_exchange(a, b, request);
       if (!made.is_none()) return made;
     }
     return general(a, b, out, dtype, accuracy, backend, alpha, beta, bias, activation, row_scales, column_scales,
-                   threads);
+                   threads, reproducible);
   }
-  const Request request = request_of(view_a.type, accuracy, backend, alpha, beta, threads);
+  const Request request = request_of(view_a.type, accuracy, backend, alpha, beta, threads, reproducible);
   if (!out.is_none()) {
     multiply(view_a, view_b, view_c, request);
     return nb::borrow(out);
@@ -86,10 +89,10 @@ nb::tuple matmul_shape(const View& a, const View& b) {
 
 void multiply_views(const View& a, const View& b, const View& out, std::string_view accuracy, std::string_view backend,
                     nb::handle alpha, nb::handle beta, nb::handle bias, nb::handle activation, nb::handle row_scales,
-                    nb::handle column_scales, nb::handle threads, std::uintptr_t stream) {
+                    nb::handle column_scales, nb::handle threads, bool reproducible, std::uintptr_t stream) {
   if (a.device != b.device || a.device != out.device)
     fail(PyExc_ValueError, "matmul: a, b and out lie on different devices");
-  Request request = request_of(a.type, accuracy, backend, alpha, beta, threads);
+  Request request = request_of(a.type, accuracy, backend, alpha, beta, threads, reproducible);
   place(request.options, out);
   request.execution.queue = reinterpret_cast<void*>(stream);  // NOLINT(performance-no-int-to-ptr)
   request.bias = given(bias);
@@ -107,7 +110,8 @@ void add_matmul(nb::module_& module) {
              nb::arg("backend") = "auto", nb::arg("alpha").none() = 1, nb::arg("beta").none() = 0,
              nb::arg("bias").none() = nb::none(), nb::arg("activation").none() = nb::none(),
              nb::arg("row_scales").none() = nb::none(), nb::arg("column_scales").none() = nb::none(),
-             nb::arg("threads").none() = nb::none(), nb::sig(matmul_signature), matmul_text);
+             nb::arg("threads").none() = nb::none(), nb::arg("reproducible") = false, nb::sig(matmul_signature),
+             matmul_text);
   module.def("matmul_shape", &matmul_shape, nb::arg("a"), nb::arg("b"),
              nb::sig("def matmul_shape(a: View, b: View) -> tuple[int, ...]"),
              "The shape of the product of two views.");
@@ -115,7 +119,8 @@ void add_matmul(nb::module_& module) {
              nb::arg("accuracy") = "standard", nb::arg("backend") = "auto", nb::arg("alpha").none() = 1,
              nb::arg("beta").none() = 0, nb::arg("bias").none() = nb::none(), nb::arg("activation").none() = nb::none(),
              nb::arg("row_scales").none() = nb::none(), nb::arg("column_scales").none() = nb::none(),
-             nb::arg("threads").none() = nb::none(), nb::arg("stream") = 0, nb::sig(multiply_signature),
+             nb::arg("threads").none() = nb::none(), nb::arg("reproducible") = false, nb::arg("stream") = 0,
+             nb::sig(multiply_signature),
              "Multiplies views that fit as they are into `out`; `stream` is the CUDA stream where they lie on a GPU.");
 }
 

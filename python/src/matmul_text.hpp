@@ -8,13 +8,13 @@ inline constexpr char matmul_signature[] =
     "def matmul(a: typing.Any, b: typing.Any, /, *, out: typing.Any = None, dtype: typing.Any = None, "
     "accuracy: str = 'standard', backend: str = 'auto', alpha: typing.Any = 1, beta: typing.Any = 0, "
     "bias: typing.Any = None, activation: str | None = None, row_scales: typing.Any = None, "
-    "column_scales: typing.Any = None, threads: int | None = None) -> typing.Any";
+    "column_scales: typing.Any = None, threads: int | None = None, reproducible: bool = False) -> typing.Any";
 
 inline constexpr char multiply_signature[] =
     "def multiply(a: View, b: View, out: View, *, accuracy: str = 'standard', backend: str = 'auto', "
     "alpha: typing.Any = 1, beta: typing.Any = 0, bias: View | None = None, activation: str | None = None, "
     "row_scales: View | None = None, column_scales: View | None = None, threads: int | None = None, "
-    "stream: int = 0) -> None";
+    "reproducible: bool = False, stream: int = 0) -> None";
 
 inline constexpr char matmul_text[] = R"(Matrix product of two arrays, by numpy.matmul's rules.
 
@@ -47,6 +47,9 @@ row_scales, column_scales : array_like, optional
     Factors of the m rows of a and of the n columns of b, real floating types only.
 threads : int, optional
     Upper limit; None takes that of set_threads(), else the library's. The bits of the result do not depend on it.
+reproducible : bool
+    The bits of an element depend on k, its row of a and its column of b alone, whatever the other sizes and strides
+    are.
 
 Returns
 -------

@@ -140,12 +140,14 @@ nb::dict ArrayPlan::summary() const {
 }
 
 void make_plan(ArrayPlan* self, const View& a, const View& b, const View& c, std::string_view accuracy,
-               std::string_view backend, nb::handle threads, std::string kernel, std::string parameters) {
+               std::string_view backend, nb::handle threads, std::string kernel, std::string parameters,
+               bool reproducible) {
   GemmOptions options{.backend = backend_of(backend),
                       .kernel = std::move(kernel),
                       .accuracy = accuracy_of(accuracy),
                       .threads = threads_of(threads),
-                      .parameters = std::move(parameters)};
+                      .parameters = std::move(parameters),
+                      .reproducible = reproducible};
   place(options, c);
   new (self) ArrayPlan(a, b, c, options);
 }
@@ -159,8 +161,9 @@ void add_plans(nb::module_& module) {
   nb::class_<ArrayPlan>(module, "ViewPlan", "A planned product of views.")
       .def("__init__", &make_plan, nb::arg("a"), nb::arg("b"), nb::arg("out"), nb::kw_only(), nb::arg("accuracy"),
            nb::arg("backend"), nb::arg("threads").none(), nb::arg("kernel"), nb::arg("parameters"),
+           nb::arg("reproducible"),
            nb::sig("def __init__(self, a: View, b: View, out: View, *, accuracy: str, backend: str, "
-                   "threads: int | None, kernel: str, parameters: str) -> None"))
+                   "threads: int | None, kernel: str, parameters: str, reproducible: bool) -> None"))
       .def("run", &ArrayPlan::run, nb::arg("a"), nb::arg("b"), nb::arg("out"), nb::arg("alpha").none(),
            nb::arg("beta").none(), nb::arg("stream") = 0,
            nb::sig("def run(self, a: View | PreparedView, b: View | PreparedView, out: View, alpha: typing.Any, "

@@ -57,10 +57,11 @@ int get_threads() {
   return limit == 0 ? default_threads() : limit;
 }
 
-/// gamma_k + e of the accuracy: what |a||b| is multiplied by.
-double bound_factor(std::string_view accuracy, std::string_view type, std::int64_t k) {
-  const ElementType input = type_of_name(type);
-  return gamma(k, unit_roundoff(accumulator_type(input))) + error_beyond_gamma(accuracy_of(accuracy), input);
+/// The factors of |c| and of |a||b| in the accuracy's bound.
+nb::tuple bound_factors(std::string_view accuracy, std::string_view input, std::string_view output, std::int64_t k) {
+  const auto [of_result, of_terms] =
+      apriori_bound(accuracy_of(accuracy), {type_of_name(input), type_of_name(output)}, k);
+  return nb::make_tuple(of_result, of_terms);
 }
 
 }  // namespace
@@ -75,11 +76,9 @@ void add_reports(nb::module_& module) {
              "How many threads a product of this process uses at most, where a call says nothing; None: the default.");
   module.def("get_threads", &get_threads, "How many threads a product uses at most where a call says nothing.");
   module.def("ignored_settings", &ignored_settings, "Settings in the environment that mean nothing, a sentence each.");
-  module.def("bound_factor", &bound_factor, nb::arg("accuracy"), nb::arg("type"), nb::arg("k"),
-             "The factor of |a||b| in the error bound of sums of k products.");
-  module.def(
-      "unit_roundoff", [](std::string_view type) { return unit_roundoff(type_of_name(type)); }, nb::arg("type"),
-      "2^-p for a floating type of p significant bits, 0 for integers.");
+  module.def("bound_factors", &bound_factors, nb::arg("accuracy"), nb::arg("inputs"), nb::arg("result"), nb::arg("k"),
+             nb::sig("def bound_factors(accuracy: str, inputs: str, result: str, k: int) -> tuple[float, float]"),
+             "The factors of |c| and of |a||b| in the error bound of sums of k products.");
 }
 
 }  // namespace exactile::python
