@@ -9,7 +9,7 @@
 namespace exactile::plan {
 struct BackendEntry;
 struct Offload;
-}
+}  // namespace exactile::plan
 
 namespace exactile::cuda_module {
 
