@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 
+#include "plan/device_choice.hpp"
 #include "plan/measured.hpp"
 #include "plan/select.hpp"
 #include "plan/transposed.hpp"
@@ -194,7 +195,7 @@ TEST_F(Measured, ExplainSaysSo) {
   measure("dear", 2e12);
   const GemmOptions options{.backend = Backend::opencl};
   const KernelEntry* entry = select(backends, problem(), options).value();
-  const auto candidates = explain_candidates(backends, problem(), options, *entry);
+  const auto candidates = explain_candidates(backends, problem(), options, *entry, DeviceChoice{});
   ASSERT_EQ(candidates.size(), 3U);
   EXPECT_EQ(candidates[0].reason, "lost: measured here: 1e+03 GFLOP/s against 2e+03");
   EXPECT_EQ(candidates[1].reason, "lost: estimated to take 0.667 times as long, not measured here");
