@@ -86,7 +86,7 @@ Result<std::shared_ptr<const PlanState>> PlanState::make(const GemmDescription& 
     scaling.description = plan::without_scales(scaling.description);
     state->scaling_ = backend.prepare_scaling(scaling);
   }
-  if (!state->is_empty_ && kernel.value()->certifies) {
+  if (!state->is_empty_ && kernel.value()->certifies && options.accuracy > Accuracy::standard) {
     plan::Problem scaling = state->problem_;
     scaling.description.k = 0;
     state->scaling_ = kernel.value()->prepare(scaling);

@@ -119,8 +119,11 @@ TEST(Interface, PlansCountTheOldCThatScalesKeep) {
   for (const KernelOfType& kernel : available_kernels()) {
     // The engine's kernels know no scales: these are a second pass over C, which must still know what C was.
     if (!kernel.kernel.starts_with("avx")) continue;
-    // A narrower C is rounded with all that follows the sums, and keeps nothing; integers have no scales.
-    if (kernel.types.output != accumulator_type(kernel.types.input) || !is_floating(kernel.types.input)) continue;
+    // A narrower C is rounded with all that follows the sums, and keeps nothing; integers and complex numbers have
+    // no scales.
+    if (kernel.types.output != accumulator_type(kernel.types.input) || !is_floating(kernel.types.input) ||
+        is_complex(kernel.types.input))
+      continue;
     GemmDescription d = contiguous(kernel.types, 40, 50, 60);
     const Result<Plan> sums = Plan::make(d, {.kernel = kernel.kernel});
     d.row_scales = true;
