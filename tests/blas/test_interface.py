@@ -164,7 +164,7 @@ assert not [name for name in ("libcuda", "libOpenCL") if name in open("/proc/sel
     said = [float(x) for x in re.findall(r"DGEMM m=400 n=400 k=400 kernel=\S+ ([0-9.]+) us", done.stderr)]
     outside = [float(x) for x in done.stdout.split()]
     assert len(said) == 9 and all(inner < outer for inner, outer in zip(said, outside))
-    assert sorted(said)[4] > 0.5 * sorted(outside)[4]
+    assert min(said) > 0.5 * min(outside)  # the quickest: others were interrupted
 
 
 def test_the_lists_of_names_agree():
