@@ -24,15 +24,16 @@ constexpr const char* footer =
 the first call apart. Kernels of a device with memory of its own are timed there, by its clock, and `copied` is the
 time of moving the operands, one run, and moving C back; --memory host times calls with operands in host memory. Where
 A, B or C is vector-like (m, n or k of 16 or less) the calls take turns on copies of the operands that together are
-twice the last cache, so that memory is timed and not the cache; --rotate says otherwise. Several --type and --kernel
-may be given; `--kernel all` takes every one that is available.
+twice the last cache, so that memory is timed and not the cache; --rotate says otherwise (of a suite: auto, or on for
+every product). Several --type and --kernel may be given; `--kernel all` takes every one that is available.
 
 --suite FILE times many products, this library and others turn by turn in one process: every other round in the opposite
 order, medians, operands and results the same for all; each result is checked first. FILE has a product a line, MxNxK or
 COUNTxMxNxK, with `ta` or `tb` after it where A or B is stored transposed; lines `types f32 f64` and `accuracies standard
-reduced` say what follows. --rivals auto takes every library that is found: OpenBLAS, BLIS, oneDNN, MKL, libxsmm; with a
---backend that has memory of its own cuBLAS and cuBLASLt, or CLBlast. NAME=PATH[,VARIABLE=VALUE] names one. --output keeps
-each product when it is done (results/schema.json); the same command goes on from there, and `exactile report` draws it.
+reduced` say what follows; a line `family WORDS` names the suite in its results. --rivals auto takes every library that is
+found: OpenBLAS, BLIS, oneDNN, MKL, libxsmm; with a --backend that has memory of its own cuBLAS and cuBLASLt, or CLBlast;
+cuBLASXt with --memory host. NAME=PATH[,VARIABLE=VALUE] names one. --output keeps each product when it is done
+(results/schema.json); the same command goes on from there, and `exactile report` draws it.
 
 Of several kernels those that refuse the product are noted, and the others are timed.
 
@@ -63,11 +64,15 @@ std::int64_t beyond_the_caches(Memory memory) {
   return std::min(wanted, available_memory() / 4);
 }
 
+void require_rotation(const Options& options) {
+  const bool is_suite = !options.suite.empty();
+  if (options.rotate != "auto" && options.rotate != "on" && (options.rotate != "off" || is_suite))
+    fail(Exit::bad_usage, "--rotate {}: expected {}", options.rotate, is_suite ? "auto or on" : "auto, on or off");
+}
+
 std::int64_t copies_for(const Options& options, const GemmDescription& d, Memory memory) {
   constexpr std::int64_t vector_like = 16;
   constexpr std::int64_t most_copies = 4096;
-  if (options.rotate != "auto" && options.rotate != "on" && options.rotate != "off")
-    fail(Exit::bad_usage, "--rotate {}: expected auto, on or off", options.rotate);
   const bool rotate = options.rotate == "on" || (options.rotate == "auto" && std::min({d.m, d.n, d.k}) <= vector_like);
   if (!rotate) return 1;
   const std::int64_t bytes = operand_bytes(d);
@@ -179,6 +184,7 @@ Exit bench_suite(const Options& options, const Given& given) {
   if (given.size_count() > 0)
     fail(Exit::bad_usage, "--suite has sizes of its own; expected no --m, --n, --k beside it");
   require_seconds(options);
+  require_rotation(options);
   (void)parse_fill(options.fill);
   (void)prepared_inputs(options.prepared);
   for (const std::string& kernel : options.kernels)
@@ -192,6 +198,7 @@ Exit bench_suite(const Options& options, const Given& given) {
                      .choice = options.choice,
                      .fill = options.fill,
                      .prepared = options.prepared,
+                     .rotates = options.rotate == "on",
                      .json = options.json};
   suite.seconds = options.seconds.value_or(suite.seconds);
   return run_suite(suite);
@@ -203,6 +210,7 @@ Exit bench(Options options, const Given& given) {
     fail(Exit::bad_usage, "--rivals and --output are of --suite FILE; expected it beside them");
   if (options.types.empty()) options.types = {"f32"};
   require_seconds(options);
+  require_rotation(options);
   const verification::Fill fill = parse_fill(options.fill);
   require_work(options.sizes);
   const std::vector<MeasurementRequest> requests = requests_for(options);

@@ -51,11 +51,10 @@ std::string command_line() {
   return text;
 }
 
-DeviceInfo device_of(const GemmOptions& options) {
-  const Backend backend = options.memory == Memory::device ? options.backend : Backend::cpu;
+DeviceInfo device_of(Backend backend, int number) {
   int index = 0;
   for (const DeviceInfo& device : devices())
-    if (device.backend == backend && index++ == options.device) return device;
+    if (device.backend == backend && index++ == number) return device;
   return {};
 }
 
@@ -65,6 +64,7 @@ class SuiteRun {
   explicit SuiteRun(const SuiteOptions& options)
       : options_(options),
         gemm_(measured_options(options.choice)),
+        backend_(gemm_.backend == Backend::automatic ? Backend::cpu : gemm_.backend),
         threads_(gemm_.threads == 0 ? default_threads() : gemm_.threads),
         suite_(read_suite(options.file, options.types, options.accuracy)),
         peaks_(threads_) {
@@ -72,6 +72,7 @@ class SuiteRun {
     enter_ours();
     enter_rivals();
     limits_.seconds = options.seconds;
+    limits_.rotates = options.rotates;
     constexpr double until_workers_sleep = 0.05;  // longer than OpenMP's and OpenBLAS's spin
     constexpr double until_the_clock_settles = 0.3;
     if (context_)
@@ -117,6 +118,10 @@ class SuiteRun {
   }
 
  private:
+  /// Whether a device with memory of its own computes, wherever the operands lie.
+  [[nodiscard]] bool on_gpu() const {
+    return context_.has_value() || (backend_ != Backend::cpu && gemm_.memory == Memory::host);
+  }
   [[nodiscard]] const Context* context() const { return context_ ? &*context_ : nullptr; }
 
   void enter(std::string name, std::unique_ptr<contest::Contender> contender) {
@@ -125,7 +130,7 @@ class SuiteRun {
   }
 
   void enter_ours() {
-    contest::OurOptions ours{.backend = context_ ? gemm_.backend : Backend::cpu,
+    contest::OurOptions ours{.backend = backend_,
                              .kernel = {},
                              .context = context(),
                              .prepared_a = options_.prepared.find('a') != std::string::npos,
@@ -145,11 +150,11 @@ class SuiteRun {
     for (const std::string& word : options_.rivals) {
       if (word == "none") continue;
       if (word != "auto") {
-        contest::Entrant rival = contest::load_rival(word, context());
+        contest::Entrant rival = contest::load_rival(word, backend_, context());
         enter(std::move(rival.name), std::move(rival.contender));
         continue;
       }
-      contest::FoundRivals found = contest::find_rivals(context());
+      contest::FoundRivals found = contest::find_rivals(backend_, context());
       if (!found.absent.empty()) note("exactile: not found: {}", fmt::join(found.absent, ", "));
       for (const std::string& broken : found.broken) note("exactile: cannot be used: {}", broken);
       for (contest::Entrant& rival : found.rivals) enter(std::move(rival.name), std::move(rival.contender));
@@ -159,8 +164,12 @@ class SuiteRun {
   [[nodiscard]] Json software(const DeviceInfo& device) const {
     utsname system{};
     uname(&system);
-    Json software{{"compiler", __VERSION__}, {"system", fmt::format("{} {}", system.sysname, system.release)}};
-    if (!context_) return software;
+    const std::string release = system.release;  // 6.1.0-28-amd64, of which 6.1 counts
+    const std::size_t dot = release.find('.');
+    const std::string series =
+        release.substr(0, dot == std::string::npos ? dot : release.find_first_not_of("0123456789", dot + 1));
+    Json software{{"compiler", __VERSION__}, {"system", fmt::format("{} {}", system.sysname, series)}};
+    if (!on_gpu()) return software;
     software["driver"] = "unknown";
     for (const auto& [key, value] : device.properties)
       if (key.find("driver") != std::string::npos) software["driver"] = value;
@@ -168,10 +177,10 @@ class SuiteRun {
   }
 
   [[nodiscard]] Json head() {
-    const DeviceInfo device = device_of(gemm_);
+    const DeviceInfo device = device_of(backend_, gemm_.device);
     Json head{{"schema", "exactile.results/1"}, {"family", suite_.name}};
-    head["device"] = Json{{"name", device.name}, {"kind", context_ ? "gpu" : "cpu"}};
-    if (!context_) head["device"]["threads"] = threads_;
+    head["device"] = Json{{"name", device.name}, {"kind", on_gpu() ? "gpu" : "cpu"}};
+    if (!on_gpu()) head["device"]["threads"] = threads_;
     head["software"] = software(device);
     head["contenders"] = Json::object();
     for (const contest::Entrant& entrant : entrants_) head["contenders"][entrant.name] = entrant.contender->version();
@@ -179,7 +188,8 @@ class SuiteRun {
         "{}{}{}", version(), commit.empty() ? "" : fmt::format(" at {}", commit), commit_is_edited ? ", edited" : "");
     head["commit"] = commit.empty() ? "0000000" : commit;
     head["date"] = today();
-    head["operands"] = fmt::format("{}, row-major{}{}", options_.fill, context_ ? ", in device memory" : "",
+    head["operands"] = fmt::format("{}, row-major, in {} memory{}{}", options_.fill, context_ ? "device" : "host",
+                                   options_.rotates ? ", rotating through sets that leave the caches" : "",
                                    options_.prepared.empty() ? "" : fmt::format(", {} prepared", options_.prepared));
     head["command"] = command_line();
     head["ceilings"] = ceilings();
@@ -187,15 +197,17 @@ class SuiteRun {
     return head;
   }
 
-  /// Of a roofline: the peak of each type, and how fast memory is read; a device's is not measured.
+  /// Of a roofline: the peak of each type, and how fast memory is read, or filled by a device.
   [[nodiscard]] Json ceilings() {
     Json gflops = Json::object();
     for (const contest::Product& product : suite_.products)
-      if (const auto peak = peaks_.peak(gemm_.backend == Backend::automatic ? Backend::cpu : gemm_.backend,
-                                        {product.type, product.output}, gemm_.device))
+      if (const auto peak = peaks_.peak(backend_, {product.type, product.output}, gemm_.device))
         gflops[to_string(GemmTypes{product.type, product.output})] = *peak * 1e-9;
     Json ceilings{{"gflops", gflops}};
-    if (!context_) ceilings["gbytes_per_second"] = measure::read_bandwidth(threads_) * 1e-9;
+    if (context_)
+      ceilings["gbytes_per_second"] = require(measure::fill_bandwidth(*context_)) * 1e-9;
+    else if (!on_gpu())
+      ceilings["gbytes_per_second"] = measure::read_bandwidth(threads_) * 1e-9;
     return ceilings;
   }
 
@@ -229,9 +241,12 @@ class SuiteRun {
   /// Nothing where no contender could be timed.
   std::optional<Json> measure(const contest::Product& product) {
     Json row = row_of(product);
-    if (!context_) row["threads"] = threads_;
-    if (context_) row["memory"] = "device";
-    require_memory(product.bytes() * contest::set_count(product, context()), shape_text(product) + ": the operands");
+    if (on_gpu())
+      row["memory"] = context_ ? "device" : "host, pageable";
+    else
+      row["threads"] = threads_;
+    require_memory(product.bytes() * contest::set_count(product, context(), options_.rotates),
+                   shape_text(product) + ": the operands");
     const contest::Outcome outcome =
         contest::hold_contest(entrants_, product, limits_, context(), parse_fill(options_.fill));
     bool any = false;
@@ -246,13 +261,13 @@ class SuiteRun {
       note("exactile: not run: {}: no contender multiplies it", shape_text(product));
       return std::nullopt;
     }
-    const Backend backend = context_ ? gemm_.backend : Backend::cpu;
-    add_outcome(row, product, outcome, peaks_.peak(backend, {product.type, product.output}, gemm_.device));
+    add_outcome(row, product, outcome, peaks_.peak(backend_, {product.type, product.output}, gemm_.device));
     return row;
   }
 
   const SuiteOptions& options_;
   GemmOptions gemm_;
+  Backend backend_;  ///< that computes
   int threads_;
   Suite suite_;
   PeakMeter peaks_;

@@ -20,6 +20,7 @@ struct SuiteOptions {
   ChoiceOptions choice;
   std::string fill = "normal";
   std::string prepared;
+  bool rotates = false;  ///< all products on operands that leave the caches, not vector-like ones alone
   double seconds = 0.5;
   bool json = false;
 };

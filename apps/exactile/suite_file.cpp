@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "suite_file.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -45,7 +47,7 @@ class Parser {
     accuracy_is_settled_ = !accuracy.empty();
   }
 
-  std::vector<Product> products() {
+  Suite suite() {
     std::ifstream file(path_);
     if (!file) fail(Exit::bad_input, "{}: cannot be read; expected a suite of products", path_);
     for (std::string line; std::getline(file, line);) {
@@ -56,13 +58,16 @@ class Parser {
       if (!words.empty()) take(words);
     }
     if (products_.empty()) fail(Exit::bad_input, "{}: holds no product; expected lines such as 1024x1024x1024", path_);
-    return std::move(products_);
+    return {.name = std::move(name_), .products = std::move(products_)};
   }
 
  private:
   void take(const Words& words) {
     const Words rest(words.begin() + 1, words.end());
-    if (words.front() == "types") {
+    if (words.front() == "family") {
+      if (rest.empty()) refuse("family", "words after it");
+      name_ = fmt::format("{}", fmt::join(rest, " "));
+    } else if (words.front() == "types") {
       if (!types_are_settled_) set_types(rest);
     } else if (words.front() == "accuracies") {
       if (!accuracy_is_settled_) set_accuracies(rest);
@@ -126,6 +131,7 @@ class Parser {
   }
 
   const std::string& path_;
+  std::string name_ = std::filesystem::path(path_).stem().string();
   int line_ = 0;
   bool types_are_settled_ = false;
   bool accuracy_is_settled_ = false;
@@ -140,7 +146,7 @@ Suite read_suite(const std::string& path, const std::vector<std::string>& types,
   std::error_code no_such_name;
   if (std::filesystem::is_directory(path, no_such_name))
     fail(Exit::bad_input, "{}: is a folder; expected a suite of products", path);
-  return {.name = std::filesystem::path(path).stem().string(), .products = Parser(path, types, accuracy).products()};
+  return Parser(path, types, accuracy).suite();
 }
 
 std::string shape_text(const contest::Product& p) {

@@ -10,14 +10,14 @@
 namespace exactile::program {
 
 struct Suite {
-  std::string name;  ///< of the file, without folder and ending
+  std::string name;  ///< what its line `family` says, else the file's name without folder and ending
   std::vector<contest::Product> products;
 };
 
 /// One product a line, MxNxK or COUNTxMxNxK, then `ta` where A and `tb` where B is stored transposed. A line `types f32
 /// f64` or `accuracies standard reduced` says what the products below it are multiplied as: each in every type, each
-/// type in every accuracy. '#' begins a comment. Types and accuracies that are given here, unless empty, take the place
-/// of the file's. Throws Failure (bad input) that names the line.
+/// type in every accuracy; `family WORDS` names the suite. '#' begins a comment. Types and accuracies that are given
+/// here, unless empty, take the place of the file's. Throws Failure (bad input) that names the line.
 [[nodiscard]] Suite read_suite(const std::string& path, const std::vector<std::string>& types,
                                const std::string& accuracy);
 

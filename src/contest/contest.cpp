@@ -59,7 +59,7 @@ bool enters(const Contender& contender, const Product& product, OperandSets& set
 
 Outcome hold_contest(const std::vector<Entrant>& entrants, const Product& product, const ContestLimits& limits,
                      const Context* context, verification::Fill fill) {
-  OperandSets sets(product, set_count(product, context), context, fill);
+  OperandSets sets(product, set_count(product, context, limits.rotates), context, fill);
   Outcome outcome;
   std::vector<std::unique_ptr<Call>> calls;
   std::vector<std::size_t> owners;  // of the lanes

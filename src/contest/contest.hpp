@@ -30,6 +30,7 @@ struct Score {
 struct ContestLimits : measure::RoundLimits {
   /// Contenders other than the first whose one call takes longer are not timed.
   double longest_call_seconds = 5;
+  bool rotates = false;  ///< every product on sets of operands that leave the caches, not vector-like ones alone
 };
 
 struct Outcome {

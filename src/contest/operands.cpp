@@ -50,8 +50,8 @@ DeviceMemory image_of(const Context& context, const void* data, std::int64_t byt
 
 }  // namespace
 
-std::int64_t set_count(const Product& product, const Context* context) {
-  if (!is_vector_like(product)) return 1;
+std::int64_t set_count(const Product& product, const Context* context, bool rotates) {
+  if (!rotates && !is_vector_like(product)) return 1;
   return set_count(product, context, context == nullptr ? more_than_the_caches : more_than_a_gpus_caches);
 }
 

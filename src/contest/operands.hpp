@@ -14,8 +14,9 @@
 namespace exactile::contest {
 
 /// How many sets of operands `product` is timed on. A vector-like product is bound by memory: timed on one set that
-/// stays in a cache it would look faster than it is for anyone whose operands are fresh. On OpenCL there is one set.
-[[nodiscard]] std::int64_t set_count(const Product& product, const Context* context);
+/// stays in a cache it would look faster than it is for anyone whose operands are fresh. `rotates` has as many sets for
+/// every product. On OpenCL there is one set.
+[[nodiscard]] std::int64_t set_count(const Product& product, const Context* context, bool rotates = false);
 /// How many sets together exceed so many bytes.
 [[nodiscard]] std::int64_t set_count(const Product& product, const Context* context, std::int64_t bytes);
 

@@ -12,9 +12,9 @@ namespace exactile::contest {
 
 /// Loads a rival from "NAME=PATH[,VARIABLE=VALUE]...". The part of NAME before the first '-' says what kind of library
 /// it is ("openblas-newest"); the environment variables are set while the library is loaded.
-/// Rivals on a device enqueue on the context's queue; those on the processor are refused where there is a context, and
-/// the reverse. Throws std::runtime_error with a sentence for a person.
-[[nodiscard]] Entrant load_rival(const std::string& specification, const Context* context);
+/// Only rivals that compute where `backend` does are taken: on operands in the context's memory, enqueued on its queue,
+/// or on operands in host memory where `context` is null. Throws std::runtime_error with a sentence for a person.
+[[nodiscard]] Entrant load_rival(const std::string& specification, Backend backend, const Context* context);
 
 struct FoundRivals {
   std::vector<Entrant> rivals;
@@ -23,6 +23,6 @@ struct FoundRivals {
 };
 /// Every kind of library whose usual file the loader finds (LD_LIBRARY_PATH counts), or that lies where its vendor's
 /// installer puts it.
-[[nodiscard]] FoundRivals find_rivals(const Context* context);
+[[nodiscard]] FoundRivals find_rivals(Backend backend, const Context* context);
 
 }  // namespace exactile::contest

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <latch>
+#include <limits>
 #include <numeric>
 #include <thread>
 #include <vector>
@@ -47,6 +48,25 @@ double read_bandwidth(int threads) {
   double least = one_pass(memory);
   for (int pass = 1; pass < passes; ++pass) least = std::min(least, one_pass(memory));
   return static_cast<double>(count * words * sizeof(std::uint64_t)) / least;
+}
+
+Result<double> fill_bandwidth(const Context& context) {
+  constexpr int passes = 5;
+  constexpr int fills = 8;  // one after another, so that what stays in a cache behind the last one is a small part
+  constexpr std::int64_t bytes = std::int64_t{256} << 20;
+  Result<DeviceMemory> memory = context.allocate(bytes);
+  if (!memory.ok()) return memory.status();
+  double least = std::numeric_limits<double>::infinity();
+  for (int pass = 0; pass < passes; ++pass) {
+    const Result<double> seconds = context.time([&] {
+      Status status;
+      for (int fill = 0; fill < fills && status.ok(); ++fill) status = memory.value().fill_bytes(0x55);
+      return status;
+    });
+    if (!seconds.ok()) return seconds.status();
+    least = std::min(least, seconds.value());
+  }
+  return static_cast<double>(fills * bytes) / least;
 }
 
 }  // namespace exactile::measure

@@ -20,6 +20,8 @@ namespace exactile::contest {
 
 /// On a device; they enqueue on the context's queue, which must be a CUDA stream.
 [[nodiscard]] std::unique_ptr<Contender> make_cublas(const std::string& path, const Context& context);
+/// Operands in host memory, which the library moves to the current device and back.
+[[nodiscard]] std::unique_ptr<Contender> make_cublasxt(const std::string& path);
 /// `fast_sums`: sums of 8-bit floats stay in the tensor cores, which keep 13 bits of them.
 [[nodiscard]] std::unique_ptr<Contender> make_cublaslt(const std::string& path, const Context& context, bool fast_sums);
 /// Enqueues on the context's queue, which must be OpenCL's.

@@ -2,7 +2,6 @@
 #include "contest/rivals.hpp"
 
 #include <cstdlib>
-#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
@@ -48,10 +47,11 @@ class ScopedVariable {
 
 using Make = std::unique_ptr<Contender> (*)(const std::string& path, const Context* context);
 
-/// A kind of library: where it computes, and the names of its file from the newest on.
+/// A kind of library: where it computes and where its operands lie, and the names of its file from the newest on.
 struct Kind {
   std::string_view name;
-  std::optional<Backend> backend;  ///< of the context; none where it computes on the processor
+  Backend backend;
+  Memory memory;
   Make make;
   std::vector<const char*> files;  ///< empty: only where it is named
 };
@@ -60,58 +60,69 @@ const std::vector<Kind>& kinds() {
   static const std::vector<const char*> openblas = {"libopenblas.so.0", "libopenblas.so", "libscipy_openblas.so"};
   static const std::vector<const char*> mkl = {"libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so.1",
                                                "/opt/intel/oneapi/mkl/latest/lib/libmkl_rt.so.2"};
+  static const std::vector<const char*> cublas = {"libcublas.so.13", "libcublas.so.12",
+                                                  "/usr/local/cuda/lib64/libcublas.so"};
   static const std::vector<Kind> all = {
-      {"openblas",
-       {},
-       [](const std::string& p, const Context*) { return make_openblas(p, CblasRoutines::gemm); },
-       openblas},
-      {"openblas_vector",
-       {},
-       [](const std::string& p, const Context*) { return make_openblas(p, CblasRoutines::vector); },
-       openblas},
+      {"openblas", Backend::cpu, Memory::host,
+       [](const std::string& p, const Context*) { return make_openblas(p, CblasRoutines::gemm); }, openblas},
+      {"openblas_vector", Backend::cpu, Memory::host,
+       [](const std::string& p, const Context*) { return make_openblas(p, CblasRoutines::vector); }, openblas},
       {"blis",
-       {},
+       Backend::cpu,
+       Memory::host,
        [](const std::string& p, const Context*) { return make_blis(p); },
        {"libblis.so.4", "libblis.so.3", "libblis.so"}},
-      {"mkl", {}, [](const std::string& p, const Context*) { return make_mkl(p, CblasRoutines::gemm); }, mkl},
-      {"mkl_vector", {}, [](const std::string& p, const Context*) { return make_mkl(p, CblasRoutines::vector); }, mkl},
+      {"mkl", Backend::cpu, Memory::host,
+       [](const std::string& p, const Context*) { return make_mkl(p, CblasRoutines::gemm); }, mkl},
+      {"mkl_vector", Backend::cpu, Memory::host,
+       [](const std::string& p, const Context*) { return make_mkl(p, CblasRoutines::vector); }, mkl},
       {"onednn",
-       {},
+       Backend::cpu,
+       Memory::host,
        [](const std::string& p, const Context*) { return make_onednn(p); },
        {"libdnnl.so.3", "libdnnl.so.2"}},
       {"onednn_matmul",
-       {},
+       Backend::cpu,
+       Memory::host,
        [](const std::string& p, const Context*) { return make_onednn_matmul(p); },
        {"libdnnl.so.3"}},
-      {"libxsmm", {}, [](const std::string& p, const Context*) { return make_libxsmm(p); }, {"libxsmm.so.1"}},
-      {"cublas",
-       Backend::cuda,
-       [](const std::string& p, const Context* c) { return make_cublas(p, *c); },
-       {"libcublas.so.13", "libcublas.so.12", "/usr/local/cuda/lib64/libcublas.so"}},
+      {"libxsmm",
+       Backend::cpu,
+       Memory::host,
+       [](const std::string& p, const Context*) { return make_libxsmm(p); },
+       {"libxsmm.so.1"}},
+      {"cublas", Backend::cuda, Memory::device,
+       [](const std::string& p, const Context* c) { return make_cublas(p, *c); }, cublas},
+      {"cublasxt", Backend::cuda, Memory::host, [](const std::string& p, const Context*) { return make_cublasxt(p); },
+       cublas},
       {"cublaslt",
        Backend::cuda,
+       Memory::device,
        [](const std::string& p, const Context* c) { return make_cublaslt(p, *c, false); },
        {"libcublasLt.so.13", "libcublasLt.so.12", "/usr/local/cuda/lib64/libcublasLt.so"}},
       {"cublaslt_fast",
        Backend::cuda,
+       Memory::device,
        [](const std::string& p, const Context* c) { return make_cublaslt(p, *c, true); },
        {}},
       {"clblast",
        Backend::opencl,
+       Memory::device,
        [](const std::string& p, const Context* c) { return make_clblast(p, *c); },
        {"libclblast.so.1"}}};
   return all;
 }
 
-bool is_for(const Kind& kind, const Context* context) {
-  return context == nullptr ? !kind.backend : kind.backend == context->backend();
+bool is_for(const Kind& kind, Backend backend, const Context* context) {
+  return kind.backend == backend && kind.memory == (context == nullptr ? Memory::host : Memory::device);
 }
 
-std::unique_ptr<Contender> load_kind(const std::string& name, const std::string& path, const Context* context) {
+std::unique_ptr<Contender> load_kind(const std::string& name, const std::string& path, Backend backend,
+                                     const Context* context) {
   const std::string wanted = name.substr(0, name.find('-'));
   std::string known;
   for (const Kind& kind : kinds()) {
-    if (!is_for(kind, context)) continue;
+    if (!is_for(kind, backend, context)) continue;
     if (kind.name == wanted) return kind.make(path, context);
     known += (known.empty() ? "" : ", ") + std::string(kind.name);
   }
@@ -135,7 +146,7 @@ std::unique_ptr<Call> Rival::prepare(const Product& product) const {
   });
 }
 
-Entrant load_rival(const std::string& specification, const Context* context) {
+Entrant load_rival(const std::string& specification, Backend backend, const Context* context) {
   std::istringstream parts(specification);
   std::string part;
   std::getline(parts, part, ',');
@@ -145,13 +156,13 @@ Entrant load_rival(const std::string& specification, const Context* context) {
     auto [variable, value] = split_at_equals(part);
     variables.push_back(std::make_unique<ScopedVariable>(std::move(variable), value));
   }
-  return {name, load_kind(name, path, context)};
+  return {name, load_kind(name, path, backend, context)};
 }
 
-FoundRivals find_rivals(const Context* context) {
+FoundRivals find_rivals(Backend backend, const Context* context) {
   FoundRivals found;
   for (const Kind& kind : kinds()) {
-    if (!is_for(kind, context) || kind.files.empty()) continue;
+    if (!is_for(kind, backend, context) || kind.files.empty()) continue;
     std::unique_ptr<Contender> contender;
     for (const char* const file : kind.files) try {
         if (contender == nullptr) contender = kind.make(file, context);
