@@ -4,6 +4,21 @@
 from results import files, find, geometric_mean, is_square, load, shape
 
 
+# Contenders of suites as people call them.
+RIVALS = {
+    "cublas": "cuBLAS",
+    "cublaslt": "cuBLASLt",
+    "cublasxt": "cuBLASXt",
+    "clblast": "CLBlast",
+    "openblas": "OpenBLAS",
+    "onednn": "oneDNN",
+    "onednn_matmul": "oneDNN matmul",
+    "mkl": "MKL",
+    "blis": "BLIS",
+    "libxsmm": "libxsmm",
+}
+
+
 def table(head, rows):
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
@@ -127,44 +142,55 @@ def contenders(name, *types):
     )
 
 
+def steps(name):
+    """What each kernel reaches on a ladder's largest product: {kernel: its row}, from a row a kernel or a suite's one."""
+    data = load(name)
+    size = max(row["m"] for row in data["results"] if "fill" not in row)
+    found = {}
+    for row in data["results"]:
+        if row["m"] != size or "fill" in row:
+            continue
+        for contender, gflops in row["gflops"].items():
+            kernel = row.get("kernel", contender) if contender == "exactile" and len(row["gflops"]) == 1 else contender
+            peak = data.get("ceilings", {}).get("gflops", {}).get(row["type"])
+            found[kernel.removeprefix("exactile:")] = dict(
+                row,
+                speed=gflops,
+                of_peak=row["fraction_of_peak"] if peak is None else gflops / peak,
+                error=row.get("norm_error", {}).get(contender),
+            )
+    return found
+
+
+def names_of(kernel):
+    """The planner's choice by the name of what it chose."""
+    return RIVALS.get(kernel, f"`{kernel}`")
+
+
+def step_table(name, kernels, found):
+    base = min(row["speed"] for kernel, row in found.items() if "naive" in kernel and "kahan" not in kernel)
+    row = next(iter(found.values()))
+    errors = all(found[kernel]["error"] for kernel in kernels)
+    lines = []
+    for kernel in kernels:
+        one = found[kernel]
+        label = one["kernel"] if kernel == "exactile" else kernel
+        cells = [names_of(label), speed(one["speed"], one["type"]), ratio(one["speed"] / base)]
+        cells.append(f"{100 * one['of_peak']:.0f} %")
+        lines.append(cells + ([f"{one['error']:.1e}"] if errors else []))
+    head = ["kernel", f"{row['type']} {shape(row)}, {load(name)['device']['name']}", "over the plain loop", "of the peak"]
+    return table(head + (["error"] if errors else []), lines)
+
+
 def ladder(name):
     """The kernels of a ladder's file on its largest product, slowest first."""
-    data = load(name)["results"]
-    first = data[0]
-    rows = sorted((row for row in data if row["m"] == first["m"]), key=lambda row: row["gflops"]["exactile"])
-    base = rows[0]["gflops"]["exactile"]
-    return table(
-        ["kernel", shape(first), "over the slowest", "of the peak"],
-        [
-            [
-                f"`{row['kernel']}`",
-                speed(row["gflops"]["exactile"], row["type"]),
-                ratio(row["gflops"]["exactile"] / base),
-                f"{100 * row['fraction_of_peak']:.0f} %",
-            ]
-            for row in rows
-        ],
-    )
+    found = steps(name)
+    return step_table(name, sorted(found, key=lambda kernel: found[kernel]["speed"]), found)
 
 
 def step(name, *kernels):
-    """One line for a page of the ladder: what its kernel, and the one before it, reach."""
-    data = load(name)
-    rows = [
-        next(row for row in data["results"] if row["kernel"] == kernel and row["m"] == data["results"][0]["m"])
-        for kernel in kernels
-    ]
-    return table(
-        ["kernel", f"{rows[0]['type']} {shape(rows[0])}, {data['device']['name']}", "of the peak"],
-        [
-            [
-                f"`{row['kernel']}`",
-                speed(row["gflops"]["exactile"], row["type"]),
-                f"{100 * row['fraction_of_peak']:.0f} %",
-            ]
-            for row in rows
-        ],
-    )
+    """A few lines for a page of the ladder: what its kernel, and the one before it, reach."""
+    return step_table(name, kernels, steps(name))
 
 
 def choices():
@@ -196,17 +222,6 @@ def squares(*columns):
     return table(
         ["square", *(column.partition(":")[2] for column in columns)], [[f"{m}^3", *cells[m]] for m in sorted(cells)]
     )
-
-
-def errors_of_ladder(name, *kernels):
-    """Speed of these kernels, and their largest relative error on uniform operands."""
-    data = load(name)["results"]
-    lines = []
-    for kernel in kernels:
-        fast = next(row for row in data if row["kernel"] == kernel and "fill" not in row)
-        exact = find(data, kernel=kernel, fill="uniform")
-        lines.append([f"`{kernel}`", speed(fast["gflops"]["exactile"]), f"{exact['relative_error']:.1e}"])
-    return table(["kernel", f"f32 {shape(fast)}", f"largest relative error, uniform, {shape(exact)}"], lines)
 
 
 def kernels(name):
