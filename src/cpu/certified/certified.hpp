@@ -2,7 +2,7 @@
 /// \file
 /// Products that keep Accuracy::compensated and Accuracy::correctly_rounded: sums of f64 whose error is bounded element
 /// by element. Where the bound leaves no doubt how the exact sum rounds, it is rounded (A. Ziv, 1991); where it does,
-/// the row of the tile is summed again by windows of bits, without an error. docs/accuracy.md has the bounds.
+/// the row of the tile is summed again by windows of bits, without an error. docs/accuracy-proofs.md has the bounds.
 #pragma once
 
 #include "cpu/certified/kernels.hpp"

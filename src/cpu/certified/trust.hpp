@@ -18,7 +18,7 @@ struct Trust {
   double largest_grain;
 };
 
-/// docs/accuracy.md derives these; 2^-20 more covers what is of higher order.
+/// docs/accuracy-proofs.md derives these; 2^-20 more covers what is of higher order.
 [[nodiscard]] inline Trust trust_of(std::int64_t terms, bool extracts, Accuracy accuracy) {
   const auto k = static_cast<double>(terms);
   const double chunk = std::min(k, static_cast<double>(certified_chunk));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// `opencl_packed`: both operands are copied into panels, then the tunable kernel runs without borders in its loop. See
-/// docs/ladder/opencl.md.
+/// docs/design/opencl.md.
 #pragma once
 
 #include "opencl/kernel.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The first steps of the ladder: `opencl_tiled`, `opencl_tiled_kahan`, `opencl_vectors`. See docs/ladder/opencl.md.
+/// The first steps of the ladder: `opencl_tiled`, `opencl_tiled_kahan`, `opencl_vectors`. See docs/design/opencl.md.
 #pragma once
 
 #include "opencl/kernel.hpp"

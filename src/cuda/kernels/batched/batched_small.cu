@@ -3,7 +3,7 @@
 // in which they lie, each thread sums a 4 x 4 patch of one product over all of K in order, and the sums go back through
 // shared memory, so that C is written in the order in which it lies.
 // Traffic model: each element once. Limit: operands of one product must fit in 48 KiB. See
-// docs/ladder/batched_small.md.
+// docs/design/few_and_small.md.
 #include <algorithm>
 #include <memory>
 #include <string>

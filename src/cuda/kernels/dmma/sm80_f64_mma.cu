@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `sm80_f64_mma`: f64 on the FP64 tensor cores as sm_80 has them (m8n8k4). All warps copy, all multiply: a multistage
 // pipeline in shared memory, filled by cp.async some stages ahead, one __syncthreads a stage. Tiles, fragments, chunks
-// of K and epilogue are those of `sm90_f64_mma`. See docs/ladder/f64_mma.md.
+// of K and epilogue are those of `sm90_f64_mma`. See docs/design/f64_mma.md.
 #include <array>
 #include <memory>
 

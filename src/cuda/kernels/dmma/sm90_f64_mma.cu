@@ -3,7 +3,7 @@
 // multiply; a pipeline of stages in shared memory, with two barriers each, lies between them. Blocks are persistent, so
 // that the copies of the next tile run under the stores of this one. Any strides: what is neither contiguous nor
 // aligned is copied by elements. Traffic model: each tile reads its rows of A and columns of B once. See
-// docs/ladder/f64_mma.md.
+// docs/design/f64_mma.md.
 #include <algorithm>
 #include <array>
 #include <memory>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// f32 vectors (rows of A, columns of B) on their way to the tensor cores: from memory to registers, scaled, split into
-/// two f16 slices, and so to shared memory, once for the whole block. docs/accuracy.md proves what the slices keep.
+/// two f16 slices, and so to shared memory, once for the whole block. docs/accuracy-proofs.md says what the slices keep.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ using sm90::Fp16x3;
 inline constexpr int chunk_k = 32;       ///< of K, summed by the tensor cores before f32 takes over
 inline constexpr int warp_vectors = 16;  ///< that a warp loads and splits
 
-/// Roundings (in units of 2^-24) that all but tiny elements adds to an error over a sum of k; see docs/accuracy.md.
+/// Roundings (in units of 2^-24) that all but tiny elements adds to an error over k terms; see docs/accuracy-proofs.md.
 [[nodiscard]] constexpr int mma_roundings(std::int64_t k) { return 55 + static_cast<int>(k / chunk_k); }
 
 /// A thread's elements of 16 vectors x 32 of K: [outer][inner], where neighbours in memory are inner. K-major (q = lane

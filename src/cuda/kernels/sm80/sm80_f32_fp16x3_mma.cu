@@ -4,7 +4,7 @@
 // C. Tiles with elements of C for which two slices cannot keep the promise are summed again in f32 by the same block.
 //
 // Traffic model: a block reads its rows of A and columns of B for each tile of C; L2 serves most.
-// Limit: see docs/ladder/sm80_mma.md.
+// Limit: see docs/design/sm80_mma.md.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -111,7 +111,7 @@ std::string_view f32_refuses(const plan::Problem& problem, const Device& device)
   const double tiles =
       std::ceil(static_cast<double>(d.m) / Small::bm) * std::ceil(static_cast<double>(d.n) / Small::bn);
   if (tiles * static_cast<double>(d.batch_count) > 0x7fffffff) return "C has more tiles than one grid has blocks";
-  // See docs/accuracy.md: how mma.sync sums is known from experiments with these.
+  // See docs/accuracy-proofs.md: how mma.sync sums is known from experiments with these.
   const bool is_known = device.compute_capability == 80 || device.compute_capability == 90;
   if (problem.accuracy == Accuracy::reduced || (problem.accuracy == Accuracy::standard && is_known)) return "";
   return problem.accuracy == Accuracy::standard

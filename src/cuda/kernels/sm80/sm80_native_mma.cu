@@ -4,7 +4,7 @@
 // are not contiguous or not aligned are laid out anew first. Terms are summed in order of K, whatever else is computed.
 //
 // Traffic model: a block reads 128 rows of A and 128 columns of B for each tile of C; L2 serves most.
-// Limit: not profiled, see docs/ladder/sm80_mma.md.
+// Limit: not profiled, see docs/design/sm80_mma.md.
 #include <algorithm>
 #include <array>
 
@@ -103,7 +103,7 @@ std::string_view refuses(const plan::Problem& problem, const Device& device) {
   if (problem.description.types.input == ElementType::f32) {
     if (problem.accuracy != Accuracy::reduced)
       return "cuts f32 to tf32; competes only where accuracy = reduced is asked for";
-    // See docs/accuracy.md: cutting the factors leaves little of what reduced allows.
+    // See docs/accuracy-proofs.md: cutting the factors leaves little of what reduced allows.
     if (device.compute_capability != 90) return "this device's sums of tf32 are not known to keep the bound of reduced";
   }
   if (problem.accuracy != Accuracy::standard && problem.accuracy != Accuracy::reduced)

@@ -16,7 +16,7 @@ inline constexpr int chunk_steps = chunk_k / 16;  // of K, by one instruction ea
 /// sign.
 inline constexpr int fragment_steps = chunk_steps / 2;
 
-/// The slices where this is so; see docs/accuracy.md.
+/// The slices where this is so; see docs/accuracy-proofs.md.
 struct Fp16x3InHalves : Fp16x3 {
   [[nodiscard]] static constexpr int roundings(int k) { return 32 + k / 32; }
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// f32 as a few narrower numbers: x * 2^e = s0 + s1 (+ s2) + a small rest, with one e for a row of A or a column of B.
-/// A product of two rows is then a few products on the tensor cores. docs/accuracy.md proves what that keeps.
+/// A product of two rows is then a few products on the tensor cores. docs/accuracy-proofs.md proves what that keeps.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -41,7 +41,7 @@ struct Fp16x3 {
 
   /// What a tiny element adds to an error, at most: 2^-25, half the last place of s1, times 2^15.
   [[nodiscard]] static float underflow_error(int /*k*/) { return 0x1p-10f; }
-  /// Roundings (in units of 2^-24) that all else adds to an error over a sum of k; see docs/accuracy.md.
+  /// Roundings (in units of 2^-24) that all else adds to an error over a sum of k; see docs/accuracy-proofs.md.
   [[nodiscard]] static constexpr int roundings(int k) { return 53 + k / 64; }
 
   /// From here on elements are ordinary: finite, not tiny, slices by rounding alone.

@@ -2,7 +2,7 @@
 // `sm90_f16_wgmma`: f16 and 8-bit float products on the tensor cores of compute capability 9.0, summed in f32, C in
 // f16, bf16 or f32. 8-bit floats become f16, exactly: the instructions for them keep too few bits for `standard`.
 // Traffic model: a CTA reads 128 rows of A and its share of a cluster's columns of B for each tile; L2 serves most.
-// Limit: the tensor cores, and power for large products. See docs/ladder/sm90_wgmma.md.
+// Limit: the tensor cores, and power for large products. See docs/design/sm90_wgmma.md.
 #include "cuda/kernels/sm90/native/gemm.cuh"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
 

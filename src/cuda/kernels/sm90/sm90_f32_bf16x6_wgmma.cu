@@ -2,7 +2,7 @@
 // `sm90_f32_bf16x6_wgmma`: f32 products as six products of bf16 slices on the tensor cores. Three slices hold every f32
 // exactly over 150 binary orders of magnitude; what lies below them is summed plainly, element by element.
 // Traffic model: both operands are read once and written as 6 bytes an element; tiles read those through L2.
-// Limit: the tensor cores, at a sixth of their bf16 rate. See docs/ladder/sm90_f32_wgmma.md.
+// Limit: the tensor cores, at a sixth of their bf16 rate. See docs/design/sm90_f32_wgmma.md.
 #include "cuda/kernels/sm90/sm90_f32_bf16x6_wgmma.hpp"
 
 #include <array>

@@ -4,7 +4,7 @@
 // product. Where C is small K is split, by n and k alone, so that bits do not depend on the number of rows, and
 // splitk_reduce() adds them; everything else is one kernel, which sums plainly what the slices could not hold. Traffic
 // model: A and B are read by every tile of 128 x 128 that needs them, through L2; each K slice writes and reads a C.
-// Limit: memory bandwidth; where tiles share much, the split. See docs/ladder/sm90_f32_wgmma.md.
+// Limit: memory bandwidth; where tiles share much, the split. See docs/design/sm90_f32_wgmma.md.
 #include <algorithm>
 #include <cmath>
 #include <optional>

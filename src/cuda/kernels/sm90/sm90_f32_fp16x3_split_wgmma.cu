@@ -4,7 +4,7 @@
 // and k alone, so that bits do not depend on the number of rows; splitk_reduce() adds them, and sums plainly what the
 // slices could not hold. Traffic model: the large operand is read once; the other one is read, written as 4 bytes an
 // element and read by every row of tiles, through L2; each K slice writes and reads a C. Limit: memory bandwidth, from
-// some 200 columns of tiles on the tensor cores. See docs/ladder/sm90_f32_wgmma.md.
+// some 200 columns of tiles on the tensor cores. See docs/design/sm90_f32_wgmma.md.
 #include <limits>
 #include <optional>
 #include <string>

@@ -3,7 +3,7 @@
 // two slices cannot keep the promise of `standard` are noticed by their size and computed again by
 // sm90_f32_bf16x6_wgmma. Traffic model: both operands are read once and written as 4 bytes an element; tiles read
 // those through L2. Limit: the tensor cores, at a third of their f16 rate; for large products, power. See
-// docs/ladder/sm90_f32_wgmma.md.
+// docs/design/sm90_f32_wgmma.md.
 #include <string>
 
 #include "cuda/kernels/sm90/sm90_f32_bf16x6_wgmma.hpp"

@@ -2,7 +2,7 @@
 // `sm90_f32_tf32_wgmma`: f32 cut to tf32 (11 significant bits) by the tensor cores of compute capability 9.0, summed in
 // f32: for accuracy `reduced`. Traffic model: a CTA reads 128 rows of A and its share of a cluster's columns of B for
 // each tile; L2 serves most. Limit: the tensor cores, and copies of operands that do not run along K. See
-// docs/ladder/sm90_wgmma.md.
+// docs/design/sm90_wgmma.md.
 #include "cuda/kernels/sm90/native/gemm.cuh"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `sm90_f8e5m2_wgmma`: f8e5m2 products on the tensor cores of compute capability 9.0, whose sums keep 13 bits, in f32
 // from 128 of K to the next: for accuracy `reduced`. Traffic model: a CTA reads 128 rows of A and its share of a
-// cluster's columns of B for each tile; L2 serves most. Limit: shared memory, and power. See docs/ladder/sm90_wgmma.md.
+// cluster's columns of B for each tile; L2 serves most. Limit: shared memory, and power. See docs/design/sm90_wgmma.md.
 #include "cuda/kernels/sm90/native/gemm.cuh"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
 

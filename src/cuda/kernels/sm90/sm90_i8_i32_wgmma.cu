@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `sm90_i8_i32_wgmma`: i8 products on the tensor cores of compute capability 9.0, summed in i32, exact modulo 2^32.
 // Traffic model: a CTA reads 128 rows of A and its share of a cluster's columns of B for each tile; L2 serves most.
-// Limit: the tensor cores, and power for large products. See docs/ladder/sm90_wgmma.md.
+// Limit: the tensor cores, and power for large products. See docs/design/sm90_wgmma.md.
 #include "cuda/kernels/sm90/native/gemm.cuh"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
 
