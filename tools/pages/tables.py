@@ -189,8 +189,20 @@ def ladder(name):
 
 
 def step(name, *kernels):
-    """A few lines for a page of the ladder: what its kernel, and the one before it, reach."""
-    return step_table(name, kernels, steps(name))
+    """A sentence for a page of the ladder: what its kernels, the last ones, reach, and how that compares with the first."""
+    found = steps(name)
+    first, *others = kernels if len(kernels) > 1 else (None, *kernels)
+    told = []
+    for kernel in others:
+        one = found[kernel]
+        text = f"{names_of(one['kernel'] if kernel == 'exactile' else kernel)} {speed(one['speed'], one['type'])}"
+        if first is not None:
+            text += f", {ratio(one['speed'] / found[first]['speed'])} {names_of(first)}"
+        told.append(f"{text}, {100 * one['of_peak']:.0f} % of the peak")
+        if first is not None and one["error"]:
+            told[-1] += f", error {one['error']:.1e} (before {found[first]['error']:.1e})"
+    row = found[others[0]]
+    return f"Speed, {row['type']} {shape(row)} on {load(name)['device']['name']}: {'; '.join(told)}."
 
 
 def choices():
