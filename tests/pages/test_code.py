@@ -6,6 +6,7 @@ that they show (a first line `// NAME` names one). EXACTILE_BUILD in the environ
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -59,7 +60,8 @@ def checkout(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("checkout")
     (folder / "build").mkdir()
     (folder / "build" / "release").symlink_to(BUILD)
-    (folder / "include").symlink_to(ROOT / "include")
+    for name in ("include", "examples"):
+        (folder / name).symlink_to(ROOT / name)
     for _, text in blocks(request.param, "cpp", "c"):
         (folder / re.match(r"(?://|/\*) ([\w.]+)", text)[1]).write_text(text, encoding="utf-8")
     return request.param, folder
@@ -86,10 +88,8 @@ def test_piece_of_the_guide_compiles(number, tmp_path):
 
 
 def test_kernel_of_add_a_kernel_compiles(tmp_path):
-    header, source = [text for _, text in blocks("docs/add-a-kernel.md", "cpp")]
-    (tmp_path / "cpu").mkdir()
-    (tmp_path / "cpu" / "by_rows.hpp").write_text(header, encoding="utf-8")
-    (tmp_path / "cpu" / "by_rows.cpp").write_text(source, encoding="utf-8")
+    """Where the page says to copy it."""
+    shutil.copytree(ROOT / "examples" / "kernel", tmp_path / "cpu")
     folders = [f"-I{tmp_path}", f"-I{ROOT / 'include'}", f"-I{ROOT / 'src'}"]
     run(["c++", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", *folders, "cpu/by_rows.cpp"], tmp_path)
 
