@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "contest/contender.hpp"
+#include "comparison/contender.hpp"
 
 namespace exactile::bench {
 
-using contest::Layout;
-using contest::Product;
+using comparison::Layout;
+using comparison::Product;
 
 struct Sizes {
   std::int64_t least;

@@ -8,17 +8,17 @@
 #include <stdexcept>
 #include <utility>
 
-#include "contest/ours.hpp"
-#include "contest/timed.hpp"
+#include "comparison/ours.hpp"
+#include "comparison/timed.hpp"
 #include "exactile/plan.hpp"
 
 namespace exactile::bench {
 namespace {
 
-using contest::Call;
-using contest::OperandSets;
-using measure::Lane;
+using comparison::Call;
+using comparison::OperandSets;
 using measure::RoundLimits;
+using measure::Series;
 using measure::Summary;
 
 [[noreturn]] void fail(const Status& status) { throw std::runtime_error("exactile: " + std::string(status.message())); }
@@ -40,17 +40,17 @@ struct Runner {
 std::unique_ptr<Call> call_of(const Product& product, const RaceOptions& options, const std::string& kernel) {
   GemmOptions asked = plan_options(product, options);
   asked.kernel = kernel;
-  Result<Plan> plan = Plan::make(contest::description_of(product), asked);
+  Result<Plan> plan = Plan::make(comparison::description_of(product), asked);
   if (plan.status().code() == StatusCode::unsupported) return nullptr;
   if (!plan.ok()) fail(plan.status());
   const Execution on = options.context != nullptr ? options.context->execution() : Execution{};
-  return contest::make_call([plan = std::move(plan).value(), on](const void* a, const void* b, void* c) {
+  return comparison::make_call([plan = std::move(plan).value(), on](const void* a, const void* b, void* c) {
     if (const Status status = plan.run({.a = a, .b = b, .c = c}, on); !status.ok()) fail(status);
   });
 }
 
 std::vector<Runner> runners_of(const Product& product, const RaceOptions& options) {
-  const Result<Plan> plan = Plan::make(contest::description_of(product), plan_options(product, options));
+  const Result<Plan> plan = Plan::make(comparison::description_of(product), plan_options(product, options));
   if (plan.status().code() == StatusCode::unsupported) return {};
   if (!plan.ok()) fail(plan.status());
   std::vector<Runner> runners;
@@ -69,11 +69,12 @@ std::vector<Runner> runners_of(const Product& product, const RaceOptions& option
 template <class Visit>
 void time_together(const std::vector<Runner*>& runners, const OperandSets& sets, const RoundLimits& limits,
                    const Visit& visit) {
-  std::vector<Lane> lanes;
+  std::vector<Series> all_series;
   for (const Runner* runner : runners)
-    lanes.push_back(contest::lane_of(*runner->call, sets, sets.count() * std::ssize(lanes) / std::ssize(runners)));
-  time_rounds(lanes, limits);
-  for (std::size_t i = 0; i < lanes.size(); ++i) visit(*runners[i], summarize(lanes[i]));
+    all_series.push_back(
+        comparison::series_of(*runner->call, sets, sets.count() * std::ssize(all_series) / std::ssize(runners)));
+  time_rounds(all_series, limits);
+  for (std::size_t i = 0; i < all_series.size(); ++i) visit(*runners[i], summarize(all_series[i]));
 }
 
 }  // namespace
@@ -82,10 +83,10 @@ std::vector<KernelTime> race(const Product& product, const RaceOptions& options)
   std::vector<Runner> runners = runners_of(product, options);
   const OperandSets sets(product, set_count(product, options.context, options.rotate_bytes), options.context);
   RoundLimits limits = options.limits;
-  limits.shortest_group_seconds = contest::shortest_group_seconds(options.context);
+  limits.shortest_group_seconds = comparison::shortest_group_seconds(options.context);
   double fastest = std::numeric_limits<double>::infinity();
   for (Runner& runner : runners) {
-    runner.time.seconds = runner.rough = rough_seconds(contest::lane_of(*runner.call, sets), limits);
+    runner.time.seconds = runner.rough = rough_seconds(comparison::series_of(*runner.call, sets), limits);
     fastest = std::min(fastest, runner.rough);
   }
   std::vector<Runner*> field;

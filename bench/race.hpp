@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "contest/contender.hpp"
+#include "comparison/contender.hpp"
 #include "exactile/context.hpp"
 #include "measure/rounds.hpp"
 
 namespace exactile::bench {
 
-using contest::Product;
+using comparison::Product;
 
 struct RaceOptions {
   Backend backend = Backend::cpu;

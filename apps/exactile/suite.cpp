@@ -15,8 +15,8 @@
 #include <stdexcept>
 
 #include "commit.hpp"
-#include "contest/ours.hpp"
-#include "contest/rivals.hpp"
+#include "comparison/ours.hpp"
+#include "comparison/rivals.hpp"
 #include "exactile/context.hpp"
 #include "exactile/devices.hpp"
 #include "interrupt.hpp"
@@ -69,14 +69,14 @@ class SuiteRun {
         suite_(read_suite(options.file, options.types, options.accuracy)),
         peaks_(threads_) {
     if (gemm_.memory == Memory::device) context_ = require(Context::make(gemm_.backend, gemm_.device));
-    enter_ours();
-    enter_rivals();
+    add_ours();
+    add_rivals();
     limits_.seconds = options.seconds;
     limits_.rotates = options.rotates;
     constexpr double until_workers_sleep = 0.05;  // longer than OpenMP's and OpenBLAS's spin
     constexpr double until_the_clock_settles = 0.3;
     if (context_)
-      limits_.lead_in_seconds = std::min(until_the_clock_settles, options.seconds);
+      limits_.settling_seconds = std::min(until_the_clock_settles, options.seconds);
     else if (threads_ > 1)
       limits_.pause_seconds = until_workers_sleep;
   }
@@ -124,40 +124,40 @@ class SuiteRun {
   }
   [[nodiscard]] const Context* context() const { return context_ ? &*context_ : nullptr; }
 
-  void enter(std::string name, std::unique_ptr<contest::Contender> contender) {
+  void enter(std::string name, std::unique_ptr<comparison::Contender> contender) {
     contender->set_threads(threads_);
-    entrants_.push_back({std::move(name), std::move(contender)});
+    contenders_.push_back({std::move(name), std::move(contender)});
   }
 
-  void enter_ours() {
-    contest::OurOptions ours{.backend = backend_,
-                             .kernel = {},
-                             .context = context(),
-                             .prepared_a = options_.prepared.find('a') != std::string::npos,
-                             .prepared_b = options_.prepared.find('b') != std::string::npos};
-    enter("exactile", contest::make_exactile(ours));
+  void add_ours() {
+    comparison::OurOptions ours{.backend = backend_,
+                                .kernel = {},
+                                .context = context(),
+                                .prepared_a = options_.prepared.find('a') != std::string::npos,
+                                .prepared_b = options_.prepared.find('b') != std::string::npos};
+    enter("exactile", comparison::make_exactile(ours));
     const bool all = std::ranges::find(options_.kernels, "all") != options_.kernels.end();
     for (const KernelInfo& kernel : kernels()) {
       const bool is_wanted = all ? kernel.available && kernel.backend == ours.backend
                                  : std::ranges::find(options_.kernels, kernel.name) != options_.kernels.end();
       if (!is_wanted) continue;
       ours.kernel = kernel.name;
-      enter("exactile:" + kernel.name, contest::make_exactile(ours));
+      enter("exactile:" + kernel.name, comparison::make_exactile(ours));
     }
   }
 
-  void enter_rivals() {
+  void add_rivals() {
     for (const std::string& word : options_.rivals) {
       if (word == "none") continue;
       if (word != "auto") {
-        contest::Entrant rival = contest::load_rival(word, backend_, context());
+        comparison::NamedContender rival = comparison::load_rival(word, backend_, context());
         enter(std::move(rival.name), std::move(rival.contender));
         continue;
       }
-      contest::FoundRivals found = contest::find_rivals(backend_, context());
+      comparison::FoundRivals found = comparison::find_rivals(backend_, context());
       if (!found.absent.empty()) note("exactile: not found: {}", fmt::join(found.absent, ", "));
       for (const std::string& broken : found.broken) note("exactile: cannot be used: {}", broken);
-      for (contest::Entrant& rival : found.rivals) enter(std::move(rival.name), std::move(rival.contender));
+      for (comparison::NamedContender& rival : found.rivals) enter(std::move(rival.name), std::move(rival.contender));
     }
   }
 
@@ -183,7 +183,8 @@ class SuiteRun {
     if (!on_gpu()) head["device"]["threads"] = threads_;
     head["software"] = software(device);
     head["contenders"] = Json::object();
-    for (const contest::Entrant& entrant : entrants_) head["contenders"][entrant.name] = entrant.contender->version();
+    for (const comparison::NamedContender& contender : contenders_)
+      head["contenders"][contender.name] = contender.contender->version();
     head["contenders"]["exactile"] = fmt::format(
         "{}{}{}", version(), commit.empty() ? "" : fmt::format(" at {}", commit), commit_is_edited ? ", edited" : "");
     head["commit"] = commit.empty() ? "0000000" : commit;
@@ -200,7 +201,7 @@ class SuiteRun {
   /// Of a roofline: the peak of each type, and how fast memory is read, or filled by a device.
   [[nodiscard]] Json ceilings() {
     Json gflops = Json::object();
-    for (const contest::Product& product : suite_.products)
+    for (const comparison::Product& product : suite_.products)
       if (const auto peak = peaks_.peak(backend_, {product.type, product.output}, gemm_.device))
         gflops[to_string(GemmTypes{product.type, product.output})] = *peak * 1e-9;
     Json ceilings{{"gflops", gflops}};
@@ -214,18 +215,18 @@ class SuiteRun {
   /// Seconds of each product, 0 of one that is done: samples, warm-up and checks of every contender.
   [[nodiscard]] std::vector<double> expected_costs(const ResultsFile& results) const {
     std::vector<double> costs;
-    for (const contest::Product& product : suite_.products) {
+    for (const comparison::Product& product : suite_.products) {
       if (results.find(row_of(product)) != nullptr) {
         costs.push_back(0);
         continue;
       }
       GemmOptions options = gemm_;
       options.kernel.clear();
-      const Result<Plan> plan = Plan::make(contest::description_of(product), options);
+      const Result<Plan> plan = Plan::make(comparison::description_of(product), options);
       const double call = plan.ok() ? chosen_cost(plan.value().summary()) : 0;
       const double one = std::max(limits_.seconds, limits_.least_rounds * call) + limits_.warm_up_seconds + 2 * call +
-                         limits_.least_rounds * (limits_.lead_in_seconds + limits_.pause_seconds) + 0.1;
-      costs.push_back(static_cast<double>(entrants_.size()) * one);
+                         limits_.least_rounds * (limits_.settling_seconds + limits_.pause_seconds) + 0.1;
+      costs.push_back(static_cast<double>(contenders_.size()) * one);
     }
     return costs;
   }
@@ -239,23 +240,23 @@ class SuiteRun {
   }
 
   /// Nothing where no contender could be timed.
-  std::optional<Json> measure(const contest::Product& product) {
+  std::optional<Json> measure(const comparison::Product& product) {
     Json row = row_of(product);
     if (on_gpu())
       row["memory"] = context_ ? "device" : "host, pageable";
     else
       row["threads"] = threads_;
-    require_memory(product.bytes() * contest::set_count(product, context(), options_.rotates),
+    require_memory(product.bytes() * comparison::set_count(product, context(), options_.rotates),
                    shape_text(product) + ": the operands");
-    const contest::Outcome outcome =
-        contest::hold_contest(entrants_, product, limits_, context(), parse_fill(options_.fill));
+    const comparison::ComparisonResult outcome =
+        comparison::compare(contenders_, product, limits_, context(), parse_fill(options_.fill));
     bool any = false;
-    for (const contest::Score& score : outcome.scores) {
-      any = any || score.seconds.median > 0;
-      if (score.error.empty()) continue;
+    for (const comparison::ContenderResult& result : outcome.results) {
+      any = any || result.seconds.median > 0;
+      if (result.error.empty()) continue;
       note("exactile: not timed: {} {} of {}: {}", shape_text(product),
-           to_string(GemmTypes{product.type, product.output}), score.name, score.error);
-      wrong_ = wrong_ || is_ours(score.name);
+           to_string(GemmTypes{product.type, product.output}), result.name, result.error);
+      wrong_ = wrong_ || is_ours(result.name);
     }
     if (!any) {
       note("exactile: not run: {}: no contender multiplies it", shape_text(product));
@@ -272,8 +273,8 @@ class SuiteRun {
   Suite suite_;
   PeakMeter peaks_;
   std::optional<Context> context_;
-  std::vector<contest::Entrant> entrants_;
-  contest::ContestLimits limits_;
+  std::vector<comparison::NamedContender> contenders_;
+  comparison::ComparisonLimits limits_;
   bool wrong_ = false;
 };
 

@@ -20,7 +20,7 @@
 namespace exactile::program {
 namespace {
 
-using contest::Product;
+using comparison::Product;
 using Words = std::vector<std::string>;
 
 /// Three or four sizes with x between them; empty where the word is none of that.
@@ -110,7 +110,7 @@ class Parser {
 
   void add(const GemmDescription& d, const SizeOptions& sizes, Accuracy accuracy) {
     const auto stored = [](std::int64_t rows, std::int64_t columns, bool transposed) {
-      return contest::Layout{
+      return comparison::Layout{
           .rows = transposed ? columns : rows, .leading = transposed ? rows : columns, .transposed = transposed};
     };
     products_.push_back({.type = d.types.input,
@@ -149,12 +149,12 @@ Suite read_suite(const std::string& path, const std::vector<std::string>& types,
   return Parser(path, types, accuracy).suite();
 }
 
-std::string shape_text(const contest::Product& p) {
+std::string shape_text(const comparison::Product& p) {
   const std::string sizes = fmt::format("{}x{}x{}", p.m, p.n, p.k);
   return p.batch == 1 ? sizes : fmt::format("{}x{}", p.batch, sizes);
 }
 
-std::string layout_text(const contest::Product& p) {
+std::string layout_text(const comparison::Product& p) {
   if (!p.a.transposed && !p.b.transposed) return {};
   if (p.a.transposed && p.b.transposed) return "A by columns, B by columns";
   return p.a.transposed ? "A by columns" : "B by columns";

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "contest/contender.hpp"
+#include "comparison/contender.hpp"
 
 namespace exactile::program {
 
 struct Suite {
   std::string name;  ///< what its line `family` says, else the file's name without folder and ending
-  std::vector<contest::Product> products;
+  std::vector<comparison::Product> products;
 };
 
 /// One product a line, MxNxK or COUNTxMxNxK, then `ta` where A and `tb` where B is stored transposed. A line `types f32
@@ -22,8 +22,8 @@ struct Suite {
                                const std::string& accuracy);
 
 /// "1000x35x20", or with a batch "8x1000x35x20".
-[[nodiscard]] std::string shape_text(const contest::Product& product);
+[[nodiscard]] std::string shape_text(const comparison::Product& product);
 /// "A by columns, B by columns"; empty where both lie by rows.
-[[nodiscard]] std::string layout_text(const contest::Product& product);
+[[nodiscard]] std::string layout_text(const comparison::Product& product);
 
 }  // namespace exactile::program

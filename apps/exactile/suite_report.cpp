@@ -35,12 +35,12 @@ std::string word_at(const Json& row, std::string_view key) {
 }
 
 /// The fastest contender that is not this library; null where none was timed.
-const contest::Score* best_rival(const contest::Outcome& outcome) {
-  const contest::Score* best = nullptr;
-  for (const contest::Score& score : outcome.scores)
-    if (!is_ours(score.name) && score.seconds.median > 0 &&
-        (best == nullptr || score.seconds.median < best->seconds.median))
-      best = &score;
+const comparison::ContenderResult* best_rival(const comparison::ComparisonResult& outcome) {
+  const comparison::ContenderResult* best = nullptr;
+  for (const comparison::ContenderResult& result : outcome.results)
+    if (!is_ours(result.name) && result.seconds.median > 0 &&
+        (best == nullptr || result.seconds.median < best->seconds.median))
+      best = &result;
   return best;
 }
 
@@ -64,7 +64,7 @@ class GeometricMean {
 
 bool is_ours(std::string_view contender) { return contender == ours || contender.starts_with("exactile:"); }
 
-Json row_of(const contest::Product& p) {
+Json row_of(const comparison::Product& p) {
   Json row{{"type", to_string(GemmTypes{p.type, p.output})}, {"m", p.m}, {"n", p.n}, {"k", p.k}};
   if (p.batch != 1) row["batch"] = p.batch;
   if (p.accuracy != Accuracy::standard) row["accuracy"] = to_string(p.accuracy);
@@ -72,23 +72,23 @@ Json row_of(const contest::Product& p) {
   return row;
 }
 
-void add_outcome(Json& row, const contest::Product& product, const contest::Outcome& outcome,
+void add_outcome(Json& row, const comparison::Product& product, const comparison::ComparisonResult& outcome,
                  std::optional<double> peak) {
   Json gflops = Json::object(), seconds = Json::object(), spread = Json::object(), error = Json::object();
   row["rounds"] = std::max(outcome.rounds, 1);
-  for (const contest::Score& score : outcome.scores) {
-    if (score.name == ours && !score.kernel.empty()) row["kernel"] = score.kernel;
-    if (score.norm_error > 0 && score.error.empty()) error[score.name] = rounded(score.norm_error);
-    if (score.seconds.median <= 0) continue;
-    seconds[score.name] = rounded(score.seconds.median);
-    gflops[score.name] = rounded(product.operations() / score.seconds.median * 1e-9);
-    if (score.seconds.spread > 0) spread[score.name] = rounded(score.seconds.spread);
+  for (const comparison::ContenderResult& result : outcome.results) {
+    if (result.name == ours && !result.kernel.empty()) row["kernel"] = result.kernel;
+    if (result.norm_error > 0 && result.error.empty()) error[result.name] = rounded(result.norm_error);
+    if (result.seconds.median <= 0) continue;
+    seconds[result.name] = rounded(result.seconds.median);
+    gflops[result.name] = rounded(product.operations() / result.seconds.median * 1e-9);
+    if (result.seconds.spread > 0) spread[result.name] = rounded(result.seconds.spread);
   }
   row["gflops"] = gflops;
   row["seconds"] = seconds;
   if (!spread.members()->empty()) row["spread"] = spread;
   if (!error.members()->empty()) row["norm_error"] = error;
-  const contest::Score* const rival = best_rival(outcome);
+  const comparison::ContenderResult* const rival = best_rival(outcome);
   if (rival != nullptr && rival->ratio.all > 0) {
     row["ratio"] = rounded(rival->ratio.all);
     row["rival"] = rival->name;
@@ -107,7 +107,7 @@ std::string suite_line(const Json& row) {
     const Json* const value = row.find(key);
     return static_cast<std::int64_t>(value == nullptr ? 1 : value->number().value_or(0));
   };
-  const std::string shape = shape_text(contest::Product{
+  const std::string shape = shape_text(comparison::Product{
       .m = size("m"), .n = size("n"), .k = size("k"), .batch = size("batch"), .a = {}, .b = {}, .c = {}});
   const std::string accuracy = word_at(row, "accuracy");
   const double speed = number_at(row, "gflops", ours);

@@ -21,7 +21,7 @@ constexpr std::size_t words = (std::size_t{64} << 20) / sizeof(std::uint64_t);
 std::uint64_t read(const std::vector<std::uint64_t>& memory) {
   std::uint64_t sums[8] = {};
   for (std::size_t i = 0; i < memory.size(); i += 8)
-    for (std::size_t lane = 0; lane < 8; ++lane) sums[lane] += memory[i + lane];
+    for (std::size_t series = 0; series < 8; ++series) sums[series] += memory[i + series];
   return std::accumulate(std::begin(sums), std::end(sums), std::uint64_t{0});
 }
 

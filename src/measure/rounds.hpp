@@ -12,7 +12,7 @@
 namespace exactile::measure {
 
 struct RoundLimits {
-  double seconds = 0.5;  ///< of timed work for each lane
+  double seconds = 0.5;  ///< of timed work for each series
   double warm_up_seconds = 0.03;
   int least_rounds = 6;
   int most_rounds = 2000;
@@ -21,33 +21,33 @@ struct RoundLimits {
   double shortest_group_seconds = 60e-6;
   /// Of its own calls before each sample: long enough for a GPU's clock to settle where that contender's power leaves
   /// it. 0 is as long as the processor's caches take.
-  double lead_in_seconds = 0;
+  double settling_seconds = 0;
   /// Threaded libraries leave workers spinning after a call; this long after each, they sleep.
   double pause_seconds = 0;
 };
 
 /// One contender and its samples: seconds for one call, one sample a round. Every other round runs the other way round.
-struct Lane {
+struct Series {
   std::function<double(std::int64_t calls)> time;  ///< seconds that so many calls take together
   std::vector<double> forward = {};                ///< from rounds that ran as listed
   std::vector<double> backward = {};               ///< from rounds that ran the other way round
 };
 
-/// Warms every lane up, then takes rounds. What a lane throws goes on to the caller.
-void time_rounds(std::vector<Lane>& lanes, const RoundLimits& limits);
+/// Warms every series up, then takes rounds. What a series throws goes on to the caller.
+void time_rounds(std::vector<Series>& all_series, const RoundLimits& limits);
 /// Seconds of one call, after one that is not timed: to tell who is out of the running.
-[[nodiscard]] double rough_seconds(const Lane& lane, const RoundLimits& limits);
+[[nodiscard]] double rough_seconds(const Series& series, const RoundLimits& limits);
 
 /// Of the samples of both orders.
-[[nodiscard]] Summary summarize(const Lane& lane);
+[[nodiscard]] Summary summarize(const Series& series);
 
-/// Time of `lane` over time of `base`: the median of the ratios within each round. By order: of the rounds that ran as
-/// listed, and of the others; a difference between the two that exceeds the spread says that the run was disturbed.
+/// Time of `series` over time of `base`: the median of the ratios within each round. By order: of the rounds that ran
+/// as listed, and of the others; a difference between the two that exceeds the spread says that the run was disturbed.
 struct Ratio {
   double all = 0;
   double forward = 0;
   double backward = 0;
 };
-[[nodiscard]] Ratio ratio_of(const Lane& lane, const Lane& base);
+[[nodiscard]] Ratio ratio_of(const Series& series, const Series& base);
 
 }  // namespace exactile::measure

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace exactile::contest {
+namespace exactile::comparison {
 
 class SharedObject {
  public:
@@ -34,4 +34,4 @@ class SharedObject {
   void* handle_ = nullptr;
 };
 
-}  // namespace exactile::contest
+}  // namespace exactile::comparison

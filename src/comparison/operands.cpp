@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "contest/operands.hpp"
+#include "comparison/operands.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -7,9 +7,9 @@
 #include <stdexcept>
 #include <string>
 
-#include "contest/ours.hpp"
+#include "comparison/ours.hpp"
 
-namespace exactile::contest {
+namespace exactile::comparison {
 namespace {
 
 /// Of every operand: a cache line of the processor, and what a GPU's widest loads like.
@@ -100,4 +100,4 @@ Operands OperandSets::fetch() {
   return {a_.get(), b_.get(), c_.get()};
 }
 
-}  // namespace exactile::contest
+}  // namespace exactile::comparison

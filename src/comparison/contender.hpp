@@ -12,7 +12,7 @@
 #include "exactile/context.hpp"
 #include "exactile/types.hpp"
 
-namespace exactile::contest {
+namespace exactile::comparison {
 
 /// One matrix as it lies in memory: `rows` rows, `leading` elements apart, neighbours in a row `step` elements apart.
 struct Layout {
@@ -113,4 +113,4 @@ class Rival : public Contender {
   [[nodiscard]] virtual std::unique_ptr<Call> prepare_one(const Product& product) const = 0;
 };
 
-}  // namespace exactile::contest
+}  // namespace exactile::comparison

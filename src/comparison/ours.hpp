@@ -6,10 +6,10 @@
 #include <memory>
 #include <string>
 
-#include "contest/contender.hpp"
+#include "comparison/contender.hpp"
 #include "exactile/plan.hpp"
 
-namespace exactile::contest {
+namespace exactile::comparison {
 
 struct OurOptions {
   Backend backend = Backend::cpu;
@@ -24,4 +24,4 @@ struct OurOptions {
 
 [[nodiscard]] std::unique_ptr<Contender> make_exactile(OurOptions options);
 
-}  // namespace exactile::contest
+}  // namespace exactile::comparison

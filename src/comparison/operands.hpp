@@ -8,10 +8,10 @@
 #include <memory>
 #include <vector>
 
-#include "contest/contender.hpp"
+#include "comparison/contender.hpp"
 #include "verification/verification.hpp"
 
-namespace exactile::contest {
+namespace exactile::comparison {
 
 /// How many sets of operands `product` is timed on. A vector-like product is bound by memory: timed on one set that
 /// stays in a cache it would look faster than it is for anyone whose operands are fresh. `rotates` has as many sets for
@@ -52,4 +52,4 @@ class OperandSets {
   Operands first_;
 };
 
-}  // namespace exactile::contest
+}  // namespace exactile::comparison

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
-#include "contest/rivals/cblas.hpp"
-#include "contest/rivals/kinds.hpp"
+#include "comparison/rivals/cblas.hpp"
+#include "comparison/rivals/kinds.hpp"
 
-namespace exactile::contest {
+namespace exactile::comparison {
 namespace {
 
 class Mkl final : public Rival {
@@ -60,4 +60,4 @@ std::unique_ptr<Contender> make_mkl(const std::string& path, CblasRoutines routi
   return std::make_unique<Mkl>(path, routines);
 }
 
-}  // namespace exactile::contest
+}  // namespace exactile::comparison

@@ -5,10 +5,10 @@
 #include <optional>
 #include <stdexcept>
 
-#include "contest/rivals/kinds.hpp"
-#include "contest/rivals/onednn.hpp"
+#include "comparison/rivals/kinds.hpp"
+#include "comparison/rivals/onednn.hpp"
 
-namespace exactile::contest {
+namespace exactile::comparison {
 namespace {
 
 // Every handle of this interface is an opaque pointer.
@@ -130,4 +130,4 @@ class OnednnMatmul final : public Rival {
 
 std::unique_ptr<Contender> make_onednn_matmul(const std::string& path) { return std::make_unique<OnednnMatmul>(path); }
 
-}  // namespace exactile::contest
+}  // namespace exactile::comparison

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "contest/timed.hpp"
+#include "comparison/timed.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -7,7 +7,7 @@
 
 #include "measure/stopwatch.hpp"
 
-namespace exactile::contest {
+namespace exactile::comparison {
 namespace {
 
 class TimedCall {
@@ -44,10 +44,10 @@ class TimedCall {
 
 }  // namespace
 
-measure::Lane lane_of(const Call& call, const OperandSets& sets, std::int64_t first_set) {
+measure::Series series_of(const Call& call, const OperandSets& sets, std::int64_t first_set) {
   return {.time = TimedCall(call, sets, first_set)};
 }
 
 double shortest_group_seconds(const Context* context) { return context == nullptr ? 60e-6 : 10e-3; }
 
-}  // namespace exactile::contest
+}  // namespace exactile::comparison

@@ -6,16 +6,16 @@
 
 #include <cstdint>
 
-#include "contest/operands.hpp"
+#include "comparison/operands.hpp"
 #include "measure/rounds.hpp"
 
-namespace exactile::contest {
+namespace exactile::comparison {
 
-/// Calls rotate through the sets, beginning with `first_set`. `call` and `sets` must live as long as the lane.
-/// Lanes of one contest begin far apart: who reads what another has just read finds it in a cache.
-[[nodiscard]] measure::Lane lane_of(const Call& call, const OperandSets& sets, std::int64_t first_set = 0);
+/// Calls rotate through the sets, beginning with `first_set`. `call` and `sets` must live as long as the series.
+/// Lanes of one comparison begin far apart: who reads what another has just read finds it in a cache.
+[[nodiscard]] measure::Series series_of(const Call& call, const OperandSets& sets, std::int64_t first_set = 0);
 
 /// What a group of calls must last by the clock that times operands of this context; null is the host's.
 [[nodiscard]] double shortest_group_seconds(const Context* context);
 
-}  // namespace exactile::contest
+}  // namespace exactile::comparison

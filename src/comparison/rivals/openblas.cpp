@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "contest/rivals/cblas.hpp"
-#include "contest/rivals/kinds.hpp"
+#include "comparison/rivals/cblas.hpp"
+#include "comparison/rivals/kinds.hpp"
 
-namespace exactile::contest {
+namespace exactile::comparison {
 namespace {
 
 // The build for Python packages puts this before every name, so that it can live beside another BLAS.
@@ -37,4 +37,4 @@ std::unique_ptr<Contender> make_openblas(const std::string& path, CblasRoutines 
   return std::make_unique<Openblas>(path, routines);
 }
 
-}  // namespace exactile::contest
+}  // namespace exactile::comparison

@@ -5,13 +5,13 @@
 
 #include <string>
 
-#include "contest/rivals/shared_object.hpp"
+#include "comparison/rivals/shared_object.hpp"
 
-namespace exactile::contest {
+namespace exactile::comparison {
 
 [[nodiscard]] std::string onednn_version(const SharedObject& library);
 
 /// oneDNN has no setting of its own: this sets that of the thread runtime it was built with, OpenMP or TBB.
 void set_onednn_threads(const SharedObject& library, int threads);
 
-}  // namespace exactile::contest
+}  // namespace exactile::comparison

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "contest/contender.hpp"
+#include "comparison/contender.hpp"
 
-namespace exactile::contest {
+namespace exactile::comparison {
 
 /// cudaDataType and cublasComputeType_t, as the libraries take them.
 struct CublasTypes {
@@ -45,4 +45,4 @@ struct CublasShape {
 /// Nothing where sizes do not fit the call or rows have gaps between neighbours.
 [[nodiscard]] std::optional<CublasShape> cublas_shape(const Product& product);
 
-}  // namespace exactile::contest
+}  // namespace exactile::comparison

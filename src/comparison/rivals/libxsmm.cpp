@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "contest/rivals/kinds.hpp"
-#include "contest/rivals/shared_object.hpp"
+#include "comparison/rivals/kinds.hpp"
+#include "comparison/rivals/shared_object.hpp"
 
-namespace exactile::contest {
+namespace exactile::comparison {
 namespace {
 
 // Version 1.x. A product is a kernel of its own, made ahead; libxsmm's matrices are column-major.
@@ -65,4 +65,4 @@ class Libxsmm final : public Rival {
 
 std::unique_ptr<Contender> make_libxsmm(const std::string& path) { return std::make_unique<Libxsmm>(path); }
 
-}  // namespace exactile::contest
+}  // namespace exactile::comparison

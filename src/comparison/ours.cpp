@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "contest/ours.hpp"
+#include "comparison/ours.hpp"
 
 #include <cstddef>
 #include <stdexcept>
@@ -9,7 +9,7 @@
 #include "exactile/devices.hpp"
 #include "exactile/plan.hpp"
 
-namespace exactile::contest {
+namespace exactile::comparison {
 namespace {
 
 OperandLayout layout_of(const Layout& layout, std::int64_t batch) {
@@ -127,4 +127,4 @@ GemmDescription description_of(const Product& p) {
 
 std::unique_ptr<Contender> make_exactile(OurOptions options) { return std::make_unique<Exactile>(std::move(options)); }
 
-}  // namespace exactile::contest
+}  // namespace exactile::comparison

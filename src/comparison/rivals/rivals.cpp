@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "contest/rivals.hpp"
+#include "comparison/rivals.hpp"
 
 #include <cstdlib>
 #include <sstream>
@@ -7,9 +7,9 @@
 #include <string_view>
 #include <utility>
 
-#include "contest/rivals/kinds.hpp"
+#include "comparison/rivals/kinds.hpp"
 
-namespace exactile::contest {
+namespace exactile::comparison {
 namespace {
 
 std::pair<std::string, std::string> split_at_equals(const std::string& text) {
@@ -146,7 +146,7 @@ std::unique_ptr<Call> Rival::prepare(const Product& product) const {
   });
 }
 
-Entrant load_rival(const std::string& specification, Backend backend, const Context* context) {
+NamedContender load_rival(const std::string& specification, Backend backend, const Context* context) {
   std::istringstream parts(specification);
   std::string part;
   std::getline(parts, part, ',');
@@ -179,4 +179,4 @@ FoundRivals find_rivals(Backend backend, const Context* context) {
   return found;
 }
 
-}  // namespace exactile::contest
+}  // namespace exactile::comparison

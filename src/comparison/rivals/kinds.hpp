@@ -6,10 +6,10 @@
 #include <memory>
 #include <string>
 
-#include "contest/contender.hpp"
-#include "contest/rivals/cblas.hpp"
+#include "comparison/contender.hpp"
+#include "comparison/rivals/cblas.hpp"
 
-namespace exactile::contest {
+namespace exactile::comparison {
 
 [[nodiscard]] std::unique_ptr<Contender> make_openblas(const std::string& path, CblasRoutines routines);
 [[nodiscard]] std::unique_ptr<Contender> make_blis(const std::string& path);
@@ -27,4 +27,4 @@ namespace exactile::contest {
 /// Enqueues on the context's queue, which must be OpenCL's.
 [[nodiscard]] std::unique_ptr<Contender> make_clblast(const std::string& path, const Context& context);
 
-}  // namespace exactile::contest
+}  // namespace exactile::comparison

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "contest/rivals/onednn.hpp"
+#include "comparison/rivals/onednn.hpp"
 
 #include <cstdint>
 
-#include "contest/rivals/kinds.hpp"
+#include "comparison/rivals/kinds.hpp"
 
-namespace exactile::contest {
+namespace exactile::comparison {
 namespace {
 
 using DnnlSgemm = int(char transpose_a, char transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
@@ -63,4 +63,4 @@ void set_onednn_threads(const SharedObject& library, int threads) {
 
 std::unique_ptr<Contender> make_onednn(const std::string& path) { return std::make_unique<Onednn>(path); }
 
-}  // namespace exactile::contest
+}  // namespace exactile::comparison

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "contest/rivals/cblas.hpp"
+#include "comparison/rivals/cblas.hpp"
 
 #include <complex>
 
-namespace exactile::contest {
+namespace exactile::comparison {
 namespace {
 
 constexpr int row_major = 101;
@@ -108,4 +108,4 @@ std::unique_ptr<Call> Cblas::prepare(const Product& product) const {
   }
 }
 
-}  // namespace exactile::contest
+}  // namespace exactile::comparison

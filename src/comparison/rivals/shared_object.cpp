@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "contest/rivals/shared_object.hpp"
+#include "comparison/rivals/shared_object.hpp"
 
 #include <dlfcn.h>
 
@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <system_error>
 
-namespace exactile::contest {
+namespace exactile::comparison {
 
 // RTLD_LOCAL keeps apart the many libraries that all define cblas_sgemm. RTLD_DEEPBIND is needed as well because MKL
 // makes its own parts global: BLIS would otherwise find MKL's sgemm_ before its own, and MKL would be timed twice.
@@ -33,4 +33,4 @@ std::string SharedObject::file_of(const std::string& symbol) const {
   return no_such_file ? std::string(info.dli_fname) : file.string();
 }
 
-}  // namespace exactile::contest
+}  // namespace exactile::comparison

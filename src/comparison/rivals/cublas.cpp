@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "contest/rivals/cublas.hpp"
+#include "comparison/rivals/cublas.hpp"
 
 #include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <string>
 
-#include "contest/rivals/kinds.hpp"
-#include "contest/rivals/shared_object.hpp"
+#include "comparison/rivals/kinds.hpp"
+#include "comparison/rivals/shared_object.hpp"
 
-namespace exactile::contest {
+namespace exactile::comparison {
 namespace {
 
 std::optional<int> data_type(ElementType type) {
@@ -128,4 +128,4 @@ std::unique_ptr<Contender> make_cublas(const std::string& path, const Context& c
   return std::make_unique<Cublas>(path, context);
 }
 
-}  // namespace exactile::contest
+}  // namespace exactile::comparison

@@ -3,11 +3,11 @@
 #include <stdexcept>
 #include <string>
 
-#include "contest/rivals/cublas.hpp"
-#include "contest/rivals/kinds.hpp"
-#include "contest/rivals/shared_object.hpp"
+#include "comparison/rivals/cublas.hpp"
+#include "comparison/rivals/kinds.hpp"
+#include "comparison/rivals/shared_object.hpp"
 
-namespace exactile::contest {
+namespace exactile::comparison {
 namespace {
 
 using XtHandle = void*;
@@ -69,4 +69,4 @@ class CublasXt final : public Rival {
 
 std::unique_ptr<Contender> make_cublasxt(const std::string& path) { return std::make_unique<CublasXt>(path); }
 
-}  // namespace exactile::contest
+}  // namespace exactile::comparison

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "contest/rivals/cblas.hpp"
-#include "contest/rivals/kinds.hpp"
+#include "comparison/rivals/cblas.hpp"
+#include "comparison/rivals/kinds.hpp"
 
-namespace exactile::contest {
+namespace exactile::comparison {
 namespace {
 
 class Blis final : public Rival {
@@ -27,4 +27,4 @@ class Blis final : public Rival {
 
 std::unique_ptr<Contender> make_blis(const std::string& path) { return std::make_unique<Blis>(path); }
 
-}  // namespace exactile::contest
+}  // namespace exactile::comparison

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "contest/operands.hpp"
-#include "contest/rivals/cublas.hpp"
-#include "contest/rivals/kinds.hpp"
-#include "contest/rivals/shared_object.hpp"
+#include "comparison/operands.hpp"
+#include "comparison/rivals/cublas.hpp"
+#include "comparison/rivals/kinds.hpp"
+#include "comparison/rivals/shared_object.hpp"
 
-namespace exactile::contest {
+namespace exactile::comparison {
 namespace {
 
 using Handle = void*;
@@ -178,7 +178,7 @@ class Cublaslt final : public Contender {
   /// Each is run a few times on operands of its own.
   [[nodiscard]] Algorithm fastest(const Settled& settled, const std::vector<Proposal>& proposals,
                                   const Product& p) const {
-    // Normal numbers whatever the contest's are: power depends on them.
+    // Normal numbers whatever the comparison's are: power depends on them.
     const OperandSets sets(p, 1, &context_);
     const Operands at = sets.at(0);
     Algorithm best = proposals.front().algorithm;
@@ -223,4 +223,4 @@ std::unique_ptr<Contender> make_cublaslt(const std::string& path, const Context&
   return std::make_unique<Cublaslt>(path, context, fast_sums);
 }
 
-}  // namespace exactile::contest
+}  // namespace exactile::comparison

@@ -6,10 +6,10 @@
 #include <memory>
 #include <string>
 
-#include "contest/contender.hpp"
-#include "contest/rivals/shared_object.hpp"
+#include "comparison/contender.hpp"
+#include "comparison/rivals/shared_object.hpp"
 
-namespace exactile::contest {
+namespace exactile::comparison {
 
 template <class T>
 using CblasGemm = void(int order, int transpose_a, int transpose_b, int m, int n, int k, T alpha, const T* a, int lda,
@@ -48,4 +48,4 @@ class Cblas {
   CblasComplexGemm* zgemm_;
 };
 
-}  // namespace exactile::contest
+}  // namespace exactile::comparison

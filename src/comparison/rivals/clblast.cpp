@@ -4,10 +4,10 @@
 #include <stdexcept>
 #include <string>
 
-#include "contest/rivals/kinds.hpp"
-#include "contest/rivals/shared_object.hpp"
+#include "comparison/rivals/kinds.hpp"
+#include "comparison/rivals/shared_object.hpp"
 
-namespace exactile::contest {
+namespace exactile::comparison {
 namespace {
 
 using Memory = void*;  // cl_mem
@@ -87,4 +87,4 @@ std::unique_ptr<Contender> make_clblast(const std::string& path, const Context& 
   return std::make_unique<Clblast>(path, context);
 }
 
-}  // namespace exactile::contest
+}  // namespace exactile::comparison
