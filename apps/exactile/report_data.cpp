@@ -54,6 +54,10 @@ class ReportReader {
       : data_(data), path_(path), document_(parse_json(read_text(path), path)) {}
 
   void read() {
+    if (document_.find("$schema") != nullptr) {  // results/schema.json lies among the files it describes
+      note("exactile: {}: is a JSON schema and holds no results; left out", printable(path_));
+      return;
+    }
     const std::string schema = word(document_, "schema");
     if (document_.members() == nullptr || schema.empty())
       refuse("names no schema; expected {}", fmt::join(known_schemas, ", "));

@@ -36,7 +36,7 @@ def fingerprint():
     """Of all results and of the code that draws them."""
     here = pathlib.Path(__file__).parent
     digest = hashlib.sha256()
-    for path in [here / "plots.py", here / "results.py", *files()]:
+    for path in [here / "plots.py", here / "results.py", here / "tables.py", *files()]:
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -5,7 +5,8 @@ import io
 
 import matplotlib
 import matplotlib.pyplot as plt
-from results import is_square, load, operations, shape
+from results import as_standard, device, is_square, load, operations, shape
+from tables import rivals_of, steps, title
 
 matplotlib.use("svg")
 INK = "#768390"  # text and axes: legible on a white and on a dark page
@@ -44,21 +45,26 @@ def as_svg(figure):
 
 
 def rows_of(name, type_=None):
-    return [row for row in load(name)["results"] if type_ in (None, row["type"])]
+    return [row for row in as_standard(load(name)["results"]) if type_ in (None, row["type"])]
+
+
+def label(place, name, type_):
+    types = type_.partition("->")[0] if type_ else "f32 and f64"
+    return ", ".join(part for part in (device(load(name)), place, types) if part)
 
 
 RATIOS = [
-    ("one Zen 5 core, f32", "zen5-cpu", "f32"),
-    ("one Zen 5 core, f64", "zen5-cpu", "f64"),
-    ("16 cores of a Xeon, f32 and f64", "xeon-cpu-threads", None),
-    ("H200, f32", "h200-cuda-f32", "f32"),
-    ("H200, f64", "h200-cuda-f64", "f64"),
-    ("H200, bf16", "h200-cuda-native", "bf16"),
-    ("H200, f16", "h200-cuda-native", "f16"),
-    ("H200, i8", "h200-cuda-native", "i8->i32"),
-    ("H200, f8", "h200-cuda-native", "f8e4m3->bf16"),
-    ("H200, host to host, f32", "h200-host-to-host", "f32"),
-    ("H200, OpenCL, f32 and f64", "h200-opencl", None),
+    ("one core", "cpu", "f32"),
+    ("one core", "cpu", "f64"),
+    ("many cores", "threads", None),
+    ("", "gpu_f32", "f32"),
+    ("", "gpu_f64", "f64"),
+    ("", "gpu_narrow", "bf16"),
+    ("", "gpu_narrow", "f16"),
+    ("", "gpu_narrow", "i8->i32"),
+    ("", "gpu_narrow", "f8e4m3->bf16"),
+    ("host to host", "host", "f32"),
+    ("OpenCL", "opencl", None),
 ]
 
 
@@ -74,21 +80,14 @@ def ratios():
     axes.set_xscale("log", base=2)
     ticks = [0.5, 1, 2, 4, 8]
     axes.set_xticks(ticks, [f"{tick:g} x" for tick in ticks])
-    axes.set_yticks(range(len(RATIOS)), [label for label, _, _ in RATIOS])
+    axes.set_yticks(range(len(RATIOS)), [label(*one) for one in RATIOS])
     axes.invert_yaxis()
     axes.grid(axis="x")
     axes.set_xlabel("speed over the fastest rival; a dot is a product, a bar a square one")
     return as_svg(figure)
 
 
-PANELS = [
-    ("one Zen 5 core, f32", "zen5-cpu", "f32"),
-    ("one Zen 5 core, f64", "zen5-cpu", "f64"),
-    ("H200, f32", "h200-cuda-f32", "f32"),
-    ("H200, f64", "h200-cuda-f64", "f64"),
-    ("H200, bf16", "h200-cuda-native", "bf16"),
-    ("H200, OpenCL, f32", "h200-opencl", "f32"),
-]
+PANELS = [RATIOS[place] for place in (0, 1, 3, 4, 5)] + [("OpenCL", "opencl", "f32")]
 
 
 def curves(rows):
@@ -108,24 +107,25 @@ def curves(rows):
 def sizes():
     """Speed of squares against their size, for us and each rival of the run."""
     figure, panels = plt.subplots(2, 3, figsize=(9, 5.2))
-    for axes, (title, name, type_) in zip(panels.flat, PANELS):
-        unit, scale = ("TFLOP/s", 1e3) if "H200" in title else ("GFLOP/s", 1)
-        for place, (contender, m, gflops) in enumerate(curves(rows_of(name, type_))):
+    for axes, (place, name, type_) in zip(panels.flat, PANELS):
+        is_gpu = load(name)["device"]["kind"] == "gpu"
+        unit, scale = ("TFLOP/s", 1e3) if is_gpu else ("GFLOP/s", 1)
+        for number, (contender, m, gflops) in enumerate(curves(rows_of(name, type_))):
             axes.plot(
                 m,
                 [value / scale for value in gflops],
                 marker="o",
                 markersize=3,
-                label=contender,
-                color=OURS if contender == "exactile" else RIVALS[(place - 1) % 3],
+                label=title(contender),
+                color=OURS if contender == "exactile" else RIVALS[(number - 1) % 3],
             )
         axes.set_xscale("log", base=2)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.set_ylim(bottom=0)
-        axes.set_title(title)
+        axes.set_title(label(place, name, type_))
         axes.set_ylabel(unit)
         axes.grid()
-        axes.legend(fontsize=7, loc="upper left" if "H200" in title else "lower right")
+        axes.legend(fontsize=7, loc="upper left" if is_gpu else "lower right")
     for axes in panels[1]:
         axes.set_xlabel("m = n = k")
     return as_svg(figure)
@@ -134,7 +134,7 @@ def sizes():
 def shapes():
     """Ratio to the fastest rival over shapes: how much work, and how much of it an element of memory serves."""
     figure, panels = plt.subplots(1, 4, figsize=(10, 2.9), sharey=True)
-    for axes, (title, name, type_) in zip(panels, [RATIOS[0], RATIOS[3], RATIOS[4], RATIOS[5]]):
+    for axes, (place, name, type_) in zip(panels, [RATIOS[0], RATIOS[3], RATIOS[4], RATIOS[5]]):
         rows = [row for row in rows_of(name, type_) if "ratio" in row and "batch" not in row]
         elements = [row["m"] * row["k"] + row["k"] * row["n"] + row["m"] * row["n"] for row in rows]
         dots = axes.scatter(
@@ -147,7 +147,7 @@ def shapes():
             edgecolors=INK,
             linewidths=0.5,
         )
-        axes.set(xscale="log", yscale="log", title=title, xlabel="operations")
+        axes.set(xscale="log", yscale="log", title=label(place, name, type_), xlabel="operations")
         axes.grid()
     panels[0].set_ylabel("operations an element")
     bar = figure.colorbar(dots, ax=panels, ticks=[0.5, 1, 2], extend="both", pad=0.01)
@@ -160,31 +160,32 @@ def shapes():
 
 
 def errors():
-    """f32 on the H200: error against time, us and cuBLAS joined for each product."""
+    """f32 on a GPU: error against time, us and cuBLAS joined for each product."""
     figure, axes = plt.subplots(figsize=(7, 3.8))
-    rows = [row for row in rows_of("h200-cuda-f32") if "norm_error" in row]
+    rows = [row for row in rows_of("gpu_f32", "f32") if len(row.get("norm_error", {})) > 1]
     for row in rows:
-        seconds = {name: operations(row) / (row["gflops"][name] * 1e9) for name in ("exactile", "cuBLAS")}
+        rival = next(name for name in rivals_of(row) if name in row["norm_error"])
+        seconds = {name: operations(row) / (row["gflops"][name] * 1e9) for name in ("exactile", rival)}
         axes.plot(
-            [seconds["cuBLAS"], seconds["exactile"]],
-            [row["norm_error"][name] for name in ("cuBLAS", "exactile")],
+            [seconds[rival], seconds["exactile"]],
+            [row["norm_error"][name] for name in (rival, "exactile")],
             color=INK,
             linewidth=0.6,
             alpha=0.6,
         )
-        for name, colour in (("cuBLAS", RIVALS[0]), ("exactile", OURS)):
+        for name, colour in ((rival, RIVALS[0]), ("exactile", OURS)):
             axes.plot(
                 seconds[name],
                 row["norm_error"][name],
                 "o",
                 color=colour,
                 markersize=5,
-                label=name if row is rows[0] else None,
+                label=title(name) if row is rows[0] else None,
             )
         if is_square(row):
             axes.annotate(
                 shape(row),
-                (seconds["cuBLAS"], row["norm_error"]["cuBLAS"]),
+                (seconds[rival], row["norm_error"][rival]),
                 fontsize=7,
                 xytext=(4, 3),
                 textcoords="offset points",
@@ -198,17 +199,16 @@ def errors():
 def ladder():
     """The kernels of both ladders as bars."""
     figure, panels = plt.subplots(1, 2, figsize=(9.5, 3.4))
-    for axes, name in zip(panels, ("zen5-cpu-ladder", "h200-cuda-ladder")):
+    for axes, name in zip(panels, ("cpu_ladder", "gpu_ladder")):
         data = load(name)
-        first = data["results"][0]
-        rows = sorted(
-            (row for row in data["results"] if row["m"] == first["m"]), key=lambda row: -row["gflops"]["exactile"]
-        )
-        speeds = [row["gflops"]["exactile"] for row in rows]
-        axes.barh([row["kernel"] for row in rows], speeds, color=OURS, height=0.7)
-        for place, row in enumerate(rows):
+        found = sorted(steps(name).items(), key=lambda step: -step[1]["speed"])
+        first = found[0][1]
+        speeds = [row["speed"] for _, row in found]
+        axes.barh([row["kernel"] if kernel == "exactile" else title(kernel) for kernel, row in found], speeds,
+                  color=[OURS if title(kernel) == kernel else RIVALS[0] for kernel, _ in found], height=0.7)
+        for place, (_, row) in enumerate(found):
             axes.annotate(
-                f"{100 * row['fraction_of_peak']:.0f} %",
+                f"{100 * row['of_peak']:.0f} %",
                 (speeds[place], place),
                 fontsize=7,
                 xytext=(3, 0),
@@ -217,7 +217,7 @@ def ladder():
             )
         axes.set_xscale("log")
         axes.set_xlim(min(speeds) / 2, max(speeds) * 2)
-        axes.set_title(f"{data['device']['name']}, f32 {shape(first)}")
+        axes.set_title(f"{device(data)}, f32 {shape(first)}")
         axes.set_xlabel("GFLOP/s; share of the peak")
         axes.grid(axis="x")
     return as_svg(figure)

@@ -10,11 +10,32 @@ FOLDER = ROOT / "results"
 SCHEMA = FOLDER / "schema.json"
 
 
+# What pages and pictures show, and the file that has it. A new device's files take the places of the old ones here.
+ROLES = {
+    "cpu": "zen5-cpu",
+    "threads": "xeon-cpu-threads",
+    "cpu_ladder": "zen5-cpu-ladder",
+    "gpu_ladder": "h200-cuda-ladder",
+    "gpu_f32": "h200-cuda-f32",
+    "gpu_f64": "h200-cuda-f64",
+    "gpu_narrow": "h200-cuda-native",
+    "gpu_users": "h200-cuda-native-users",
+    "gpu_prepared": "h200-cuda-f32-prepared",
+    "gpu_cores": "h200-cuda-simt",
+    "gpu_mma": "h200-cuda-sm80",
+    "gpu_choice": "h200-cuda-choice",
+    "host": "h200-host-to-host",
+    "opencl": "h200-opencl",
+}
+
+
 def files():
     return sorted(path for path in FOLDER.glob("*.json") if path != SCHEMA)
 
 
 def load(name):
+    """The file of this role, or of this name."""
+    name = ROLES.get(name, name)
     return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
 
 
@@ -24,6 +45,17 @@ def find(rows, **wanted):
     if len(found) != 1:
         raise LookupError(f"{len(found)} results are {wanted}: expected one")
     return found[0]
+
+
+def device(data):
+    """Its name without what is behind a comma or a bracket."""
+    return data["device"]["name"].split(" (")[0].split(",")[0]
+
+
+def as_standard(rows):
+    """Those of accuracy `standard`, and of a type that has none of these all."""
+    standard = {row["type"] for row in rows if row.get("accuracy", "standard") == "standard"}
+    return [row for row in rows if row["type"] not in standard or row.get("accuracy", "standard") == "standard"]
 
 
 def is_square(row):

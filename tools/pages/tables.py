@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables that pages hold, from results/. A page asks for one by its function's name and arguments."""
 
-from results import files, find, geometric_mean, is_square, load, shape
+from results import as_standard, device, files, find, geometric_mean, is_square, load, shape
 
 
 # Contenders of suites as people call them.
@@ -38,30 +38,40 @@ def ratio(value):
     return f"{value:.2f} x" if value < 5 else f"{value:.1f} x"
 
 
+def title(contender):
+    """As people call it: openblas-avx512 is OpenBLAS."""
+    return RIVALS.get(contender.partition("-")[0], contender)
+
+
+def rivals_of(row):
+    return [name for name in row["gflops"] if name.partition(":")[0] != "exactile"]
+
+
 def best_rival(row):
-    rivals = {name: value for name, value in row["gflops"].items() if name != "exactile"}
-    return max(rivals, key=rivals.get) if rivals else row["rival"]
+    rivals = rivals_of(row)
+    return title(max(rivals, key=row["gflops"].get)) if rivals else title(row["rival"])
 
 
 def headlines():
     """README's one table: eight products, our speed and its ratio to the fastest rival of the run."""
     square = dict(m=2048, n=2048, k=2048)
     chosen = [
-        ("one Zen 5 core", "zen5-cpu", dict(type="f32", **square)),
-        ("one Zen 5 core", "zen5-cpu", dict(type="f64", **square)),
-        ("one Zen 5 core", "zen5-cpu", dict(type="f32", batch=10000)),
-        ("H200", "h200-cuda-f32", dict(m=8192, k=8192)),
-        ("H200", "h200-cuda-f64", dict(m=8192)),
-        ("H200", "h200-cuda-native", dict(type="bf16", m=8192, k=8192)),
-        ("H200, operands in host memory", "h200-host-to-host", dict(m=32768, memory="host, pageable")),
-        ("H200, OpenCL", "h200-opencl", dict(type="f32", m=4096, k=4096)),
+        ("one core", "cpu", dict(type="f32", **square)),
+        ("one core", "cpu", dict(type="f64", **square)),
+        ("one core", "cpu", dict(type="f32", batch=10000)),
+        ("", "gpu_f32", dict(type="f32", m=8192, n=8192, k=8192)),
+        ("", "gpu_f64", dict(type="f64", m=8192)),
+        ("", "gpu_narrow", dict(type="bf16", m=8192, n=8192, k=8192)),
+        ("operands in host memory", "host", dict(m=16384, memory="host, pageable")),
+        ("OpenCL", "opencl", dict(type="f32", m=4096, n=4096, k=4096)),
     ]
     rows = []
-    for device, name, wanted in chosen:
-        row = find(load(name)["results"], **wanted)
+    for place, name, wanted in chosen:
+        data = load(name)
+        row = find(as_standard(data["results"]), **wanted)
         rows.append(
             [
-                device,
+                f"{device(data)}, {place}" if place else device(data),
                 f"{row['type']} {shape(row)}",
                 speed(row["gflops"]["exactile"], row["type"]),
                 ratio(row["ratio"]),
@@ -92,7 +102,7 @@ def families():
         lines.append(
             [
                 f"[{data['family']}](../results/{path.name})",
-                data["device"]["name"].split(" (")[0].split(",")[0],
+                device(data),
                 len(data["results"]),
                 "<br>".join(means),
                 "<br>".join(lowest),
@@ -105,41 +115,36 @@ def families():
 
 def pairs(name, first, second):
     """The ratios of one file's two types side by side."""
-    data = load(name)["results"]
+    data = as_standard(load(name)["results"])
     lines = []
     for row in (row for row in data if row["type"] == first):
         other = [match for match in data if match["type"] == second and shape(match) == shape(row)]
         cells = [shape(row)]
         for match in (row, other[0]):
             cells += [speed(match["gflops"]["exactile"], match["type"]), f"{match['ratio']:.2f}"]
-            if "fraction_of_peak" in match:
-                cells.append(f"{match['rival'].split(' ')[0]}")
+            cells.append(title(match["rival"]).split(" ")[0])
         lines.append(cells)
-    rival = ["rival"] if len(lines[0]) == 7 else []
-    return table(["product", first, "over the best", *rival, second, "over the best", *rival], lines)
+    return table(["product", *(head for type_ in (first, second) for head in (type_, "over the best", "rival"))], lines)
 
 
 def contenders(name, *types):
     """Speeds of all contenders, the ratio, and errors where the file has them."""
-    data = [row for row in load(name)["results"] if "gflops" in row and (not types or row["type"] in types)]
-    rivals = list(dict.fromkeys(rival for row in data for rival in row["gflops"] if rival != "exactile"))
-    errors = any("norm_error" in row for row in data)
+    rows = [row for row in as_standard(load(name)["results"]) if "gflops" in row and (not types or row["type"] in types)]
+    rivals = list(dict.fromkeys(rival for row in rows for rival in rivals_of(row)))
+    reference = next((rival for rival in rivals if any(rival in row.get("norm_error", {}) for row in rows)), None)
     lines = []
-    for row in data:
-        label = f"{row['type']} {shape(row)}" + (f", {row['threads']} threads" if "threads" in row else "")
-        label += f", {row['memory'].split(', ')[1]}" if "memory" in row else ""
+    for row in rows:
+        label = f"{row['type']} {shape(row)}" + (f", {row['threads']} threads" if row.get("threads", 1) > 1 else "")
+        label += f", {row['memory'].split(', ')[1]}" if ", " in row.get("memory", "") else ""
         cells = [label, speed(row["gflops"]["exactile"], row["type"])]
         cells += [speed(row["gflops"][rival], row["type"]) if rival in row["gflops"] else "" for rival in rivals]
         cells.append(f"{row['ratio']:.2f}" if "ratio" in row else "")
-        if errors:
-            cells += [
-                f"{row['norm_error'][one]:.1e}" if one in row.get("norm_error", {}) else ""
-                for one in ("exactile", "cuBLAS")
-            ]
+        if reference:
+            errors = row.get("norm_error", {})
+            cells += [f"{errors[one]:.1e}" if one in errors else "" for one in ("exactile", reference)]
         lines.append(cells)
-    return table(
-        ["product", "exactile", *rivals, "over the best", *(["error", "cuBLAS's error"] if errors else [])], lines
-    )
+    heads = ["error", f"{title(reference)}'s error"] if reference else []
+    return table(["product", "exactile", *map(title, rivals), "over the best", *heads], lines)
 
 
 def steps(name):
@@ -164,7 +169,7 @@ def steps(name):
 
 def names_of(kernel):
     """The planner's choice by the name of what it chose."""
-    return RIVALS.get(kernel, f"`{kernel}`")
+    return title(kernel) if title(kernel) != kernel else f"`{kernel}`"
 
 
 def step_table(name, kernels, found):
@@ -207,7 +212,7 @@ def step(name, *kernels):
 
 def choices():
     """How much slower the planner's choices are than the fastest kernel and configuration."""
-    summary = load("h200-cuda-choice")["summary"]
+    summary = load("gpu_choice")["summary"]
     return table(
         ["type", "random products", "mean", "worst", "slower by a tenth or more"],
         [
@@ -228,7 +233,7 @@ def squares(*columns):
     cells = {}
     for place, column in enumerate(columns):
         name, _, type_ = column.partition(":")
-        for row in load(name)["results"]:
+        for row in as_standard(load(name)["results"]):
             if row["type"] == type_ and is_square(row) and "ratio" in row:
                 cells.setdefault(row["m"], [""] * len(columns))[place] = f"{row['ratio']:.2f}"
     return table(

@@ -71,7 +71,7 @@ function overviewOf(device) {
 
 function drawOverview() {
   document.querySelector('#overview .cards').replaceChildren(
-    ...devices.filter((device) => !chosen.hidden.has(device)).map(overviewOf));
+    ...devices.filter((device) => !chosen.hidden.has(device) && selected(device).length).map(overviewOf));
 }
 
 function drawRuns() {
