@@ -4,6 +4,7 @@
 import copy
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -49,7 +50,7 @@ def test_file_keeps_to_the_schema(name):
     ],
 )
 def test_schema_refuses(change):
-    data = copy.deepcopy(results.load("h200-cuda-f32"))
+    data = copy.deepcopy(results.load("gpu_f32"))
     change(data)
     assert not VALIDATOR.is_valid(data)
 
@@ -79,7 +80,7 @@ def test_a_stale_page_is_noticed():
     page = ROOT / "docs" / "performance.md"
     text = page.read_text(encoding="utf-8")
     assert generate.filled(text) == text
-    typed = text.replace("| 4.13 |", "| 5.13 |", 1)
+    typed = re.sub(r"(\| \d\.\d)(\d \|)", r"\g<1>0\g<2>", text, count=1)
     assert typed != text and generate.filled(typed) == text
 
 
