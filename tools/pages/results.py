@@ -48,8 +48,8 @@ def find(rows, **wanted):
 
 
 def device(data):
-    """Its name without what is behind a comma or a bracket."""
-    return data["device"]["name"].split(" (")[0].split(",")[0]
+    """Its name without what is behind a bracket."""
+    return data["device"]["name"].split(" (")[0]
 
 
 def as_standard(rows):
