@@ -172,27 +172,6 @@ def names_of(kernel):
     return title(kernel) if title(kernel) != kernel else f"`{kernel}`"
 
 
-def step_table(name, kernels, found):
-    base = min(row["speed"] for kernel, row in found.items() if "naive" in kernel and "kahan" not in kernel)
-    row = next(iter(found.values()))
-    errors = all(found[kernel]["error"] for kernel in kernels)
-    lines = []
-    for kernel in kernels:
-        one = found[kernel]
-        label = one["kernel"] if kernel == "exactile" else kernel
-        cells = [names_of(label), speed(one["speed"], one["type"]), ratio(one["speed"] / base)]
-        cells.append(f"{100 * one['of_peak']:.0f} %")
-        lines.append(cells + ([f"{one['error']:.1e}"] if errors else []))
-    head = ["kernel", f"{row['type']} {shape(row)}, {load(name)['device']['name']}", "over the plain loop", "of the peak"]
-    return table(head + (["error"] if errors else []), lines)
-
-
-def ladder(name):
-    """The kernels of a ladder's file on its largest product, slowest first."""
-    found = steps(name)
-    return step_table(name, sorted(found, key=lambda kernel: found[kernel]["speed"]), found)
-
-
 def step(name, *kernels):
     """A sentence for a page of the ladder: what its kernels, the last ones, reach, and how that compares with the first."""
     found = steps(name)
@@ -204,10 +183,11 @@ def step(name, *kernels):
         if first is not None:
             text += f", {ratio(one['speed'] / found[first]['speed'])} {names_of(first)}"
         told.append(f"{text}, {100 * one['of_peak']:.0f} % of the peak")
-        if first is not None and one["error"]:
-            told[-1] += f", error {one['error']:.1e} (before {found[first]['error']:.1e})"
+        before = first is not None and found[first]["error"]
+        if before and one["error"] and not 0.5 < one["error"] / before < 2:
+            told[-1] += f", error {one['error']:.1e} where it was {before:.1e}"
     row = found[others[0]]
-    return f"Speed, {row['type']} {shape(row)} on {load(name)['device']['name']}: {'; '.join(told)}."
+    return f"Speed, {row['type']} {shape(row)} on {device(load(name))}: {'; '.join(told)}."
 
 
 def choices():
@@ -238,13 +218,4 @@ def squares(*columns):
                 cells.setdefault(row["m"], [""] * len(columns))[place] = f"{row['ratio']:.2f}"
     return table(
         ["square", *(column.partition(":")[2] for column in columns)], [[f"{m}^3", *cells[m]] for m in sorted(cells)]
-    )
-
-
-def kernels(name):
-    """Each row's kernel and speed."""
-    data = load(name)
-    return table(
-        ["kernel", "product", data["device"]["name"]],
-        [[f"`{row['kernel']}`", f"{row['type']} {shape(row)}", speed(row["gflops"]["exactile"], row["type"])] for row in data["results"]],
     )
