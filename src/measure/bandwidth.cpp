@@ -51,7 +51,7 @@ double read_bandwidth(int threads) {
 }
 
 Result<double> fill_bandwidth(const Context& context) {
-  constexpr int passes = 5;
+  constexpr int passes = 3;
   constexpr int fills = 8;  // one after another, so that what stays in a cache behind the last one is a small part
   constexpr std::int64_t bytes = std::int64_t{256} << 20;
   Result<DeviceMemory> memory = context.allocate(bytes);

@@ -48,6 +48,27 @@ def test_results(program, suite):
     assert 0 < document["results"][0]["norm_error"]["exactile"] < 1e-6
 
 
+def test_a_suite_names_its_family_and_may_rotate_its_operands(program):
+    (program.folder / "named.txt").write_text("family Three sizes,  small\n8x9x10\n")
+    program("bench", "--suite", "named.txt", *QUICK, "--rotate", "on", "-o", "out.json")
+    document = results(program)
+    assert document["family"] == "Three sizes, small" and "rotating" in document["operands"]
+    assert document["results"][0]["gflops"]["exactile"] > 0
+    (program.folder / "bad.txt").write_text("family\n8x9x10\n")
+    program.refuses("bench", "--suite", "bad.txt", code=3, says=["bad.txt, line 1", "'family': expected words"])
+    program.refuses("bench", "--suite", "named.txt", "--rotate", "off", code=2, says="--rotate off: expected auto or on")
+
+
+def test_a_device_and_its_memory_stand_in_the_results(program):
+    if not any(one["backend"] == "opencl" and one["available"] for one in program.json("devices")["devices"]):
+        pytest.skip("no OpenCL device")
+    (program.folder / "one.txt").write_text("types f32\n64x64x64\n")
+    program("bench", "--suite", "one.txt", "--seconds", "0.001", "--backend", "opencl", "-o", "out.json")
+    document = results(program)
+    assert document["device"]["kind"] == "gpu" and document["ceilings"]["gbytes_per_second"] > 0
+    assert document["results"][0]["memory"] == "device" and document["operands"].endswith("in device memory")
+
+
 def test_the_schema_of_the_repository_holds(program, suite):
     schema = os.path.join(os.path.dirname(__file__), "../../results/schema.json")
     jsonschema = pytest.importorskip("jsonschema")
