@@ -68,7 +68,7 @@ void declare(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
   app.add_option("--warm-up", arguments.race.limits.warm_up_seconds, "Seconds before each kernel's first sample")
       ->capture_default_str();
-  app.add_option("--lead-in", arguments.race.limits.settling_seconds,
+  app.add_option("--settle", arguments.race.limits.settling_seconds,
                  "Seconds of a kernel's own calls before each of its samples")
       ->capture_default_str();
   app.add_option("--time-limit", arguments.time_limit, "Begin no product after so many seconds; 0 is no limit");
