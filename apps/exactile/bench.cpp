@@ -21,19 +21,21 @@ namespace {
 
 constexpr const char* footer =
     R"(Median, smallest time and spread (interquartile range over the median) of at least --runs calls after a warm-up;
-the first call apart. Kernels of a device with memory of its own are timed there, by its clock, and `copied` is the
-time of moving the operands, one run, and moving C back; --memory host times calls with operands in host memory. Where
-A, B or C is vector-like (m, n or k of 16 or less) the calls take turns on copies of the operands that together are
-twice the last cache, so that memory is timed and not the cache; --rotate says otherwise (of a suite: auto, or on for
-every product). Several --type and --kernel may be given; `--kernel all` takes every one that is available.
+the first call apart. Kernels of a device with memory of its own are timed there, by its clock, and `copied` is
+the time of moving the operands, one run, and moving C back; --memory host times calls with operands in host
+memory. Where A, B or C is vector-like (m, n or k of 16 or less) the calls take turns on copies of the operands
+that together are twice the last cache, so that memory is timed and not the cache; --rotate says otherwise (of a
+suite: auto, or on for every product). Several --type and --kernel may be given; `--kernel all` takes every one
+that is available.
 
---suite FILE times many products, this library and others turn by turn in one process: every other round in the opposite
-order, medians, operands and results the same for all; each result is checked first. FILE has a product a line, MxNxK or
-COUNTxMxNxK, with `ta` or `tb` after it where A or B is stored transposed; lines `types f32 f64` and `accuracies standard
-reduced` say what follows; a line `family WORDS` names the suite in its results. --rivals auto takes every library that is
-found: OpenBLAS, BLIS, oneDNN, MKL, libxsmm; with a --backend that has memory of its own cuBLAS and cuBLASLt, or CLBlast;
-cuBLASXt with --memory host. NAME=PATH[,VARIABLE=VALUE] names one. --output keeps each product when it is done
-(results/schema.json); the same command goes on from there, and `exactile report` draws it.
+--suite FILE times many products, this library and others turn by turn in one process: every other round in the
+opposite order, medians, operands and results the same for all; each result is checked first. FILE has a product
+a line, MxNxK or COUNTxMxNxK, with `ta` or `tb` after it where A or B is stored transposed; lines `types f32
+f64` and `accuracies standard reduced` say what follows; a line `family WORDS` names the suite in its results.
+--rivals auto takes every library that is found: OpenBLAS, BLIS, oneDNN, MKL, libxsmm; with a --backend that has
+memory of its own cuBLAS and cuBLASLt, or CLBlast; cuBLASXt with --memory host. NAME=PATH[,VARIABLE=VALUE] names
+one. --output keeps each product when it is done (results/schema.json); the same command goes on from there, and
+`exactile report` draws it.
 
 Of several kernels those that refuse the product are noted, and the others are timed.
 

@@ -15,9 +15,9 @@ namespace exactile::program {
 namespace {
 
 constexpr const char* footer =
-    R"(For this session: source <(exactile completion bash), or exactile completion fish | source. `cmake --install` puts all
-three where the shells look: share/bash-completion/completions/exactile, share/zsh/site-functions/_exactile and
-share/fish/vendor_completions.d/exactile.fish.)";
+    R"(For this session: source <(exactile completion bash), or exactile completion fish | source. `cmake --install`
+puts all three where the shells look: share/bash-completion/completions/exactile,
+share/zsh/site-functions/_exactile and share/fish/vendor_completions.d/exactile.fish.)";
 
 bool is_file(const OptionModel& option) {
   return option.value == "FILE" || option.value == "A" || option.value == "B" || option.value == "PROGRAM";

@@ -12,9 +12,10 @@ namespace exactile::program {
 namespace {
 
 constexpr const char* footer =
-    R"(Backends, their devices in the order that --device counts, and why one cannot be used. The processor's properties tell
-the instruction set that kernels are chosen by (EXACTILE_MAX_ISA: portable, avx2, avx512 or avx512_vnni takes wider ones away) and
-the threads a call takes by default (EXACTILE_NUM_THREADS, OMP_NUM_THREADS).)";
+    R"(Backends, their devices in the order that --device counts, and why one cannot be used. The processor's
+properties tell the instruction set that kernels are chosen by (EXACTILE_MAX_ISA: portable, avx2, avx512 or
+avx512_vnni takes wider ones away) and the threads a call takes by default (EXACTILE_NUM_THREADS,
+OMP_NUM_THREADS).)";
 
 struct Options {
   bool peak = false;

@@ -30,8 +30,9 @@ constexpr const char* footer =
     R"(What products find on this machine, and for what is missing why, and what to do about it. Nothing is measured or
 changed. Send its output along with a question or a report of a fault.
 
-With PROGRAM: which BLAS it uses. A program is a path, or a name in PATH; a number is a running process; anything else is a
-package that Python imports for this, `numpy`, say. LD_PRELOAD and LD_LIBRARY_PATH count as they would when it is run.
+With PROGRAM: which BLAS it uses. A program is a path, or a name in PATH; a number is a running process;
+anything else is a package that Python imports for this, `numpy`, say. LD_PRELOAD and LD_LIBRARY_PATH count as
+they would when it is run.
 
 Exit status: 0, whatever is missing.)";
 

@@ -18,7 +18,8 @@ struct Options {
 };
 
 constexpr const char* footer =
-    R"(The kernel, its blocking and threads, and for every other candidate why it was refused or lost. Nothing is computed.
+    R"(The kernel, its blocking and threads, and for every other candidate why it was refused or lost. Nothing is
+computed.
 
 Exit status: 2 bad usage, or no kernel can do this product; 4 the device that is asked for is not there.)";
 

@@ -18,9 +18,9 @@ namespace exactile::program {
 namespace {
 
 constexpr const char* footer =
-    R"(Results go to stdout, notes and progress to stderr. `exactile COMMAND --help` says more of each command.
-Exit status: 0 done, 1 a check failed, 2 bad usage, 3 bad input file, 4 device or memory trouble.
-Environment: EXACTILE_NUM_THREADS, OMP_NUM_THREADS, EXACTILE_MAX_ISA, EXACTILE_TUNING_DB, EXACTILE_OPENCL_DEVICE,
+    R"(Results go to stdout, notes and progress to stderr. `exactile COMMAND --help` says more of each command. Exit
+status: 0 done, 1 a check failed, 2 bad usage, 3 bad input file, 4 device or memory trouble. Environment:
+EXACTILE_NUM_THREADS, OMP_NUM_THREADS, EXACTILE_MAX_ISA, EXACTILE_TUNING_DB, EXACTILE_OPENCL_DEVICE,
 EXACTILE_OPENCL_LIBRARY, XDG_CACHE_HOME, NO_COLOR.
 
 Examples:

@@ -20,15 +20,15 @@ namespace exactile::program {
 namespace {
 
 constexpr const char* footer =
-    R"(Reads .npy versions 1 to 3, C or Fortran order, either byte order, of f2 f4 f8 i1 i4 i8 c8 c16 (i1 products are i4); bool
-is read as i1, u1 i2 u2 as i4 and u4 as i8, in which their products are exact modulo 2^32 and 2^64. Arrays of more than two
-dimensions are batches and broadcast as numpy.matmul does; nothing is copied. The output gets its
-name when it is done (and verified, with --verify); on any failure nothing is left, not even of a killed program (where
-the file system has files without names), unless only the report could not be printed. It is not forced to the disk: call sync(1) if it must survive a power
-cut.
+    R"(Reads .npy versions 1 to 3, C or Fortran order, either byte order, of f2 f4 f8 i1 i4 i8 c8 c16 (i1 products are
+i4); bool is read as i1, u1 i2 u2 as i4 and u4 as i8, in which their products are exact modulo 2^32 and 2^64.
+Arrays of more than two dimensions are batches and broadcast as numpy.matmul does; nothing is copied. The output
+gets its name when it is done (and verified, with --verify); on any failure nothing is left, not even of a
+killed program (where the file system has files without names), unless only the report could not be printed. It
+is not forced to the disk: call sync(1) if it must survive a power cut.
 
-Exit status: 1 the result failed --verify, 2 bad argument or output place, 3 bad input file or shapes that do not fit,
-4 no memory or no space on the disk.)";
+Exit status: 1 the result failed --verify, 2 bad argument or output place, 3 bad input file or shapes that do
+not fit, 4 no memory or no space on the disk.)";
 
 struct Options {
   std::string a;

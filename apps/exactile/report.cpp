@@ -14,10 +14,10 @@ namespace exactile::program {
 namespace {
 
 constexpr const char* footer =
-    R"(One page that needs nothing else: no network, no other file. It has the speed against size of every kernel and rival, the
-ladder as bars, a map of the ratios, a roofline with measured ceilings, error against time, and a table to sort and filter;
-devices stand side by side. FILEs are what `exactile bench --suite FILE -o`, `bench --json` and `ladder --json` write, and
-those of results/.
+    R"(One page that needs nothing else: no network, no other file. It has the speed against size of every kernel and
+rival, the ladder as bars, a map of the ratios, a roofline with measured ceilings, error against time, and a
+table to sort and filter; devices stand side by side. FILEs are what `exactile bench --suite FILE -o`, `bench
+--json` and `ladder --json` write, and those of results/.
 
 Exit status: 3 a file is no such results.)";
 

@@ -21,15 +21,17 @@ namespace exactile::program {
 namespace {
 
 constexpr const char* footer =
-    R"(Random candidates first, then neighbours of the best ones. Every candidate is verified before it is timed, and filed
-when it is done: an interrupted search loses nothing, and the next one goes on from there. At the end of a search of 20
-seconds or more the best ones are timed again, turn by turn. Plans use the best row of their kernel, types, shape class,
-device and driver; `exactile explain` says which. The time is shared by all searches.
-For CUDA all configurations of all kernels are timed on random products, and the coefficients of the cost model fitted to
-them; processes started later use these, and rows of a GPU that exactile does not know are worth sending
-(CONTRIBUTING.md). Of the options, --time-limit, --db, --device and --seed count there. On the CPU the cache blocks MC, KC and NC are tuned, for the number of threads in use.
+    R"(Random candidates first, then neighbours of the best ones. Every candidate is verified before it is timed, and
+filed when it is done: an interrupted search loses nothing, and the next one goes on from there. At the end of a
+search of 20 seconds or more the best ones are timed again, turn by turn. Plans use the best row of their
+kernel, types, shape class, device and driver; `exactile explain` says which. The time is shared by all
+searches. For CUDA all configurations of all kernels are timed on random products, and the coefficients of the
+cost model fitted to them; processes started later use these, and rows of a GPU that exactile does not know are
+worth sending (CONTRIBUTING.md). Of the options, --time-limit, --db, --device and --seed count there. On the CPU
+the cache blocks MC, KC and NC are tuned, for the number of threads in use.
 
-Classes of shapes, by C: thin (a side of 128 or less), small (up to 640 x 640), medium (up to 1536 x 1536), large.)";
+Classes of shapes, by C: thin (a side of 128 or less), small (up to 640 x 640), medium (up to 1536 x 1536),
+large.)";
 
 struct Options {
   std::string backend = "opencl";

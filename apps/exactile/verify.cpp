@@ -17,10 +17,11 @@ namespace exactile::program {
 namespace {
 
 constexpr const char* footer =
-    R"(Every product goes through three oracles: exact comparison on small integers, comparison against a result of higher
-precision within a bound computed from the unit roundoff, K and |A||B|, and random vectors (Freivalds). The operands
-lie between guarded pages and C is full of NaN before each run. What is not named is run for all there is: kernels,
-types, fills, and without sizes one of each class of shapes. A failure prints the line that runs it again.
+    R"(Every product goes through three oracles: exact comparison on small integers, comparison against a result of
+higher precision within a bound computed from the unit roundoff, K and |A||B|, and random vectors (Freivalds).
+The operands lie between guarded pages and C is full of NaN before each run. What is not named is run for all
+there is: kernels, types, fills, and without sizes one of each class of shapes. A failure prints the line that
+runs it again.
 
 Exit status: 1 a product is wrong.)";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// f32 vectors (rows of A, columns of B) on their way to the tensor cores: from memory to registers, scaled, split into
-/// two f16 slices, and so to shared memory, once for the whole block. docs/accuracy-proofs.md says what the slices keep.
+/// two f16 slices, and so to shared memory, once for the whole block. What they keep: docs/accuracy-proofs.md.
 #pragma once
 
 #include <cstddef>
