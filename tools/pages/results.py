@@ -19,6 +19,7 @@ ROLES = {
     "gpu_f32": "h200-cuda-f32",
     "gpu_f64": "h200-cuda-f64",
     "gpu_narrow": "h200-cuda-native",
+    "gpu_cores": "h200-cuda-simt",
     "gpu_choice": "h200-cuda-choice",
     "host": "h200-host-to-host",
     "opencl": "h200-opencl",

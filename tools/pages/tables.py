@@ -190,6 +190,14 @@ def step(name, *kernels):
     return f"Speed, {row['type']} {shape(row)} on {device(load(name))}: {'; '.join(told)}."
 
 
+def product(name, type_, *sizes):
+    """A sentence for a page of the ladder: what the library reaches on M x N x K, one number for a square."""
+    m, n, k = map(int, sizes if len(sizes) == 3 else sizes * 3)
+    row = find(as_standard(load(name)["results"]), type=type_, m=m, n=n, k=k)
+    reached = speed(row["gflops"]["exactile"], type_)
+    return f"Speed, {type_} {shape(row)} on {device(load(name))}: {reached}, {ratio(row['ratio'])} {best_rival(row)}."
+
+
 def choices():
     """How much slower the planner's choices are than the fastest kernel and configuration."""
     summary = load("gpu_choice")["summary"]
