@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Round figures of what lies between host memory and a device; decision 0012 (docs/adr) has
+/// Round figures of what lies between host memory and a device; docs/measurements/2026-11-21-h200-host-to-host.md has
 /// the measurements. They rank; nothing measured is derived from them.
 #pragma once
 
