@@ -22,7 +22,7 @@ MARKED = re.compile(r"(<!-- generated: (\w+)((?: [\w.>:-]+)*) -->\n).*?(<!-- end
 
 
 def pages():
-    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    return [ROOT / "README.md", ROOT / "python" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def filled(text):

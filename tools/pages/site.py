@@ -10,6 +10,8 @@ from mkdocs.structure.files import File
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^()\s#]*)(#[^()\s]*)?\)")
 
+# Pages of the site that lie elsewhere in the repository.
+ELSEWHERE = {"index.md": "README.md", "python.md": "python/README.md"}
 PYTHON_MODULES = [("Plans", "_plan"), ("Errors", "_check"), ("Settings", "_config"), ("torch", "torch"), ("jax", "jax")]
 
 
@@ -30,8 +32,8 @@ def python_reference():
 
 
 def on_files(files, config):
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    files.append(File.generated(config, "index.md", content=readme))
+    for page, path in ELSEWHERE.items():
+        files.append(File.generated(config, page, content=(ROOT / path).read_text(encoding="utf-8")))
     files.append(File.generated(config, "adr/index.md", content=decisions()))
     files.append(File.generated(config, "python-reference.md", content=python_reference()))
     for path in sorted((ROOT / "results").glob("*.json")):
@@ -41,7 +43,9 @@ def on_files(files, config):
 
 def on_page_markdown(markdown, page, files, **_):
     """Links as the repository has them, to pages as the site has them."""
-    folder = "" if page.file.src_path == "index.md" else posixpath.join("docs", posixpath.dirname(page.file.src_path))
+    source = page.file.src_path
+    folder = posixpath.dirname(ELSEWHERE.get(source) or posixpath.join("docs", source))
+    pages = {path: name for name, path in ELSEWHERE.items()}
 
     def rewrite(match):
         mark, text, target, anchor = match[1], match[2], match[3], match[4] or ""
@@ -53,7 +57,7 @@ def on_page_markdown(markdown, page, files, **_):
             return match[0]
         path = posixpath.normpath(posixpath.join(folder, target))
         inside = posixpath.relpath(path, "docs")
-        for candidate in (inside, f"{inside}/index.md", f"{inside}/README.md", path):
+        for candidate in (pages.get(path, inside), f"{inside}/index.md", f"{inside}/README.md", path):
             if not candidate.startswith("..") and files.get_file_from_path(candidate):
                 here = posixpath.dirname(page.file.src_path) or "."
                 return f"{mark}[{text}]({posixpath.relpath(candidate, here)}{anchor})"
