@@ -16,17 +16,18 @@ namespace exactile::program {
 namespace {
 
 constexpr const char* footer =
-    R"(Columns: time (median, by the clock of the device that computes); copied: that and moving the operands to the
-device and C back, which speed-up and the rest leave out; speed-up over cpu_naive, GFLOP/s, fraction of the peak
-measured on this device; traffic: the bytes that the kernel's model moves; x min: that over the least possible;
-GB/s: that over the time. Against a result of higher precision: error/u, the largest error of an element over
-its |A||B|, in units of the roundoff u of the type that sums (of C's where that is narrower); norm, the norm of
-all errors over that of C; x bound, the largest error over its bound (1 is the most allowed). On a terminal that
-is wide enough a bar shows each kernel's speed beside the fastest one's; colours are left out where NO_COLOR is
-set. A kernel that would take longer than 3 s is timed on part of its rows; the table marks it with a *.
+    R"(Columns: time (median, by the clock of the device that computes); copied: that and moving the operands to the device
+and C back, which speed-up and the rest leave out; speed-up over cpu_naive, GFLOP/s, fraction of the peak measured on
+this device; traffic: the bytes that the kernel's model moves; x min: that over the least possible; GB/s: that over
+the time. Against a result of higher precision: error/u, the largest error of an element over its |A||B|, in units of the
+roundoff u of the type that sums (of C's where that is narrower); norm, the norm of all errors over that of C; x bound, the
+largest error over its bound (1 is the most allowed).
+On a terminal that is wide enough a bar shows each kernel's speed beside the fastest one's; colours are left out where
+NO_COLOR is set.
+A kernel that would take longer than 3 s is timed on part of its rows; the table marks it with a *.
 
---sweep makes cubes of m*k*n = 10^3, 10^4, ... up to --max and sets cpu_naive against the planner's choice on
-the processor and on each kind of device there is. Sizes for which the memory is too small are left out.
+--sweep makes cubes of m*k*n = 10^3, 10^4, ... up to --max and sets cpu_naive against the planner's choice on the
+processor and on each kind of device there is. Sizes for which the memory is too small are left out.
 
 Exit status: 1 a kernel's error is above its bound.)";
 
