@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// GemmOptions::reproducible on the GPU: the bytes of an element follow from k, its row of A and its column of B.
+#include <algorithm>
+#include <random>
+#include <thread>
+
+#include "cuda/kernel_list.hpp"
+#include "cuda/model/rank.hpp"
+#include "cuda/order_of_sums.hpp"
+#include "cuda/runtime/device.hpp"
+#include "exactile/interop/cuda.hpp"
+#include "gpu/reproducible_product.hpp"
+
+namespace exactile::test {
+namespace {
+
+Context context_here() {
+  Result<Context> context = Context::make(Backend::cuda);
+  EXPECT_TRUE(context.ok()) << context.status().message();
+  return std::move(context).value();
+}
+
+TEST(ReproducibleOnDevice, WhateverTheNumberOfRowsIs) {
+  SKIP_WITHOUT_GPU();
+  const Context context = context_here();
+  for (const Kind& kind : kinds()) {
+    Whole whole(context, kind, 257, 72, 1000);
+    for (std::int64_t m = 1; m <= 257; ++m)
+      whole.expect_part({257 - m, m, m % 5, 1 + m % 67}, static_cast<int>(m % 175));
+  }
+}
+
+TEST(ReproducibleOnDevice, WhateverTheNumberOfTermsIs) {
+  SKIP_WITHOUT_GPU();
+  const Context context = context_here();
+  std::mt19937 dice(2);
+  for (const Kind& kind : kinds())
+    for (const std::int64_t k : {1, 40, 63, 64, 65, 129, 1024, 4096, 8192, 33000}) {
+      Whole whole(context, kind, 300, 200, k, k == 1024 ? Fill::wide_range : Fill::normal);
+      for (const std::int64_t m : {1, 2, 4, 8, 9, 16, 17, 64, 65, 128, 200, 256, 257}) {
+        const auto n = static_cast<std::int64_t>(1 + dice() % 200);
+        whole.expect_part({300 - m, m, 200 - n, n}, static_cast<int>(dice() % 175));
+      }
+    }
+}
+
+TEST(ReproducibleOnDevice, InLargerProducts) {
+  SKIP_WITHOUT_GPU();
+  const Context context = context_here();
+  std::mt19937 dice(3);
+  for (const Kind& kind : kinds()) {
+    Whole whole(context, kind, 4700, 560, 1088);
+    for (int i = 0; i < 20; ++i) {
+      const auto m = static_cast<std::int64_t>(258 + dice() % 4440);
+      whole.expect_part({4700 - m, m, 0, 560 - 24 * i}, i % 2 == 0 ? 0 : static_cast<int>(dice() % 175));
+    }
+    whole.expect_part({77, 1, 5, 1}, 0);
+  }
+}
+
+/// All that the planner may choose from, and the same with all that may follow a sum.
+TEST(ReproducibleOnDevice, ByEveryConfigurationThatIsOffered) {
+  SKIP_WITHOUT_GPU();
+  const Context context = context_here();
+  const cuda::Device& device = cuda::devices().front();
+  const Part part{0, 140, 0, 264};
+  for (const Kind& kind : kinds())
+    for (const std::int64_t k : {40, 128, 1000, 4096}) {
+      Whole whole(context, kind, part.m, part.n, k);
+      int configurations = 0;
+      for (const int variant : {0, 1, 12, 24}) {
+        const cuda::Kernel* first = nullptr;
+        Bytes first_scaled;
+        plan::Problem problem{.description = whole.description(part, variant),
+                              .accuracy = kind.accuracy,
+                              .memory = Memory::device,
+                              .reproducible = true};
+        for (const cuda::Kernel* kernel : cuda::kernels()) {
+          if (!cuda::model::can_do(*kernel, problem, device)) continue;
+          for (const cuda::Candidate& c : kernel->candidates(problem, device)) {
+            if (!cuda::may_offer(problem, device.compute_capability, kernel->name, c.configuration)) continue;
+            GemmOptions options = options_of(kind);
+            options.kernel = kernel->name;
+            options.parameters = exact_pin(c.configuration);
+            EXPECT_TRUE(whole.run(part, variant, options) == whole.c())
+                << whole.describe(part, variant) << ", not by " << kernel->name << " " << options.parameters;
+            const Bytes scaled =
+                whole.run(part, variant, options, [&](const Plan& plan, const GemmArguments& arguments) {
+                  GemmArguments more = arguments;
+                  more.alpha = 0.7;
+                  return plan.run(more, context.execution());
+                });
+            if (first == nullptr) first_scaled = scaled;
+            first = kernel;
+            EXPECT_TRUE(scaled == first_scaled) << options.kernel << " " << options.parameters << ", alpha = 0.7";
+            ++configurations;
+          }
+        }
+      }
+      EXPECT_GT(configurations, 0) << name_of(kind);
+    }
+}
+
+/// alpha, beta, a bias and an activation, and scales of rows and columns.
+TEST(ReproducibleOnDevice, WithAllThatMayFollowASum) {
+  SKIP_WITHOUT_GPU();
+  const Context context = context_here();
+  for (const Kind& kind : kinds())
+    for (const bool has_scales : {false, true}) {
+      constexpr std::int64_t m = 150, n = 136, k = 700;
+      Whole whole(context, kind, m, n, k);
+      Bytes numbers(static_cast<std::size_t>(m * 8));
+      const auto sums = accumulator_type(kind.types.input);
+      verification::fill(Fill::normal, 3, has_scales ? sums : kind.types.output, 1, m, {.row_stride = m}, 1,
+                         numbers.data());
+      Result<DeviceMemory> vector = context.allocate(std::ssize(numbers));
+      ASSERT_TRUE(vector.ok() && vector.value().upload(numbers.data(), std::ssize(numbers)).ok());
+      Result<DeviceMemory> c = context.allocate(m * n * 8);
+      ASSERT_TRUE(c.ok());
+      const auto rows = [&](std::int64_t row, std::int64_t count) {
+        GemmDescription d = whole.description({row, count, 0, n}, 0);
+        d.c = {.row_stride = n};
+        d.bias = has_scales ? Bias::none : Bias::per_column;
+        d.activation = Activation::gelu;
+        d.row_scales = d.column_scales = has_scales;
+        GemmArguments arguments = whole.arguments({row, count, 0, n}, 0);
+        arguments.c = c.value().at(row * n * size_in_bytes(kind.types.output));
+        arguments.alpha = 0.7;
+        arguments.beta = -0.3;
+        arguments.bias = arguments.column_scales = vector.value().at();
+        arguments.row_scales = vector.value().at(row * size_in_bytes(sums));
+        const Result<Plan> plan = Plan::make(d, options_of(kind));
+        ASSERT_TRUE(plan.ok()) << plan.status().message();
+        ASSERT_TRUE(plan.value().run(arguments, context.execution()).ok());
+      };
+      const auto result = [&] {
+        Bytes bytes(static_cast<std::size_t>(m * n * size_in_bytes(kind.types.output)));
+        EXPECT_TRUE(c.value().download(bytes.data(), std::ssize(bytes)).ok());
+        return bytes;
+      };
+      ASSERT_TRUE(c.value().fill_bytes(0x3c).ok());
+      rows(0, m);
+      const Bytes at_once = result();
+      ASSERT_TRUE(c.value().fill_bytes(0x3c).ok());
+      for (std::int64_t row = 0, count = 1; row < m; row += count, count = std::min(m - row, 2 * count + 1))
+        rows(row, count);
+      EXPECT_TRUE(result() == at_once) << name_of(kind) << (has_scales ? ", scaled" : ", bias and gelu");
+    }
+}
+
+/// A batch, prepared operands, a graph, another stream, operands in host memory.
+TEST(ReproducibleOnDevice, HoweverItIsCalled) {
+  SKIP_WITHOUT_GPU();
+  const Context context = context_here();
+  const Context other = context_here();
+  const Part part{100, 200, 0, 260};
+  for (const Kind& kind : kinds()) {
+    Whole whole(context, kind, 300, 260, 600);
+    const Bytes expected = whole.expected(part);
+    const auto expect_same = [&](const char* how, const auto& enqueue) {
+      EXPECT_TRUE(whole.run(part, 0, options_of(kind), enqueue) == expected) << name_of(kind) << ", " << how;
+    };
+    expect_same("in a batch of 25 times 8 rows", [&](const Plan& plan, const GemmArguments& arguments) {
+      GemmDescription d = plan.description();
+      d.m = 8;
+      d.batch_count = 25;
+      d.a.batch_stride = 8 * d.a.row_stride;
+      d.c.batch_stride = 8 * d.c.row_stride;
+      const Result<Plan> batch = Plan::make(d, options_of(kind));
+      return batch.ok() ? batch.value().run(arguments, context.execution()) : batch.status();
+    });
+    expect_same("prepared", [&](const Plan& plan, const GemmArguments& arguments) {
+      const Result<PreparedOperand> a = plan.prepare(Operand::a, arguments.a, context.execution());
+      const Result<PreparedOperand> b = plan.prepare(Operand::b, arguments.b, context.execution());
+      if (!a.ok() || !b.ok()) return a.ok() ? b.status() : a.status();
+      return plan.run({.c = arguments.c, .prepared_a = &a.value(), .prepared_b = &b.value()}, context.execution());
+    });
+    expect_same("on another stream", [&](const Plan& plan, const GemmArguments& arguments) {
+      if (Status s = context.synchronize(); !s.ok()) return s;
+      if (Status s = plan.run(arguments, other.execution()); !s.ok()) return s;
+      return other.synchronize();
+    });
+    expect_same("in a graph", [&](const Plan& plan, const GemmArguments& arguments) -> Status {
+      const auto stream = static_cast<cudaStream_t>(context.execution().queue);
+      cudaGraph_t graph = nullptr;
+      cudaGraphExec_t executable = nullptr;
+      EXPECT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+      const Status status = plan.run(arguments, interop::on(stream));
+      EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+      EXPECT_EQ(cudaGraphInstantiate(&executable, graph, 0), cudaSuccess);
+      EXPECT_EQ(cudaGraphLaunch(executable, stream), cudaSuccess);
+      EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+      EXPECT_EQ(cudaGraphExecDestroy(executable), cudaSuccess);
+      EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+      return status;
+    });
+
+    GemmDescription d = contiguous_case(kind.types, 300, 260, 600).description;
+    Bytes a(static_cast<std::size_t>(300 * 600 * size_in_bytes(kind.types.input)));
+    Bytes b(static_cast<std::size_t>(600 * 260 * size_in_bytes(kind.types.input)));
+    Bytes c(whole.c().size());
+    verification::fill(Fill::normal, 7, kind.types.input, 300, 600, d.a, 1, a.data(), verification::Part::a);
+    verification::fill(Fill::normal, 7, kind.types.input, 600, 260, d.b, 1, b.data(), verification::Part::b);
+    GemmOptions options = options_of(kind);
+    options.memory = Memory::host;
+    const Status status = gemm(d, {.a = a.data(), .b = b.data(), .c = c.data()}, options);
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_TRUE(c == whole.c()) << name_of(kind) << ", operands in host memory";
+  }
+}
+
+TEST(ReproducibleOnDevice, WhatCannotKeepItRefuses) {
+  SKIP_WITHOUT_GPU();
+  const Kind complex{{ElementType::cf32, ElementType::cf32}};
+  const Result<Plan> refused = Plan::make(contiguous_case(complex.types, 16, 16, 100).description, options_of(complex));
+  EXPECT_EQ(refused.status().code(), StatusCode::unsupported);
+  const Kind f32{{ElementType::f32, ElementType::f32}};
+  GemmOptions options = options_of(f32);
+  const Result<Plan> plan = Plan::make(contiguous_case(f32.types, 1, 600, 600).description, options);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_NE(plan.value().explain().find("order "), std::string::npos) << plan.value().explain();
+  options.kernel = "simt_few_rows";
+  const Status status = Plan::make(contiguous_case(f32.types, 1, 600, 600).description, options).status();
+  EXPECT_NE(status.message().find("would cut K elsewhere"), std::string::npos) << status.message();
+}
+
+}  // namespace
+}  // namespace exactile::test
