@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <vector>
 
 #include "cuda/kernels/sm90/native/plan.hpp"
@@ -61,6 +62,17 @@ Order order_of_narrow(GemmTypes types, Accuracy accuracy, std::int64_t k, int co
   return is_hopper && is_cut ? long_16_bits : bits_16;
 }
 
+/// Read once: a plan asks for each of some hundred configurations.
+const Pin& pin_of(const Member& member) {
+  static const std::map<std::string_view, Pin> pins = [] {
+    std::map<std::string_view, Pin> read;
+    for (const OrderOfSums& order : orders)
+      for (const Member& each : order.members) read.emplace(each.pin, Pin::parse(each.pin).value());
+    return read;
+  }();
+  return pins.find(member.pin)->second;
+}
+
 bool is_ordered(const plan::Problem& problem) {
   return problem.reproducible && is_floating(problem.description.types.input) && problem.accuracy <= Accuracy::standard;
 }
@@ -84,7 +96,7 @@ const OrderOfSums* order_of_sums(GemmTypes types, Accuracy accuracy, std::int64_
 
 bool keeps(const OrderOfSums& order, std::string_view kernel, const Configuration& configuration) {
   return std::ranges::any_of(order.members, [&](const Member& member) {
-    return member.kernel == kernel && (member.pin.empty() || Pin::parse(member.pin)->matches(configuration));
+    return member.kernel == kernel && pin_of(member).matches(configuration);
   });
 }
 
