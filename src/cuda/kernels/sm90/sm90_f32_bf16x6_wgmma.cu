@@ -9,7 +9,7 @@
 
 #include "cuda/kernels/sm90/fixup_listed.cuh"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
-#include "cuda/kernels/sm90/transposed_slices.hpp"
+#include "cuda/kernels/sm90/transposed_slices.cuh"
 
 namespace exactile::cuda {
 namespace sm90 {

@@ -8,7 +8,7 @@
 
 #include "cuda/kernels/sm90/sm90_f32_bf16x6_wgmma.hpp"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
-#include "cuda/kernels/sm90/transposed_slices.hpp"
+#include "cuda/kernels/sm90/transposed_slices.cuh"
 
 namespace exactile::cuda {
 namespace sm90 {
