@@ -83,7 +83,7 @@ void expect_one_order(const Context& context, const Kind& kind, Whole& whole, co
       if (!cuda::may_offer(problem, device.compute_capability, kernel->name, c.configuration)) continue;
       GemmOptions options = options_of(kind);
       options.kernel = kernel->name;
-      options.parameters = exact_pin(c.configuration);
+      if (!sizes_of(c.configuration).empty()) options.parameters = exact_pin(c.configuration);
       SCOPED_TRACE(options.kernel + " " + options.parameters);
       EXPECT_TRUE(whole.run(part, variant, options) == whole.c()) << whole.describe(part, variant);
       // A product by alpha that is not rounded before the bias is added would show here.
@@ -227,7 +227,7 @@ TEST(ReproducibleOnDevice, WhatCannotKeepItRefuses) {
   EXPECT_NE(plan.value().explain().find("order "), std::string::npos) << plan.value().explain();
   options.kernel = "simt_few_rows";
   const Status status = Plan::make(contiguous_case(f32.types, 1, 600, 600).description, options).status();
-  EXPECT_NE(status.message().find("would cut K elsewhere"), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("depends on more than k"), std::string::npos) << status.message();
 }
 
 }  // namespace
