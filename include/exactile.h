@@ -131,7 +131,7 @@ typedef struct exactile_gemm_options {
   int32_t threads;        /**< upper limit; 0: EXACTILE_NUM_THREADS, OMP_NUM_THREADS, what may be used */
   int32_t memory;         /**< exactile_memory: where the operands of a run lie */
   int32_t device;         /**< which of the backend's devices */
-  int64_t reproducible;   /**< 1: an element's bits depend on k, its row of A and its column of B alone; the CPU's */
+  int64_t reproducible;   /**< 1: an element's bits depend on k, its row of A and its column of B alone */
 } exactile_gemm_options;
 
 typedef struct exactile_plan exactile_plan;         /**< a product whose kernel, blocking and threads are settled */

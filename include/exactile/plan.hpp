@@ -92,9 +92,9 @@ struct GemmOptions {
   /// Sizes of a tunable kernel, "MWG=128 NWG=64 ...", in place of the measured ones; see tuning.hpp.
   std::string parameters = {};
   /// The bits of each element of C are a function of the types, k, alpha, beta, what is added, the row of A and the
-  /// column of B alone: whatever m, n and the batch are, and for every layout, number of threads and planning. Today on
-  /// the CPU, where they are the same with AVX2 and AVX-512 (docs/accuracy.md); other backends refuse floating types.
-  /// Any accuracy can have it.
+  /// column of B alone: whatever m, n and the batch are, and for every layout, number of threads and planning. On the
+  /// CPU (the same with AVX2 and AVX-512), and on CUDA for real types (the same on GPUs of one compute capability): see
+  /// docs/accuracy.md. OpenCL refuses floating types. Any accuracy can have it.
   bool reproducible = false;
   friend bool operator==(const GemmOptions&, const GemmOptions&) = default;
 };

@@ -52,7 +52,7 @@ std::int64_t Plan::workspace_bytes() const noexcept { return state_->workspace_b
 PlanSummary Plan::summary() const { return state_->summary(); }
 
 std::string Plan::explain() const {
-  return plan::to_text(description(), state_->summary(), state_->options(), error_bound());
+  return plan::to_text(description(), state_->summary(), state_->options(), error_bound(), state_->reach_of_bits());
 }
 
 Status gemm(const GemmDescription& description, const GemmArguments& arguments, const GemmOptions& options,

@@ -327,6 +327,12 @@ plan::DeviceChoice PlanState::devices_now() const {
   return now;
 }
 
+std::string PlanState::reach_of_bits() const {
+  if (kernel_ == nullptr) return {};
+  const plan::BackendEntry& backend = backend_of(*kernel_);
+  return backend.reach_of_bits == nullptr ? std::string() : backend.reach_of_bits(problem_);
+}
+
 PlanSummary PlanState::summary() const {
   const GemmDescription& d = problem_.description;
   const plan::Traffic traffic = plan::least_traffic(d);

@@ -44,6 +44,8 @@ class PlanState {
   [[nodiscard]] Result<PreparedOperand> prepare(Operand operand, const void* elements,
                                                 const Execution& execution) const;
   [[nodiscard]] PlanSummary summary() const;
+  /// See plan::BackendEntry; of the backend that computes.
+  [[nodiscard]] std::string reach_of_bits() const;
   [[nodiscard]] std::int64_t workspace_bytes() const noexcept {
     if (there_ != nullptr && !devices_.only_if_pinned) return there_->workspace_bytes();
     return executable_ == nullptr ? 0 : executable_->workspace_bytes();

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/backend.hpp"
 
+#include <algorithm>
+
 #include "cuda/kernel_list.hpp"
 #include "cuda/model/measure.hpp"
+#include "cuda/order_of_sums.hpp"
 #include "cuda/peak.hpp"
 #include "cuda/runtime/context.hpp"
 #include "cuda/runtime/device.hpp"
@@ -11,6 +14,21 @@
 
 namespace exactile::cuda {
 
+namespace {
+
+bool multiplies(std::string_view name, GemmTypes types) {
+  return std::ranges::any_of(kernels(), [&](const Kernel* kernel) {
+    return kernel->name == name && std::ranges::find(kernel->types, types) != kernel->types.end();
+  });
+}
+
+std::string reach_of_bits(const plan::Problem& problem) {
+  const Device& device = devices()[static_cast<std::size_t>(problem.device)];
+  return reach_of_order(problem, device.compute_capability, multiplies);
+}
+
+}  // namespace
+
 const plan::BackendEntry& backend() {
   static const plan::BackendEntry entry{.backend = Backend::cuda,
                                         .kernels = kernel_list,
@@ -18,7 +36,8 @@ const plan::BackendEntry& backend() {
                                         .measure_peak = measure_peak,
                                         .open = open_context,
                                         .prepare_scaling = prepare_scaling,
-                                        .measure = model::measure};
+                                        .measure = model::measure,
+                                        .reach_of_bits = reach_of_bits};
   return entry;
 }
 

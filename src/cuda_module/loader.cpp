@@ -105,6 +105,9 @@ std::unique_ptr<plan::Executable> prepare_scaling(const plan::Problem& problem) 
   return module().value().backend->prepare_scaling(problem);
 }
 
+/// The same.
+std::string reach_of_bits(const plan::Problem& problem) { return module().value().backend->reach_of_bits(problem); }
+
 }  // namespace
 }  // namespace exactile::cuda_module
 
@@ -118,7 +121,8 @@ const plan::BackendEntry& backend() {
                                         .open = cuda_module::open_context,
                                         .prepare_scaling = cuda_module::prepare_scaling,
                                         .measure = cuda_module::measure,
-                                        .opens_driver = true};
+                                        .opens_driver = true,
+                                        .reach_of_bits = cuda_module::reach_of_bits};
   return entry;
 }
 

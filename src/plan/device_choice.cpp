@@ -89,6 +89,8 @@ class Comparison {
  private:
   /// Answers the reason, for or against.
   std::string judge(const Offload& offload, DeviceVerdict& verdict, DeviceChoice& choice) {
+    if (problem_.reproducible && is_floating(problem_.description.types.input))
+      return "not asked: its bits are others than the processor's (reproducible)";
     const double floor = least_copies(traffic_);
     if (here_ <= floor)
       return fmt::format("not asked: the processor takes an estimated {}, copies alone {}", duration(here_),

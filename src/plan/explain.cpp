@@ -158,7 +158,7 @@ Traffic least_traffic(const GemmDescription& d) {
 }
 
 std::string to_text(const GemmDescription& d, const PlanSummary& summary, const GemmOptions& options,
-                    const AprioriBound& bound) {
+                    const AprioriBound& bound, std::string_view reach_of_bits) {
   std::string text =
       fmt::format("C[{} x {}] <- A[{} x {}] * B[{} x {}], {}", d.m, d.n, d.m, d.k, d.k, d.n, to_string(d.types));
   if (d.batch_count != 1) text += fmt::format(", {} products", d.batch_count);
@@ -166,9 +166,11 @@ std::string to_text(const GemmDescription& d, const PlanSummary& summary, const 
   text += summary.kernel.empty() ? "\n  kernel       none: nothing to multiply"
                                  : fmt::format("\n  kernel       {} ({})", summary.kernel, to_string(summary.backend));
   if (!summary.blocking.empty()) text += fmt::format("\n  blocking     {}", summary.blocking);
-  text += fmt::format("\n  accumulator  {}\n  accuracy     {}: |C^ - C| <= {:.3g} |C| + {:.3g} |A||B|{}",
-                      summary.accumulator, to_string(options.accuracy), bound.of_result, bound.of_terms,
-                      options.reproducible ? "\n  reproducible the same bits whatever m, n and the batch are" : "");
+  text += fmt::format("\n  accumulator  {}\n  accuracy     {}: |C^ - C| <= {:.3g} |C| + {:.3g} |A||B|",
+                      summary.accumulator, to_string(options.accuracy), bound.of_result, bound.of_terms);
+  if (options.reproducible)
+    text += fmt::format("\n  reproducible the same bits whatever m, n and the batch are{}{}",
+                        reach_of_bits.empty() ? "" : ", ", reach_of_bits);
   text += fmt::format("\n  threads      {}\n  scratch      {} bytes", summary.threads, summary.workspace_bytes);
   text += fmt::format("\n  operations   {:.4g}\n  bytes        {:.4g} by the kernel's model, {:.4g} at least",
                       summary.operations, summary.model_bytes, summary.minimum_bytes);

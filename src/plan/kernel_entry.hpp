@@ -132,6 +132,9 @@ struct BackendEntry {
   bool has_addresses = true;
   /// Asking for the kernels opens a driver: a call that names neither backend nor kernel does without them.
   bool opens_driver = false;
+  /// How far GemmOptions::reproducible reaches for such a problem: which devices and kernels leave the same bits, and a
+  /// fingerprint of their order of summation. Null, or empty, where there is no more to say than the option does.
+  std::string (*reach_of_bits)(const Problem& problem) = nullptr;
 };
 
 }  // namespace exactile::plan

@@ -36,8 +36,10 @@ struct Traffic {
 };
 [[nodiscard]] Traffic least_traffic(const GemmDescription& description);
 
+/// `reach_of_bits`: see BackendEntry.
 [[nodiscard]] std::string to_text(const GemmDescription& description, const PlanSummary& summary,
-                                  const GemmOptions& options, const AprioriBound& bound);
+                                  const GemmOptions& options, const AprioriBound& bound,
+                                  std::string_view reach_of_bits);
 
 /// Why an entry is out before its own opinion counts; empty if it is not. One vocabulary for select and explain.
 [[nodiscard]] std::string_view why_not(const KernelEntry& entry, const Problem& problem, const GemmOptions& options);

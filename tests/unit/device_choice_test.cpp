@@ -43,11 +43,13 @@ class DeviceChoice : public testing::Test {
             .refuses = [](const plan::Problem&) { return std::string_view(); },
             .cost = cost,
             .prepare = nullptr,
-            .on_device = backend != Backend::cpu};
+            .on_device = backend != Backend::cpu,
+            .reproducible = true};
   }
 
   /// A product that the processor is said to need `here` seconds for.
-  static plan::DeviceChoice choose(double here, plan::DeviceLedger& ledger, std::int64_t n = 1024, int threads = 16) {
+  static plan::DeviceChoice choose(double here, plan::DeviceLedger& ledger, std::int64_t n = 1024, int threads = 16,
+                                   bool reproducible = false) {
     static double seconds_here;
     seconds_here = here;
     static const plan::KernelEntry processor = kernel(Backend::cpu, [](const plan::Problem&) { return seconds_here; });
@@ -69,7 +71,8 @@ class DeviceChoice : public testing::Test {
                                        .only_by_name = [](int) { return by_name_only; },
                                        .is_pinned = [](const void*, std::int64_t, int) { return false; }};
     const std::array all{&offload};
-    const plan::Problem problem{.description = contiguous(f32, n, n, n), .threads = threads};
+    const plan::Problem problem{
+        .description = contiguous(f32, n, n, n), .threads = threads, .reproducible = reproducible};
     return plan::choose_device(all, problem, {}, processor, 0, ledger);
   }
   static std::string reason(const plan::DeviceChoice& choice) { return choice.verdicts.at(0).reason; }
@@ -108,6 +111,16 @@ TEST_F(DeviceChoice, ALargeProductGoesThereAtOnce) {
   ASSERT_NE(choice.kernel, nullptr);
   EXPECT_FALSE(choice.only_if_pinned);
   EXPECT_TRUE(reason(choice).starts_with("takes an estimated")) << reason(choice);
+}
+
+/// A device has other bits: whether it takes part must not show in them.
+TEST_F(DeviceChoice, ReproducibleProductsStayWhereTheyAre) {
+  plan::DeviceLedger ledger;
+  const plan::DeviceChoice choice = choose(1, ledger, 1024, 16, true);
+  EXPECT_EQ(choice.kernel, nullptr);
+  EXPECT_TRUE(choice.is_final);
+  EXPECT_EQ(questions, 0);
+  EXPECT_EQ(reason(choice), "not asked: its bits are others than the processor's (reproducible)");
 }
 
 TEST_F(DeviceChoice, ASlowDeviceLosesForGood) {

@@ -31,8 +31,13 @@ std::string_view why_unavailable(int least_capability, int most_capability, int 
 namespace {
 
 std::vector<Candidate> candidates_of(const Kernel& kernel, const plan::Problem& problem, const Device& device) {
-  return plan::has_scales(problem.description) && !kernel.applies_scales ? scaled_candidates(kernel, problem, device)
-                                                                         : kernel.candidates(problem, device);
+  std::vector<Candidate> all = plan::has_scales(problem.description) && !kernel.applies_scales
+                                   ? scaled_candidates(kernel, problem, device)
+                                   : kernel.candidates(problem, device);
+  std::erase_if(all, [&](const Candidate& c) {
+    return !may_offer(problem, device.compute_capability, kernel.name, c.configuration);
+  });
+  return all;
 }
 
 /// Large, with few rows and a long K, with few columns and few terms: of these together a kernel shows all it has.
@@ -92,7 +97,8 @@ plan::Problem with_order_of_sums(const Kernel& kernel, const plan::Problem& prob
   return pinned;
 }
 
-std::string_view parameters_refuse(const Kernel& kernel, const plan::Problem& problem, const Device& device) {
+std::string_view configurations_refuse(const Kernel& kernel, const plan::Problem& problem, const Device& device) {
+  if (const auto why = order_refuses(problem, device.compute_capability, kernel.name); !why.empty()) return why;
   if (problem.parameters.empty()) return {};
   const auto pin = Pin::parse(problem.parameters);
   if (!pin) return "does not know such parameters; explain and `exactile kernels` show those it has";

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cuda/model/rank.hpp"
+#include "cuda/order_of_sums.hpp"
 #include "cuda/runtime/device.hpp"
 #include "cuda/runtime/executable.hpp"
 #include "cuda/runtime/host_operands.hpp"
@@ -28,9 +29,10 @@ namespace exactile::cuda {
 [[nodiscard]] plan::Problem with_order_of_sums(const Kernel& kernel, const plan::Problem& problem,
                                                const Device& device);
 
-/// Why no configuration of the kernel has the problem's parameters; empty if one has, or none were asked for.
-[[nodiscard]] std::string_view parameters_refuse(const Kernel& kernel, const plan::Problem& problem,
-                                                 const Device& device);
+/// Why no configuration of the kernel has the problem's parameters, if some were asked for, or the order of sums of a
+/// reproducible one; empty if one has.
+[[nodiscard]] std::string_view configurations_refuse(const Kernel& kernel, const plan::Problem& problem,
+                                                     const Device& device);
 
 /// Where the sizes of a kernel's configurations can be set, and what measurements on that device are filed under.
 [[nodiscard]] TuningTarget tuning_target(const Kernel& kernel, GemmTypes types, int device);
@@ -55,7 +57,7 @@ struct Adapter {
   }
   static std::string_view refuses_on_device(const plan::Problem& p) {
     const auto why = scales_sums(p) ? scaled_refuses(kernel, p, device_of(p)) : kernel.refuses(p, device_of(p));
-    return why.empty() ? parameters_refuse(kernel, p, device_of(p)) : why;
+    return why.empty() ? configurations_refuse(kernel, p, device_of(p)) : why;
   }
   static double cost(const plan::Problem& p) {
     if (p.memory == Memory::device) return ranked(kernel, p, device_of(p)).front().seconds;
@@ -101,7 +103,8 @@ template <const Kernel& kernel>
                          .cost = Adapted::cost,
                          .offers = Adapted::offers,
                          .prepare = Adapted::prepare,
-                         .on_device = true};
+                         .on_device = true,
+                         .reproducible = keeps_some_order(kernel.name)};
   made.tunable = [](GemmTypes types, int device) { return tuning_target(kernel, types, device); };
   return made;
 }

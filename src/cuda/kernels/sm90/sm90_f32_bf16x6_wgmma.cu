@@ -9,6 +9,7 @@
 
 #include "cuda/kernels/sm90/fixup_listed.cuh"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
+#include "cuda/kernels/sm90/transposed_slices.cuh"
 
 namespace exactile::cuda {
 namespace sm90 {
@@ -16,19 +17,29 @@ namespace sm90 {
 constexpr std::string_view bf16x6_name = "sm90_f32_bf16x6_wgmma";
 constexpr SlicedForm bf16x6_form{.bytes_per_block = block_bytes<Bf16x6>, .may_split_k = false};
 
-Status enqueue_fixup(GemmParameters p, unsigned* a_underflows, unsigned* b_underflows, const Device& device,
-                     cudaStream_t stream) {
-  p.operands.a.scales.underflows = a_underflows;
-  p.operands.b.scales.underflows = b_underflows;
+namespace {
+
+template <class Slices>
+[[nodiscard]] Status enqueue_fixup_of(GemmParameters& p, const Device& device, cudaStream_t stream) {
   // So few that it takes no time to see that there is nothing to do.
   constexpr unsigned few_ctas = 1024;
-  p.underflow_scale = underflow_scale<Bf16x6>(p.operands.a.k);
+  p.underflow_scale = underflow_scale<Slices>(p.operands.a.k);
   if (Status s =
-          check(launch_early(true, fix_up_listed<Bf16x6>, few_ctas, split::threads, 0, stream, p), "launch", "sum_few");
+          check(launch_early(true, fix_up_listed<Slices>, few_ctas, split::threads, 0, stream, p), "launch", "sum_few");
       !s.ok())
     return s;
-  if (Status s = make_slice_maps<Bf16x6>(p); !s.ok()) return s;
-  return enqueue_multiply<Bf16x6, Pass::fixup>(p, device, bf16x6_name, stream);
+  if (Status s = make_slice_maps<Slices>(p); !s.ok()) return s;
+  return enqueue_multiply<Slices, Pass::fixup>(p, device, bf16x6_name, stream);
+}
+
+}  // namespace
+
+Status enqueue_fixup(GemmParameters p, bool is_transposed, unsigned* a_underflows, unsigned* b_underflows,
+                     const Device& device, cudaStream_t stream) {
+  p.operands.a.scales.underflows = a_underflows;
+  p.operands.b.scales.underflows = b_underflows;
+  return is_transposed ? enqueue_fixup_of<TransposedSlices<Bf16x6>>(p, device, stream)
+                       : enqueue_fixup_of<Bf16x6>(p, device, stream);
 }
 
 namespace {

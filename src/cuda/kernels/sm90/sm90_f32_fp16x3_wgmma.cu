@@ -8,19 +8,23 @@
 
 #include "cuda/kernels/sm90/sm90_f32_bf16x6_wgmma.hpp"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
+#include "cuda/kernels/sm90/transposed_slices.cuh"
 
 namespace exactile::cuda {
 namespace sm90 {
 namespace {
 
 constexpr std::string_view fp16x3_name = "sm90_f32_fp16x3_wgmma";
-constexpr SlicedForm fp16x3_form{.bytes_per_block = block_bytes<Bf16x6>,
-                                 .may_split_k = true};  // those of the fix-up are larger
+
+/// Where K is split depends on all sizes, so reproducible products do without.
+constexpr SlicedForm fp16x3_form(bool may_split_k) {
+  return {.bytes_per_block = block_bytes<Bf16x6>, .may_split_k = may_split_k};  // those of the fix-up are larger
+}
 
 class Fp16x3Product final : public SlicedProduct<Fp16x3> {
  public:
-  Fp16x3Product(const GemmDescription& description, const Device& device)
-      : SlicedProduct(description, device, fp16x3_form) {}
+  Fp16x3Product(const GemmDescription& description, const Device& device, bool may_split_k)
+      : SlicedProduct(description, device, fp16x3_form(may_split_k)) {}
 
   [[nodiscard]] Status launch(const Launch& launch) const override {
     GemmParameters p = parameters(launch);
@@ -49,14 +53,21 @@ class Fp16x3Product final : public SlicedProduct<Fp16x3> {
  private:
   [[nodiscard]] Status launch_tiles(GemmParameters& p, const SplitPair& in_workspace, const Launch& launch) const {
     if (Status s = make_output_map(p, description_); !s.ok()) return s;
-    if (Status s = enqueue_multiply<Fp16x3, Pass::main>(p, device_, fp16x3_name, launch.stream); !s.ok()) return s;
+    if (Status s = is_transposed_ ? enqueue_main<TransposedSlices<Fp16x3>>(p, launch) : enqueue_main<Fp16x3>(p, launch);
+        !s.ok())
+      return s;
 
     GemmParameters again = p;
     again.operands.a.slices = in_workspace.a.slices;  // prepared ones stay as they are
     again.operands.b.slices = in_workspace.b.slices;
     auto* underflows =
         reinterpret_cast<unsigned*>(static_cast<std::byte*>(launch.workspace) + layout_.underflows_again);
-    return enqueue_fixup(again, underflows, underflows + layout_.a_batches * layout_.a_pitch, device_, launch.stream);
+    return enqueue_fixup(again, is_transposed_, underflows, underflows + layout_.a_batches * layout_.a_pitch, device_,
+                         launch.stream);
+  }
+  template <class Slices>
+  [[nodiscard]] Status enqueue_main(GemmParameters& p, const Launch& launch) const {
+    return enqueue_multiply<Slices, Pass::main>(p, device_, fp16x3_name, launch.stream);
   }
   [[nodiscard]] Status launch_split_k(GemmParameters& p, const Launch& launch) const {
     p.split_k = layout_.split_k;
@@ -75,13 +86,14 @@ const Kernel sm90_f32_fp16x3_wgmma{
     .least_capability = 90,
     .most_capability = 90,
     .refuses = [](const plan::Problem& p,
-                  const Device& device) { return sm90::sliced_refuses(p, device, sm90::fp16x3_form); },
+                  const Device& device) { return sm90::sliced_refuses(p, device, sm90::fp16x3_form(!p.reproducible)); },
     .candidates =
         [](const plan::Problem& p, const Device& device) {
-          return sm90::sliced_candidates(p.description, device, sm90::fp16x3_form, sm90::block_bytes<sm90::Fp16x3>);
+          return sm90::sliced_candidates(p.description, device, sm90::fp16x3_form(!p.reproducible),
+                                         sm90::block_bytes<sm90::Fp16x3>);
         },
-    .make = [](const plan::Problem& p, const Device& device, const Configuration&) -> std::unique_ptr<DeviceProduct> {
-      return std::make_unique<sm90::Fp16x3Product>(p.description, device);
+    .make = [](const plan::Problem& p, const Device& device, const Configuration& c) -> std::unique_ptr<DeviceProduct> {
+      return std::make_unique<sm90::Fp16x3Product>(p.description, device, c.split_k > 1);
     }};
 
 }  // namespace exactile::cuda
