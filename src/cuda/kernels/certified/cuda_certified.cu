@@ -47,8 +47,7 @@ Status extract(const Stage& stage) {
                      .b = stage.panel(stage.plan.b),
                      .sums = stage.sums(),
                      .products = stage.plan.d.batch_count};
-  const std::int64_t tiles =
-      core::ceil_divide(e.a.lanes, extract_tile) * core::ceil_divide(e.b.lanes, extract_tile);
+  const std::int64_t tiles = core::ceil_divide(e.a.lanes, extract_tile) * core::ceil_divide(e.b.lanes, extract_tile);
   const dim3 grid(static_cast<unsigned>(tiles), static_cast<unsigned>(std::min<std::int64_t>(e.products, 65535)));
   extract_kernel<<<grid, extract_threads, extract_shared_bytes, stage.stream>>>(e);
   return check_launch(kernel_name);
@@ -64,9 +63,7 @@ using namespace certified;
 bool is_turned(const GemmDescription& d) { return d.c.row_stride > d.c.column_stride; }
 GemmDescription turned(const GemmDescription& d) { return is_turned(d) ? plan::transposed(d) : d; }
 
-const Kernel& f64_kernel(const Device& device) {
-  return device.compute_capability == 90 ? sm90_f64_mma : sm80_f64_mma;
-}
+const Kernel& f64_kernel(const Device& device) { return device.compute_capability == 90 ? sm90_f64_mma : sm80_f64_mma; }
 
 /// Products of a batch are computed in groups, whose panels and sums fit into a workspace.
 std::int64_t group_of(const GemmDescription& d, bool certifies) {
@@ -164,7 +161,8 @@ std::string_view why_refused(const plan::Problem& problem, const Device& device)
   if (static_cast<double>(plan.bytes) > 0.7 * static_cast<double>(device.memory_bytes))
     return "needs more memory for operands and sums as f64 than there is";
   if (plan.extracts)
-    return refuses_blocks(core::ceil_divide(plan.a.lanes, extract_tile) * core::ceil_divide(plan.b.lanes, extract_tile));
+    return refuses_blocks(core::ceil_divide(plan.a.lanes, extract_tile) *
+                          core::ceil_divide(plan.b.lanes, extract_tile));
   return f64_kernel(device).refuses(panel_problem(plan, problem), device);
 }
 

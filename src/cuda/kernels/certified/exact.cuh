@@ -13,7 +13,8 @@ namespace exactile::cuda::certified {
 template <bool IsWide>
 struct ExactShape {
   using Room = Extent<IsWide>;
-  static constexpr int warps = IsWide ? 4 : 8;
+  static constexpr int warps = IsWide ? 2 : 8;
+  static constexpr int blocks = IsWide ? 2 : 3;  ///< that an SM of compute capability 9.0 has room for
   static constexpr int threads = 32 * warps;
   static constexpr int words = 32;  ///< of marks that belong together
   static constexpr int most_listed = 32 * threads;
@@ -70,9 +71,9 @@ class ExactElement {
     return special;
   }
 
+  /// -1, 0 or 1; for one lane.
   [[nodiscard]] __device__ double sign_of(int which) const {
-    // Digits are carried but for one bit; the number is zero or not far from it by its highest digits alone.
-    const Digits digits{sums_ + which * Room::digits, 1, Room::lowest};
+    const Digits digits = sum(which);
     carry_all(digits, Room::digits);
     if (digits[Room::digits - 1] < 0) return -1;
     for (int d = 0; d < Room::digits; ++d)
@@ -85,16 +86,9 @@ class ExactElement {
     for (int d = lane_; d < Room::whole_digits; d += 32) whole_[d] = 0;
     __syncwarp();
     const Digits whole{whole_, 1, Room::whole_lowest};
-    for (int t = 0; t < form.count; ++t) {
-      const Significand factor = significand_of(form.factor[t]);
-      for (int d = lane_; d < Room::digits; d += 32) {
-        const std::int64_t digit = sums_[form.sum[t] * Room::digits + d];
-        const auto magnitude = static_cast<std::uint64_t>(digit < 0 ? -digit : digit);
-        if (magnitude != 0)
-          add_magnitude(whole, multiply_wide(factor.magnitude, magnitude), factor.exponent + 32 * d + Room::lowest,
-                        factor.negative != (digit < 0), AddTogether());
-      }
-    }
+    for (int t = 0; t < form.count; ++t)
+      for (int d = lane_; d < Room::digits; d += 32)
+        add_scaled(whole, form.factor[t], sum(form.sum[t]), d, AddTogether());
     __syncwarp();
     if (lane_ != 0) return 0;
     for (int t = 0; t < form.fixed_count; ++t) add_product(whole, form.fixed[t][0], form.fixed[t][1], AddAlone());
@@ -103,6 +97,8 @@ class ExactElement {
   }
 
  private:
+  [[nodiscard]] __device__ Digits sum(int which) const { return {sums_ + which * Room::digits, 1, Room::lowest}; }
+
   /// Adds the lanes' digits: a lane takes every 32nd, and starts with another lane than its neighbours do, whose digits
   /// lie in other banks. Digits of the sum have 34 bits at most.
   __device__ void join(int which) {

@@ -48,8 +48,8 @@ Finish finish_of(const Stage& stage) {
   }
   factor_of(arguments.alpha, accumulator_type(d.types.input), f.alpha);
   factor_of(arguments.beta, accumulator_type(d.types.input), f.beta);
-  f.is_plain = d.k != 0 && f.alpha[0] == 1 && f.alpha[1] == 0 && f.beta[0] == 0 && f.beta[1] == 0 &&
-               d.bias == Bias::none;
+  f.is_plain =
+      d.k != 0 && f.alpha[0] == 1 && f.alpha[1] == 0 && f.beta[0] == 0 && f.beta[1] == 0 && d.bias == Bias::none;
   return f;
 }
 
@@ -65,7 +65,7 @@ Status enqueue(const Stage& stage) {
   const auto kernel = exact_kernel<Out, Parts, Extracts>;
   if (Status s = allow_shared_memory(kernel, Shape::shared_bytes, kernel_name); !s.ok()) return s;
   const std::int64_t groups = core::ceil_divide(f.product_words * f.products, Shape::words);
-  const std::int64_t blocks = std::int64_t{stage.device.sm_count} * (Extracts ? 1 : 3);
+  const std::int64_t blocks = std::int64_t{stage.device.sm_count} * Shape::blocks;
   const std::int64_t at_once = std::clamp<std::int64_t>(groups / (2 * blocks), 1, Shape::warps);
   kernel<<<static_cast<unsigned>(std::min(groups, blocks)), Shape::threads, Shape::shared_bytes, stage.stream>>>(
       f, static_cast<std::uint32_t>(at_once));

@@ -119,8 +119,7 @@ template <class Out, bool Extracts>
 
 /// One element; false where it is doubtful and C is as it was.
 template <class Out, int Parts, bool Extracts>
-__device__ bool finish_element(const Finish& f, const Line& row, std::int64_t product, std::int64_t i,
-                               std::int64_t j) {
+__device__ bool finish_element(const Finish& f, const Line& row, std::int64_t product, std::int64_t i, std::int64_t j) {
   const Place<Out, Parts> place(f, product, i, j);
   Sum sums[Parts] = {};
   if (f.a.terms != 0) {

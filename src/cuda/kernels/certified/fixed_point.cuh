@@ -110,6 +110,17 @@ __host__ __device__ void add_number(const Digits& to, double x, Add&& add) {
   add_magnitude(to, {p.magnitude, 0}, p.exponent, p.negative, add);
 }
 
+/// factor times digit `index` of a number, which has 63 bits at most.
+template <class Add>
+__host__ __device__ void add_scaled(const Digits& to, double factor, const Digits& number, int index, Add&& add) {
+  const std::int64_t digit = number[index];
+  if (digit == 0) return;
+  const Significand f = significand_of(factor);
+  const auto magnitude = static_cast<std::uint64_t>(digit < 0 ? -digit : digit);
+  add_magnitude(to, multiply_wide(f.magnitude, magnitude), f.exponent + 32 * index + number.lowest,
+                f.negative != (digit < 0), add);
+}
+
 /// Digits of 32 bits each, the last one with the sign; digits of up to 62 bits have come in.
 __host__ __device__ inline void carry_all(const Digits& digits, int count) {
   std::int64_t carry = 0;

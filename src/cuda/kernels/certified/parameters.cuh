@@ -73,8 +73,8 @@ struct Finish {
   const void* bias;
   Bias bias_kind;
   bool relu;
-  bool is_plain = false;    ///< alpha = 1, beta = 0, no bias
-  double alpha[2] = {};  ///< as rounded to the type that sums; real, imaginary
+  bool is_plain = false;  ///< alpha = 1, beta = 0, no bias
+  double alpha[2] = {};   ///< as rounded to the type that sums; real, imaginary
   double beta[2] = {};
   std::uint32_t* doubtful;     ///< one bit an element, 32 rows a word, a column after the other
   std::int64_t column_words;   ///< words of a column

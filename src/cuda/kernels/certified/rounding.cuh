@@ -78,20 +78,20 @@ template <class Float, class Bits>
 [[nodiscard]] __host__ __device__ Float to_odd(Float x, double missing) {
   const auto bits = __builtin_bit_cast(Bits, x);
   if (missing == 0 || (bits & 1) != 0) return x;
-  return __builtin_bit_cast(Float, (missing > 0) == !signbit(x) ? bits + 1 : bits - 1);
+  return __builtin_bit_cast(Float, (missing > 0) == !std::signbit(x) ? bits + 1 : bits - 1);
 }
 
 /// An element; all NaNs are one.
 template <class Out>
 [[nodiscard]] __host__ __device__ Out element_of(double x) {
   if constexpr (std::is_same_v<Out, double>) {
-    return isnan(x) ? __builtin_bit_cast(double, std::uint64_t{0x7ff8000000000000}) : x;
+    return std::isnan(x) ? __builtin_bit_cast(double, std::uint64_t{0x7ff8000000000000}) : x;
   } else if constexpr (std::is_same_v<Out, float>) {
-    return isnan(x) ? __builtin_bit_cast(float, 0x7fc00000U) : static_cast<float>(x);
+    return std::isnan(x) ? __builtin_bit_cast(float, 0x7fc00000U) : static_cast<float>(x);
   } else if constexpr (std::is_same_v<Out, __half>) {
-    return isnan(x) ? __half(__half_raw{0x7e00}) : __float2half_rn(static_cast<float>(x));
+    return std::isnan(x) ? __half(__half_raw{0x7e00}) : __float2half_rn(static_cast<float>(x));
   } else {
-    return isnan(x) ? __nv_bfloat16(__nv_bfloat16_raw{0x7fc0}) : __float2bfloat16_rn(static_cast<float>(x));
+    return std::isnan(x) ? __nv_bfloat16(__nv_bfloat16_raw{0x7fc0}) : __float2bfloat16_rn(static_cast<float>(x));
   }
 }
 
@@ -113,7 +113,7 @@ template <class Out>
   const double odd = to_odd<double, std::uint64_t>(sum, lost_by(high, low, sum));
   const auto nearest = static_cast<float>(odd);
   if constexpr (std::is_same_v<Out, float>) return static_cast<double>(nearest);
-  const double lacks = isinf(nearest) ? -static_cast<double>(nearest) : add_rn(odd, -static_cast<double>(nearest));
+  const double lacks = std::isinf(nearest) ? -static_cast<double>(nearest) : add_rn(odd, -static_cast<double>(nearest));
   return number_of(element_of<Out>(static_cast<double>(to_odd<float, std::uint32_t>(nearest, lacks))));
 }
 
@@ -125,7 +125,7 @@ template <class Out>
   if (value.error != 0) value.error += value.size * 0x1p-100 + 0x1p-1060;
   to = rounded_sum<Out>(value.high, add_rn(value.low, -value.error));
   const double most = rounded_sum<Out>(value.high, add_rn(value.low, value.error));
-  return to == most && signbit(to) == signbit(most);
+  return to == most && std::signbit(to) == std::signbit(most);
 }
 
 /// One component: sum_t factor[t] * sums[t] + sum_t fixed[t][0] * fixed[t][1] + bias; two of each where the product is
@@ -162,7 +162,7 @@ struct Form {
 
  private:
   [[nodiscard]] static __host__ __device__ double sign(double x) {
-    return isfinite(x) ? (x == 0 ? 0.0 : copysign(1.0, x)) : x;
+    return std::isfinite(x) ? (x == 0 ? 0.0 : copysign(1.0, x)) : x;
   }
 };
 

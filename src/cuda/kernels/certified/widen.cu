@@ -21,7 +21,9 @@ Widening<In> widening_of(const Stage& stage, bool is_b) {
           .term_stride = is_b ? layout.row_stride : layout.column_stride,
           .is_b = is_b,
           .conjugate = layout.conjugate,
-          .norm = !stage.plan.extracts ? Norm::two : is_b ? Norm::largest : Norm::sum,
+          .norm = !stage.plan.extracts ? Norm::two
+                  : is_b               ? Norm::largest
+                                       : Norm::sum,
           .to = stage.panel(p),
           .measured = reinterpret_cast<Measured*>(stage.workspace + p.measured),
           .products = p.matrices,

@@ -71,7 +71,7 @@ template <class In>
 /// The power of two that is the value of x's last bit that is set; infinite for zero.
 [[nodiscard]] __device__ inline double last_bit(double x) {
   const auto bits = __builtin_bit_cast(std::uint64_t, x);
-  const double without = __builtin_bit_cast(double, bits & (bits - 1));
+  const double without = __builtin_bit_cast(double, bits&(bits - 1));
   const bool is_power = (bits & ((std::uint64_t{1} << 52) - 1)) == 0;
   return x == 0 ? HUGE_VAL : is_power ? fabs(x) : fabs(x - without);
 }
