@@ -111,10 +111,13 @@ template <class Out, bool Extracts>
   const double below = Extracts ? lost_by(s.high, s.low, sum) : 0;
   to = sum;
   if (!isfinite(sum)) return !Extracts;  // sums of f32 cannot leave the range of f64
-  const auto least = static_cast<Out>(add_rn(sum, add_rn(below, -s.error)));
-  const auto most = static_cast<Out>(add_rn(sum, add_rn(below, s.error)));
-  to = static_cast<double>(least);
-  return least == most && signbit(least) == signbit(most);
+  const auto end = [&](double error) {
+    if constexpr (sizeof(Out) < 4) return rounded_sum<Out>(sum, error);
+    return static_cast<double>(static_cast<Out>(add_rn(sum, add_rn(below, error))));
+  };
+  to = end(-s.error);
+  const double most = end(s.error);
+  return to == most && signbit(to) == signbit(most);
 }
 
 /// One element; false where it is doubtful and C is as it was.
@@ -126,9 +129,9 @@ __device__ bool finish_element(const Finish& f, const Line& row, std::int64_t pr
 #pragma unroll
     for (int p = 0; p < Parts; ++p) sums[p] = sum_of<Extracts>(f, row, product, i, j * Parts + p);
   }
-  if constexpr (Parts == 1 && sizeof(Out) == (Extracts ? 8 : 4)) {
+  if constexpr (Parts == 1) {
     if (f.is_plain) {
-      double result;
+      double result = 0;
       if (!round_sum<Out, Extracts>(sums[0], result)) return false;
       place.store(0, result);
       return true;
