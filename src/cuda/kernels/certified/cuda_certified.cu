@@ -34,6 +34,16 @@ Panel Stage::panel(const PanelPlan& p) const {
           .line_stride = is_shared ? 0 : p.lanes};
 }
 
+Panel Stage::by_terms(const PanelPlan& p) const {
+  Panel copied = panel(p);
+  if (p.copy == 0) return copied;
+  copied.elements = reinterpret_cast<double*>(workspace + p.copy);
+  copied.lane_stride = p.terms;
+  copied.term_stride = 1;
+  if (copied.product_stride != 0) copied.product_stride = p.lanes * p.terms;
+  return copied;
+}
+
 Sums Stage::sums() const {
   return {.high = reinterpret_cast<double*>(workspace + plan.high),
           .low = reinterpret_cast<double*>(workspace + plan.low),
@@ -66,8 +76,8 @@ GemmDescription turned(const GemmDescription& d) { return is_turned(d) ? plan::t
 const Kernel& f64_kernel(const Device& device) { return device.compute_capability == 90 ? sm90_f64_mma : sm80_f64_mma; }
 
 /// Products of a batch are computed in groups, whose panels and sums fit into a workspace.
-std::int64_t group_of(const GemmDescription& d, bool certifies) {
-  return products_at_once(d, plan_of(d, 1, certifies).bytes);
+std::int64_t group_of(const GemmDescription& d, Accuracy accuracy) {
+  return products_at_once(d, plan_of(d, 1, accuracy).bytes);
 }
 
 class Certified final : public DeviceProduct {
@@ -76,8 +86,9 @@ class Certified final : public DeviceProduct {
       : device_(device),
         is_turned_(is_turned(problem.description)),
         d_(turned(problem.description)),
-        trust_(trust_of(d_.k * (is_complex(d_.types.input) ? 2 : 1), plan_of(d_, 1, true).extracts, problem.accuracy)),
-        group_(group_of(d_, true)),
+        trust_(trust_of(d_.k * (is_complex(d_.types.input) ? 2 : 1), plan_of(d_, 1, problem.accuracy).extracts,
+                        problem.accuracy)),
+        group_(group_of(d_, problem.accuracy)),
         whole_(make_group(problem, group_)),
         rest_(make_group(problem, d_.batch_count % group_)) {}
 
@@ -115,7 +126,7 @@ class Certified final : public DeviceProduct {
   };
 
   [[nodiscard]] Group make_group(const plan::Problem& problem, std::int64_t products) const {
-    Group group{.plan = plan_of(d_, products, true)};
+    Group group{.plan = plan_of(d_, products, problem.accuracy)};
     if (products == 0 || d_.k == 0 || group.plan.extracts) return group;
     const plan::Problem inner = panel_problem(group.plan, problem);
     const Kernel& kernel = f64_kernel(device_);
@@ -157,7 +168,7 @@ std::string_view why_refused(const plan::Problem& problem, const Device& device)
   if (problem.accuracy <= Accuracy::standard) return "sums for compensated and correctly_rounded only";
   const GemmDescription d = turned(problem.description);
   if (d.k > most_terms) return "sums at most 2^28 terms";
-  const Plan plan = plan_of(d, group_of(d, true), true);
+  const Plan plan = plan_of(d, group_of(d, problem.accuracy), problem.accuracy);
   if (static_cast<double>(plan.bytes) > 0.7 * static_cast<double>(device.memory_bytes))
     return "needs more memory for operands and sums as f64 than there is";
   if (plan.extracts)

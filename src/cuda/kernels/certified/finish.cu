@@ -42,7 +42,7 @@ Finish finish_of(const Stage& stage) {
            .column_words = stage.plan.column_words,
            .product_words = stage.plan.column_words * d.n};
   if (stage.plan.a.terms != 0) {
-    f.a = stage.panel(stage.plan.a);
+    f.a = stage.by_terms(stage.plan.a);
     f.b = stage.panel(stage.plan.b);
     f.sums = stage.sums();
   }

@@ -55,7 +55,7 @@ Trust trust_of(std::int64_t terms, bool extracts, Accuracy accuracy) {
           .largest_grain = extracts ? 0x1p104 / std::max(k, 1.0) : 0x1p52};
 }
 
-Plan plan_of(const GemmDescription& d, std::int64_t products, bool certifies) {
+Plan plan_of(const GemmDescription& d, std::int64_t products, Accuracy accuracy) {
   Places places;
   const std::int64_t parts = is_complex(d.types.input) ? 2 : 1;
   const std::int64_t terms = d.k * parts;
@@ -63,10 +63,14 @@ Plan plan_of(const GemmDescription& d, std::int64_t products, bool certifies) {
   plan.d.batch_count = products;
   plan.extracts = d.types.input == ElementType::f64 || d.types.input == ElementType::cf64;
   plan.column_words = core::ceil_divide(d.m, 32);
-  plan.doubtful = places.take(certifies ? 4 * products * plan.column_words * d.n : 0);
+  plan.doubtful = places.take(4 * products * plan.column_words * d.n);
   if (terms != 0) {
     plan.a = panel_of(d.m, terms, plan::distinct_matrices(d.a, products), false, places);
     plan.b = panel_of(d.n * parts, terms, plan::distinct_matrices(d.b, products), !plan.extracts, places);
+    // What is in doubt is summed along the terms, which lie far apart in a panel of rows.
+    if (!plan.extracts && accuracy == Accuracy::correctly_rounded) {
+      plan.a.copy = places.take(8 * plan.a.matrices * plan.a.lanes * terms);
+    }
     plan.sums_pitch = core::round_up(d.m, 2);
     plan.sums_elements = plan.sums_pitch * plan.b.lanes;
     plan.high = places.take(8 * products * plan.sums_elements);

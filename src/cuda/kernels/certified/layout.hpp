@@ -25,6 +25,7 @@ struct PanelPlan {
   std::int64_t elements = 0;
   std::int64_t lines = 0;
   std::int64_t measured = 0;
+  std::int64_t copy = 0;  ///< the elements again, a lane's terms side by side; 0: there is none
 };
 
 /// Of a group of products that are computed at once. `d` has C's rows contiguous, where C has a contiguous direction.
@@ -43,7 +44,7 @@ struct Plan {
   std::int64_t bytes = 0;  ///< of all but that one's
 };
 
-[[nodiscard]] Plan plan_of(const GemmDescription& d, std::int64_t products, bool certifies);
+[[nodiscard]] Plan plan_of(const GemmDescription& d, std::int64_t products, Accuracy accuracy);
 
 /// The product of panels, where a kernel for f64 computes it.
 [[nodiscard]] plan::Problem panel_problem(const Plan& plan, const plan::Problem& problem);

@@ -25,6 +25,7 @@ Widening<In> widening_of(const Stage& stage, bool is_b) {
                   : is_b               ? Norm::largest
                                        : Norm::sum,
           .to = stage.panel(p),
+          .copy = p.copy == 0 ? nullptr : reinterpret_cast<double*>(stage.workspace + p.copy),
           .measured = reinterpret_cast<Measured*>(stage.workspace + p.measured),
           .products = p.matrices,
           .slices = p.slices,

@@ -28,6 +28,7 @@ struct Widening {
   bool conjugate;
   Norm norm;
   Panel to;
+  double* copy;        ///< the elements again, a lane's terms side by side; or null
   Measured* measured;  ///< of each slice of the terms and lane
   std::int64_t products;
   std::int64_t slices;
@@ -106,6 +107,7 @@ __device__ void widen_slice(const Widening<In>& w, std::int64_t strip, std::int6
   const std::int64_t end = min(w.to.terms, (slice + 1) * w.slice_terms);
   const In* const from = product_base(w.from, w.layout, product);
   double* const to = w.to.elements + product * w.to.product_stride;
+  double* const copy = w.copy == nullptr ? nullptr : w.copy + product * w.to.lanes * w.to.terms;
   // Lanes of a warp read neighbours.
   const bool along_lanes = std::abs(w.lane_stride) < std::abs(w.term_stride);
   const bool writes_lanes = w.to.lane_stride == 1;
@@ -126,6 +128,8 @@ __device__ void widen_slice(const Widening<In>& w, std::int64_t strip, std::int6
       const int term = writes_lanes ? y + q : x;
       if (lane0 + lane < w.to.lanes && term0 + term < end)
         to[(lane0 + lane) * w.to.lane_stride + (term0 + term) * w.to.term_stride] = tile[lane][term];
+      if (copy != nullptr && lane0 + y + q < w.to.lanes && term0 + x < end)
+        copy[(lane0 + y + q) * w.to.terms + term0 + x] = tile[y + q][x];
     }
     __syncthreads();
   }
