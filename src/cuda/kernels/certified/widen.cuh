@@ -140,9 +140,9 @@ __device__ void widen_slice(const Widening<In>& w, std::int64_t strip, std::int6
   w.measured[(product * w.slices + slice) * w.to.lanes + lane0 + x] = mine;
 }
 
-/// Blocks of A, then those of B.
+/// Blocks of A, then those of B. Many at a time on an SM: each waits for memory.
 template <class In>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, 4)
     widen_kernel(const __grid_constant__ Widening<In> a, const __grid_constant__ Widening<In> b) {
   const std::int64_t of_a = a.strips() * a.slices;
   const bool is_a = blockIdx.x < of_a;
