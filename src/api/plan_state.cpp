@@ -36,6 +36,18 @@ const plan::BackendEntry& backend_of(const plan::KernelEntry& kernel) {
   return *api::backends().front();  // not reached: kernels come out of backends
 }
 
+/// What does the work of alpha = 0 or k = 0 where a kernel certifies: itself, but for operands in host memory a kernel
+/// that computes there.
+const plan::KernelEntry& scaler_of(const plan::KernelEntry& kernel, const plan::Problem& problem) {
+  if (!kernel.on_device || problem.memory == Memory::device) return kernel;
+  for (const plan::BackendEntry* backend : api::backends()) {
+    if (backend->open != nullptr) continue;
+    for (const plan::KernelEntry& entry : backend->kernels())
+      if (entry.certifies && entry.unavailable(0).empty() && entry.refuses(problem).empty()) return entry;
+  }
+  return kernel;  // not reached: the portable kernel does all
+}
+
 plan::Footprint print_of(const OperandLayout& layout, std::int64_t rows, std::int64_t columns, std::int64_t count,
                          ElementType type) {
   return plan::footprint(layout, rows, columns, layout.pointer_array ? 1 : count, type);
@@ -89,7 +101,7 @@ Result<std::shared_ptr<const PlanState>> PlanState::make(const GemmDescription& 
   if (!state->is_empty_ && kernel.value()->certifies && options.accuracy > Accuracy::standard) {
     plan::Problem scaling = state->problem_;
     scaling.description.k = 0;
-    state->scaling_ = kernel.value()->prepare(scaling);
+    state->scaling_ = scaler_of(*kernel.value(), scaling).prepare(scaling);
   }
   if (!state->is_empty_ && description.k != 0) {
     const plan::Choice choice = plan::settle(api::backends(), state->problem_, options, kernel.value());

@@ -83,7 +83,8 @@ OperandLayout HostOperand::device_layout(const Region& region) const {
   const std::int64_t line_stride = block.pitch / element_bytes_;
   return {.row_stride = lines_are_rows_ ? line_stride : 1,
           .column_stride = lines_are_rows_ ? 1 : line_stride,
-          .batch_stride = is_shared() ? 0 : line_stride * block.lines_per_product};
+          .batch_stride = is_shared() ? 0 : line_stride * block.lines_per_product,
+          .conjugate = layout_.conjugate};
 }
 
 const char* HostOperand::line(const void* data, const Region& region, std::int64_t line) const {

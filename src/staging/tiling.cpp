@@ -174,9 +174,10 @@ class Chooser {
   }
 
   /// Partial sums wait in C: only where C holds what the kernel sums in is nothing lost. Scales are for finished sums:
-  /// an infinite one would make NaN of parts of different signs.
+  /// an infinite one would make NaN of parts of different signs. What is certified is rounded once.
   [[nodiscard]] bool k_may_be_cut() const {
-    return d_.types.output == accumulator_type(d_.types.input) && !plan::has_scales(d_);
+    const bool is_certified = product_.problem.accuracy > Accuracy::standard && is_floating(d_.types.input);
+    return d_.types.output == accumulator_type(d_.types.input) && !plan::has_scales(d_) && !is_certified;
   }
 
   const HostProduct& product_;

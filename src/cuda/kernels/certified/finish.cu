@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/kernels/certified/finish.cuh"
+
+#include <algorithm>
+#include <complex>
+
+#include "core/checked.hpp"
+#include "cuda/kernels/certified/exact.cuh"
+#include "cuda/kernels/certified/stages.hpp"
+#include "cuda/runtime/shared_memory.hpp"
+#include "cuda/tile/dispatch.cuh"
+
+namespace exactile::cuda::certified {
+namespace {
+
+/// Real and imaginary part of a factor as the type that sums has them.
+void factor_of(const Scalar& s, ElementType accumulator, double (&to)[2]) {
+  if (accumulator == ElementType::f32 || accumulator == ElementType::cf32) {
+    const auto z = s.as<std::complex<float>>();
+    to[0] = static_cast<double>(z.real());
+    to[1] = static_cast<double>(z.imag());
+  } else {
+    const auto z = s.as<std::complex<double>>();
+    to[0] = z.real();
+    to[1] = z.imag();
+  }
+}
+
+Finish finish_of(const Stage& stage) {
+  const GemmDescription& d = stage.plan.d;
+  const GemmArguments& arguments = stage.arguments;
+  Finish f{.trust = stage.trust,
+           .rows = d.m,
+           .columns = d.n,
+           .products = d.batch_count,
+           .c = arguments.c,
+           .c_layout = d.c,
+           .bias = arguments.bias,
+           .bias_kind = d.bias,
+           .relu = d.activation == Activation::relu,
+           .doubtful = reinterpret_cast<std::uint32_t*>(stage.workspace + stage.plan.doubtful),
+           .column_words = stage.plan.column_words,
+           .product_words = stage.plan.column_words * d.n};
+  if (stage.plan.a.terms != 0) {
+    f.a = stage.by_terms(stage.plan.a);
+    f.b = stage.panel(stage.plan.b);
+    f.sums = stage.sums();
+  }
+  factor_of(arguments.alpha, accumulator_type(d.types.input), f.alpha);
+  factor_of(arguments.beta, accumulator_type(d.types.input), f.beta);
+  f.is_plain =
+      d.k != 0 && f.alpha[0] == 1 && f.alpha[1] == 0 && f.beta[0] == 0 && f.beta[1] == 0 && d.bias == Bias::none;
+  return f;
+}
+
+template <class Out, int Parts, bool Extracts>
+Status enqueue(const Stage& stage) {
+  const Finish f = finish_of(stage);
+  const std::int64_t strips = core::ceil_divide(f.columns, strip_columns) * f.products;
+  const dim3 grid(static_cast<unsigned>(core::ceil_divide(f.column_words, finish_warps)),
+                  static_cast<unsigned>(std::min<std::int64_t>(strips, 65535)));
+  finish_kernel<Out, Parts, Extracts><<<grid, 32 * finish_warps, 0, stage.stream>>>(f);
+  if (Status s = check_launch(kernel_name); !s.ok()) return s;
+  using Shape = ExactShape<Extracts>;
+  const auto kernel = exact_kernel<Out, Parts, Extracts>;
+  if (Status s = allow_shared_memory(kernel, Shape::shared_bytes, kernel_name); !s.ok()) return s;
+  const std::int64_t groups = core::ceil_divide(f.product_words * f.products, Shape::words);
+  const std::int64_t blocks = std::int64_t{stage.device.sm_count} * Shape::blocks;
+  const std::int64_t at_once = std::clamp<std::int64_t>(groups / (2 * blocks), 1, Shape::warps);
+  kernel<<<static_cast<unsigned>(std::min(groups, blocks)), Shape::threads, Shape::shared_bytes, stage.stream>>>(
+      f, static_cast<std::uint32_t>(at_once));
+  return check_launch(kernel_name);
+}
+
+}  // namespace
+
+Status finish(const Stage& stage) {
+  using enum ElementType;
+  switch (stage.plan.d.types.output) {
+    case f64: return enqueue<double, 1, true>(stage);
+    case cf64: return enqueue<double, 2, true>(stage);
+    case cf32: return enqueue<float, 2, false>(stage);
+    case f16: return enqueue<__half, 1, false>(stage);
+    case bf16: return enqueue<__nv_bfloat16, 1, false>(stage);
+    default: return enqueue<float, 1, false>(stage);
+  }
+}
+
+}  // namespace exactile::cuda::certified

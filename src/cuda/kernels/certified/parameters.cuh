@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What the kernels of a certified product share. A complex product is a real one of twice as many columns and terms:
+/// A's terms are (real, imaginary), B's columns (real, -imaginary) and (imaginary, real). C is read so that its rows'
+/// direction is the contiguous one, where one is.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/kernels/certified/fixed_point.cuh"
+#include "cuda/tile/epilogue.cuh"
+
+namespace exactile::cuda::certified {
+
+/// Terms of a chain of additions; chains' sums are added in order. That of the f64 tensor-core kernels.
+inline constexpr int chunk_k = 1024;
+/// Digits of fixed-point sums hold twice so many products.
+inline constexpr std::int64_t most_terms = std::int64_t{1} << 28;
+
+/// What is known of a row of A or a column of B beside its elements.
+struct Line {
+  double norm;   ///< |sum_k a_ik b_kj| and the sum of absolute values are at most norm_i * norm_j
+  double step;   ///< each element is a multiple of this power of two; infinite where all are zero
+  double grain;  ///< norm / step
+};
+
+/// Elements of an operand as f64, exactly: `lanes` rows of A or columns of B, of `terms` each.
+struct Panel {
+  double* elements;
+  Line* lines;
+  std::int64_t lanes;
+  std::int64_t terms;
+  std::int64_t lane_stride;
+  std::int64_t term_stride;
+  std::int64_t product_stride;  ///< 0 where all products share it
+  std::int64_t line_stride;     ///< the same of lines
+
+  [[nodiscard]] __device__ const double* lane(std::int64_t product, std::int64_t lane) const {
+    return elements + product * product_stride + lane * lane_stride;
+  }
+  [[nodiscard]] __device__ const Line& line(std::int64_t product, std::int64_t lane) const {
+    return lines[product * line_stride + lane];
+  }
+};
+
+/// Sums: high + low, or high alone. A column after the other.
+struct Sums {
+  double* high;
+  double* low;
+  std::int64_t pitch;
+  std::int64_t product_stride;
+};
+
+/// How far sums may be off: 0 where grains say that they are exact, else relative * norms + absolute.
+struct Trust {
+  bool certifies;  ///< else sums are rounded as they are
+  double relative;
+  double absolute;
+  double largest_grain;  ///< of row times column, of exact sums
+};
+
+/// Everything behind the sums.
+struct Finish {
+  Panel a = {};
+  Panel b = {};
+  Sums sums = {};
+  Trust trust;
+  std::int64_t rows;     ///< of C
+  std::int64_t columns;  ///< of C, complex ones counted once
+  std::int64_t products;
+  void* c;
+  OperandLayout c_layout;
+  const void* bias;
+  Bias bias_kind;
+  bool relu;
+  bool is_plain = false;  ///< alpha = 1, beta = 0, no bias
+  double alpha[2] = {};   ///< as rounded to the type that sums; real, imaginary
+  double beta[2] = {};
+  std::uint32_t* doubtful;     ///< one bit an element, 32 rows a word, a column after the other
+  std::int64_t column_words;   ///< words of a column
+  std::int64_t product_words;  ///< words of a product
+};
+
+}  // namespace exactile::cuda::certified
