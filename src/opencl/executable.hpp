@@ -34,8 +34,7 @@ template <const Kernel& kernel>
                          .prepare = [](const plan::Problem& p) { return make_executable(kernel, p); },
                          .on_device = true,
                          .conjugates = kernel.conjugates,
-                         .certifies = kernel.certifies,
-                         .reproducible = kernel.certifies};
+                         .certifies = kernel.certifies};
   if (kernel.tunable != nullptr)
     made.tunable = [](GemmTypes types, int device) { return tuning_target(*kernel.tunable, types, device); };
   return made;

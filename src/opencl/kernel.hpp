@@ -66,7 +66,7 @@ struct Kernel {
   std::unique_ptr<DeviceProduct> (*prepare)(const plan::Problem&, const Device&);
   const Tunable* tunable = nullptr;
   bool conjugates = false;  ///< as in plan::KernelEntry
-  bool certifies = false;   ///< as in plan::KernelEntry; the bits are then those of `reproducible`, too
+  bool certifies = false;   ///< as in plan::KernelEntry
 };
 
 }  // namespace exactile::opencl

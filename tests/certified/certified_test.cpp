@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products that promise more than standard, against MPFR. EXACTILE_CERTIFIED_ELEMENTS sets how many elements each type,
 // mode and kernel is asked for; a million before a release.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -66,11 +67,12 @@ class Sample {
     if (coin()) add_epilogue();
   }
 
-  void check(const std::string& kernel, Backend backend, Accuracy accuracy) {
+  void check(const std::string& kernel, Backend backend, Accuracy accuracy, int device = 0) {
     std::vector<OutPart> c = c_;
     const GemmArguments arguments{
         .a = a_.data(), .b = b_.data(), .c = c.data(), .alpha = alpha_, .beta = beta_, .bias = bias_.data()};
-    const Status status = gemm(d_, arguments, {.backend = backend, .kernel = kernel, .accuracy = accuracy});
+    const Status status =
+        gemm(d_, arguments, {.backend = backend, .kernel = kernel, .accuracy = accuracy, .device = device});
     ASSERT_TRUE(status.ok()) << status.message();
     for (std::int64_t i = 0; i < d_.m; ++i)
       for (std::int64_t j = 0; j < d_.n; ++j)
@@ -254,15 +256,25 @@ class Sample {
   ExactValue exact_;
 };
 
+/// Devices of a backend that can compute; they come first.
+int device_count(Backend backend) {
+  const std::vector<DeviceInfo> all = devices();
+  return static_cast<int>(std::ranges::count_if(
+      all, [&](const DeviceInfo& device) { return device.backend == backend && device.available; }));
+}
+
 void check_many(const KernelInfo& kernel, GemmTypes types, Accuracy accuracy) {
   const auto wanted = static_cast<std::int64_t>(number_from_environment("EXACTILE_CERTIFIED_ELEMENTS", 10000));
+  const int devices = device_count(kernel.backend);
   core::with_gemm_types(types, [&]<class In, class Out>() {
     if constexpr (!std::is_integral_v<In>) {
       std::uint64_t seed = 1;
       for (std::int64_t done = 0; done < wanted; ++seed) {
         Sample<In, Out> sample(seed, static_cast<Data>(seed % kinds_of_data));
-        sample.check(kernel.name, kernel.backend, accuracy);
-        if (testing::Test::HasFatalFailure()) return;
+        for (int device = 0; device < devices; ++device) {
+          sample.check(kernel.name, kernel.backend, accuracy, device);
+          if (testing::Test::HasFatalFailure()) return;
+        }
         done += sample.elements();
       }
     }
