@@ -16,7 +16,6 @@ namespace exactile::opencl {
 namespace {
 
 using core::ceil_divide;
-using core::round_up;
 
 /// Terms of one chain of additions, as on the CPU: the bits of compensated sums are the same.
 constexpr std::int64_t certified_chunk = 128;
@@ -48,6 +47,16 @@ plan::Problem in_f64(plan::Problem problem) {
   return problem;
 }
 
+std::string_view round_source() {
+  static const std::string text = std::string(certified_cl) + std::string(certified_round_cl);
+  return text;
+}
+
+std::string_view settle_source() {
+  static const std::string text = std::string(certified_cl) + std::string(certified_settle_cl);
+  return text;
+}
+
 class Certified final : public DeviceProduct {
  public:
   Certified(const plan::Problem& problem, const Device& device)
@@ -55,7 +64,7 @@ class Certified final : public DeviceProduct {
         sums_(in_f64(problem).description),
         p_(PackedParameters::from(choose("opencl_packed", packed_tunable, in_f64(problem), device).parameters)),
         chunk_(std::max(certified_chunk, p_.kwg)),
-        k_padded_(round_up(sums_.k, p_.kwg)),
+        k_padded_(core::round_up(sums_.k, p_.kwg)),
         a_{sums_.m, p_.mwg, d_.a, how("COMPLEX_A", d_.a.conjugate)},
         b_{sums_.n, p_.nwg, {d_.b.column_stride, d_.b.row_stride, d_.b.batch_stride}, how("COMPLEX_B", d_.b.conjugate)},
         settle_groups_(std::int64_t{device.compute_units} * 16),
@@ -74,7 +83,7 @@ class Certified final : public DeviceProduct {
     if (!a.ok()) return a.status();
     const auto b = given.scratch(side_bytes(b_));
     if (!b.ok()) return b.status();
-    const auto sums = given.scratch(8 * products_at_once_ * sums_elements() + 8);
+    const auto sums = given.scratch(sums_bytes());
     if (!sums.ok()) return sums.status();
     Pass pass{a.value().get().memory, b.value().get().memory, sums.value().get().memory};
     for (pass.first = 0; pass.first < d_.batch_count; pass.first += products_at_once_) {
@@ -87,9 +96,7 @@ class Certified final : public DeviceProduct {
   [[nodiscard]] std::string blocking() const override {
     return fmt::format("MWG={} NWG={} KWG={} KC={}", p_.mwg, p_.nwg, p_.kwg, chunk_);
   }
-  [[nodiscard]] std::int64_t workspace_bytes() const override {
-    return side_bytes(a_) + side_bytes(b_) + 8 * products_at_once_ * sums_elements() + 8;
-  }
+  [[nodiscard]] std::int64_t workspace_bytes() const override { return side_bytes(a_) + side_bytes(b_) + sums_bytes(); }
   [[nodiscard]] double model_bytes() const override {
     return tile_traffic(sums_, p_.mwg, p_.nwg) + 2 * static_cast<double>(workspace_bytes());
   }
@@ -107,7 +114,6 @@ class Certified final : public DeviceProduct {
   [[nodiscard]] std::string how(std::string_view complex, bool conjugate) const {
     return parts_of(d_) == 1 ? "" : fmt::format(" -D {}{}", complex, conjugate ? " -D CONJUGATE" : "");
   }
-  [[nodiscard]] bool has_terms() const { return d_.k != 0; }
   /// Panels of a side, and what is known of its lines behind them.
   [[nodiscard]] std::int64_t side_elements(const Side& side) const {
     return side.padded_lines() * (k_padded_ + line_numbers);
@@ -123,11 +129,12 @@ class Certified final : public DeviceProduct {
   [[nodiscard]] std::int64_t sums_elements() const {
     return totals_elements() + sums_.m * sums_.n + ceil_divide(d_.m * d_.n, 2);
   }
+  [[nodiscard]] std::int64_t sums_bytes() const { return 8 * products_at_once_ * sums_elements() + 8; }
   [[nodiscard]] std::int64_t sums_offset() const { return products_at_once_ * totals_elements(); }
   [[nodiscard]] std::int64_t list_offset() const { return 2 * (sums_offset() + products_at_once_ * sums_.m * sums_.n); }
 
   [[nodiscard]] Status run_pass(const Launch& launch, const Pass& pass) const {
-    if (has_terms()) {
+    if (sums_.k != 0) {
       const auto is_new = [&](const Side& side) { return !side.is_shared() || pass.first == 0; };
       if (is_new(a_))
         if (Status s = prepare(launch, a_, launch.a, pass.a, pass); !s.ok()) return s;
@@ -228,15 +235,6 @@ class Certified final : public DeviceProduct {
     call.add(cl_long{launch.bias.byte_offset / size_in_bytes(d_.types.output)});
     call.add(store_flags(d_, launch));
     return call.enqueue(launch.queue, groups, items, function);
-  }
-
-  [[nodiscard]] static std::string_view round_source() {
-    static const std::string text = std::string(certified_cl) + std::string(certified_round_cl);
-    return text;
-  }
-  [[nodiscard]] static std::string_view settle_source() {
-    static const std::string text = std::string(certified_cl) + std::string(certified_settle_cl);
-    return text;
   }
 
   bool swapped_ = false;

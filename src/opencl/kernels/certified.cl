@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels for compensated and correctly_rounded share; stands before each of certified_*.cl. Sums of f64 whose
-// error is bounded are rounded once (docs/accuracy.md). Operands are panels of f64 (pack.cl), summed in chunks by packed.cl;
-// a complex product is one of twice as many real columns and terms.
-// Defined by the host: PARTS, 2 of complex elements, else 1; COMPENSATED: sums are rounded as they are; G_A, G_B: lines of
-// a panel.
+// What the kernels for compensated and correctly_rounded share; stands before certified_round.cl and
+// certified_settle.cl. Sums of f64 whose error is bounded are rounded once (docs/accuracy.md). Operands are panels of f64
+// (pack.cl), summed in chunks by packed.cl; a complex product is one of twice as many real columns and terms.
+// Defined by the host: PARTS, 2 of complex elements, else 1; COMPENSATED: sums are rounded as they are; G_A, G_B: lines
+// of a panel.
 
 // `known` numbers of lines, sums [product][row][part of a column], and a list of elements that begins with its length.
-#define LINES_OF(x) __global const double *restrict x, const long x##_known, const long x##_padded, const long x##_shared
+#define LINES_OF(x) \
+  __global const double *restrict x, const long x##_known, const long x##_padded, const long x##_shared
 #define ARGUMENTS                                                                                                   \
   const long m, const long n, const long products, const long terms, const long k_padded, const double relative,    \
       LINES_OF(a), LINES_OF(b), __global const double *restrict sums, const long sums_offset,                       \
@@ -40,9 +41,10 @@ inline Form form_of(int part, double2 alpha, double2 beta, long terms, __global 
   return form;
 }
 
-inline __global const Out *bias_of(__global const Out *bias, long row, long column, int flags) {
-  return bias + PARTS * (flags & BIAS_PER_ROW ? row : column);
-}
+// form_of() with the arguments, of an element at `row` and `column`.
+#define FORM_OF(part, element, row, column)       \
+  form_of(part, alpha, beta, terms, element,      \
+          bias + PARTS * (bias_offset + (flags & BIAS_PER_ROW ? row : column)), flags)
 
 // How far the sum of a row and a column may be off: 0 where its terms have too few bits between them to lose one.
 inline double doubt_of(__global const double *of_row, long rows, __global const double *of_column, long columns,

@@ -106,8 +106,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void round_certain(A
     const int is_plain = alpha.x == 1 && alpha.y == 0 && (flags & ~RELU) == 0;
     Out results[PARTS];
     for (int part = 0; part < PARTS; ++part) {
-      const Form form = form_of(part, alpha, beta, terms, element, bias_of(bias + PARTS * bias_offset, row, column, flags),
-                                flags);
+      const Form form = FORM_OF(part, element, row, column);
       const double own[2] = {both[part], both[PARTS - 1 - part]};
       const double off[2] = {doubts[part], doubts[PARTS - 1 - part]};
       is_open |= !round_form(&form, own, off, used, is_plain, &results[part]);

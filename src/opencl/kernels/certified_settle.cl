@@ -17,7 +17,8 @@
 // Three digits that hold significand * 2^shift, shift below 32.
 inline long digit_of(ulong significand, int shift, int which) {
   const ulong low = significand << shift;
-  return which == 0 ? (long)(low & 0xffffffff) : which == 1 ? (long)(low >> 32) : (long)((significand >> 1) >> (63 - shift));
+  if (which == 0) return (long)(low & 0xffffffff);
+  return which == 1 ? (long)(low >> 32) : (long)((significand >> 1) >> (63 - shift));
 }
 
 typedef struct {
@@ -157,8 +158,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void settle(ARGUMENT
     __global const double *of_columns = b + b_known + (b_shared ? 0 : product * 3 * b_padded) + column * PARTS;
     Out results[PARTS];
     for (int part = 0; part < PARTS; ++part) {
-      const Form form = form_of(part, alpha, beta, terms, element, bias_of(bias + PARTS * bias_offset, row, column, flags),
-                                flags);
+      const Form form = FORM_OF(part, element, row, column);
       int from_sums = is_finite(&form);
       for (int t = 0; t < used; ++t) {
         const int of = t == 0 ? part : 1 - part;
