@@ -205,6 +205,12 @@ EXACTILE_API exactile_status exactile_plan_run(const exactile_plan* plan, const 
 EXACTILE_API int64_t exactile_plan_workspace_bytes(const exactile_plan* plan);
 
 /**
+ * The bound of every element of C: |computed - exact| <= *of_result * |C| + *of_terms * (|alpha| |A| |B| + |beta C| +
+ * |bias|), apart from underflow; exactile/error_bound.hpp and docs/accuracy.md say more. Both are 0 for integers.
+ */
+EXACTILE_API exactile_status exactile_plan_error_bound(const exactile_plan* plan, double* of_result, double* of_terms);
+
+/**
  * Text into a caller's buffer, ended by a zero byte. *needed, unless NULL, becomes the size that holds all of it, the
  * zero byte included; with a capacity of 0 the buffer may be NULL and only that is done. A capacity that is too small
  * is EXACTILE_INVALID_ARGUMENT, and the buffer then holds "".

@@ -24,7 +24,8 @@ roundoff u of the type that sums (of C's where that is narrower); norm, the norm
 largest error over its bound (1 is the most allowed).
 On a terminal that is wide enough a bar shows each kernel's speed beside the fastest one's; colours are left out where
 NO_COLOR is set.
-A kernel that would take longer than 3 s is timed on part of its rows; the table marks it with a *.
+A kernel that would take longer than 3 s is timed on part of its rows; the table marks it with a *. Kernels that keep
+another accuracy than the one asked for, standard, are shown in what they keep, named behind them (rounded: correctly_rounded).
 
 --sweep makes cubes of m*k*n = 10^3, 10^4, ... up to --max and sets cpu_naive against the planner's choice on the
 processor and on each kind of device there is. Sizes for which the memory is too small are left out.
@@ -52,6 +53,20 @@ std::vector<KernelInfo> kernels_to_run(const LadderOptions& options, const GemmD
   return wanted_kernels;
 }
 
+/// In which a kernel is shown: the one asked for; the others that it keeps, where it refuses `standard`.
+std::vector<Accuracy> accuracies_of(const GemmDescription& description, GemmOptions options) {
+  const auto takes = [&](Accuracy accuracy) {
+    options.accuracy = accuracy;
+    return Plan::make(description, options).ok();
+  };
+  const Accuracy asked = options.accuracy;
+  if (asked != Accuracy::standard || !is_floating(description.types.input) || takes(asked)) return {asked};
+  std::vector<Accuracy> kept;
+  for (const Accuracy accuracy : {Accuracy::reduced, Accuracy::compensated, Accuracy::correctly_rounded})
+    if (takes(accuracy)) kept.push_back(accuracy);
+  return kept.empty() ? std::vector{asked} : kept;
+}
+
 Exit run_ladder(const LadderOptions& options) {
   const SizeOptions sizes{.m = options.m, .n = options.n, .k = options.k};
   const GemmDescription description = describe(sizes, parse_types(options.type));
@@ -61,11 +76,15 @@ Exit run_ladder(const LadderOptions& options) {
   std::vector<MeasurementRequest> requests;
   double seconds = 0;
   for (const KernelInfo& kernel : kernels_to_run(options, description, report)) {
-    requests.push_back({.description = description,
-                        .options = options_for(options.choice, kernel),
-                        .limits = {.warm_up_seconds = 0.05, .total_seconds = 0.5, .least_runs = 3, .most_runs = 1000},
-                        .longest_call_seconds = longest_ladder_call_seconds});
-    seconds += expected_seconds(requests.back());
+    GemmOptions choice = options_for(options.choice, kernel);
+    for (const Accuracy accuracy : accuracies_of(description, choice)) {
+      choice.accuracy = accuracy;
+      requests.push_back({.description = description,
+                          .options = choice,
+                          .limits = {.warm_up_seconds = 0.05, .total_seconds = 0.5, .least_runs = 3, .most_runs = 1000},
+                          .longest_call_seconds = longest_ladder_call_seconds});
+      seconds += expected_seconds(requests.back());
+    }
   }
   require_operand_memory(description);
   announce_cost("this ladder", seconds);

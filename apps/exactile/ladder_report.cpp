@@ -30,10 +30,17 @@ std::vector<std::string> titles(bool with_copies) {
   return all;
 }
 
+/// As short as a table of 120 columns wants it.
+std::string shown_name(const Measurement& row) {
+  if (row.accuracy == Accuracy::standard) return row.summary.kernel;
+  const bool is_long = row.accuracy == Accuracy::correctly_rounded;
+  return fmt::format("{} ({})", row.summary.kernel, is_long ? "rounded" : to_string(row.accuracy));
+}
+
 std::vector<std::string> cells(const Measurement& row, const std::vector<Measurement>& rows, bool with_copies) {
   const double ratio = speedup(row, rows);
   const PlanSummary& s = row.summary;
-  std::vector<std::string> all{s.kernel,
+  std::vector<std::string> all{shown_name(row),
                                seconds_text(row.timing.median_seconds) + (row.partial() ? "*" : ""),
                                row.seconds_with_copies ? seconds_text(*row.seconds_with_copies) : "-",
                                ratio > 0 ? fmt::format("{}x", number_text(ratio)) : "-",
@@ -142,19 +149,20 @@ void print_ladder_text(const LadderReport& report, LadderText as) {
 void print_ladder_csv(const LadderReport& report) {
   print_result(
       "kernel,backend,type,m,n,k,threads,median_seconds,seconds_with_copies,speedup,gflops,fraction_of_peak,"
-      "model_bytes,minimum_bytes,gbytes_per_second,error_in_u,norm_error,error_over_bound,passed,timed_rows\n");
+      "model_bytes,minimum_bytes,gbytes_per_second,error_in_u,norm_error,error_over_bound,passed,timed_rows,"
+      "accuracy\n");
   const auto known = [](double value, bool is_known) { return is_known ? fmt::format("{}", value) : std::string(); };
   for (const Measurement& row : report.rows) {
     const GemmDescription& d = row.description;
     const double ratio = speedup(row, report.rows);
-    print_result("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", row.summary.kernel,
+    print_result("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", row.summary.kernel,
                  exactile::to_string(row.summary.backend), exactile::to_string(d.types), d.m, d.n, d.k,
                  row.summary.threads, row.timing.median_seconds,
                  known(row.seconds_with_copies.value_or(0), !!row.seconds_with_copies), known(ratio, ratio > 0),
                  row.operations_per_second * 1e-9, known(row.fraction_of_peak.value_or(0), !!row.fraction_of_peak),
                  row.summary.model_bytes, row.summary.minimum_bytes, row.bytes_per_second() * 1e-9,
                  row.error.error_in_u, row.error.norm_error, row.error.error_over_bound, row.error.passed,
-                 row.timed_rows);
+                 row.timed_rows, exactile::to_string(row.accuracy));
   }
   note_skipped(report.skipped);
 }

@@ -54,6 +54,16 @@ Status run_plan(const exactile_plan* plan, const exactile_gemm_arguments* argume
   return plan->plan.run(data.value(), where.value());
 }
 
+Status error_bound(const exactile_plan* plan, double* of_result, double* of_terms) {
+  if (plan == nullptr) return null("plan", "what exactile_plan_make() made");
+  if (of_result == nullptr) return null("of_result", "the address of a double");
+  if (of_terms == nullptr) return null("of_terms", "the address of a double");
+  const AprioriBound bound = plan->plan.error_bound();
+  *of_result = bound.of_result;
+  *of_terms = bound.of_terms;
+  return {};
+}
+
 Status prepare(const exactile_plan* plan, exactile_operand operand, const void* elements,
                const exactile_execution* execution, exactile_prepared** prepared) {
   if (prepared == nullptr) return null("prepared", "the address of a pointer that becomes the prepared operand");
@@ -97,6 +107,10 @@ void exactile_plan_destroy(exactile_plan* plan) { delete plan; }
 exactile_status exactile_plan_run(const exactile_plan* plan, const exactile_gemm_arguments* arguments,
                                   const exactile_execution* execution) {
   return guarded([&] { return exactile::c_api::run_plan(plan, arguments, execution); });
+}
+
+exactile_status exactile_plan_error_bound(const exactile_plan* plan, double* of_result, double* of_terms) {
+  return guarded([&] { return exactile::c_api::error_bound(plan, of_result, of_terms); });
 }
 
 exactile_status exactile_plan_prepare(const exactile_plan* plan, exactile_operand operand, const void* elements,

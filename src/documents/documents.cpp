@@ -18,6 +18,7 @@ std::string to_text(const Json& json) { return json.dump(2, ' ', false, Json::er
 std::string explain(const Plan& plan, Accuracy accuracy) {
   const PlanSummary summary = plan.summary();
   const GemmDescription& d = plan.description();
+  const AprioriBound bound = plan.error_bound();
   Json json = {{"schema", "exactile.explain/1"},
                {"m", d.m},
                {"n", d.n},
@@ -36,6 +37,7 @@ std::string explain(const Plan& plan, Accuracy accuracy) {
                {"operations", summary.operations},
                {"model_bytes", summary.model_bytes},
                {"minimum_bytes", summary.minimum_bytes},
+               {"error_bound", {{"of_result", bound.of_result}, {"of_terms", bound.of_terms}}},
                {"paths", Json::array()},
                {"candidates", Json::array()}};
   for (const Path& path : summary.paths)

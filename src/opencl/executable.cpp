@@ -86,8 +86,8 @@ class OnDevice final : public plan::Executable {
       return {is_there ? const_cast<void*>(data) : nullptr, 1, length, {.row_stride = length}, type};
     };
     const ElementType sum = accumulator_type(d_.types.input);
-    return {{{const_cast<void*>(arguments.a), d_.m, d_.k, d_.a, d_.types.input},
-             {const_cast<void*>(arguments.b), d_.k, d_.n, d_.b, d_.types.input},
+    return {{{d_.k == 0 ? nullptr : const_cast<void*>(arguments.a), d_.m, d_.k, d_.a, d_.types.input},
+             {d_.k == 0 ? nullptr : const_cast<void*>(arguments.b), d_.k, d_.n, d_.b, d_.types.input},
              {arguments.c, d_.m, d_.n, d_.c, d_.types.output},
              vector(arguments.bias, d_.bias != Bias::none, d_.bias == Bias::per_row ? d_.m : d_.n, d_.types.output),
              vector(arguments.row_scales, d_.row_scales, d_.m, sum),
@@ -126,11 +126,13 @@ class OnDevice final : public plan::Executable {
     CopiedOperand c(runtime, host[2], d_.batch_count);
     std::array<CopiedOperand, 3> vectors{CopiedOperand(runtime, host[3], 1), CopiedOperand(runtime, host[4], 1),
                                          CopiedOperand(runtime, host[5], 1)};
-    if (Status s = a.allocate("a"); !s.ok()) return s;
-    if (Status s = b.allocate("b"); !s.ok()) return s;
+    if (d_.k != 0) {
+      if (Status s = a.allocate("a"); !s.ok()) return s;
+      if (Status s = b.allocate("b"); !s.ok()) return s;
+      if (Status s = a.upload(queue); !s.ok()) return s;
+      if (Status s = b.upload(queue); !s.ok()) return s;
+    }
     if (Status s = c.allocate("c"); !s.ok()) return s;
-    if (Status s = a.upload(queue); !s.ok()) return s;
-    if (Status s = b.upload(queue); !s.ok()) return s;
     if (!arguments.beta.is_zero())
       if (Status s = c.upload(queue); !s.ok()) return s;
     constexpr std::array names{"the bias", "row_scales", "column_scales"};

@@ -32,7 +32,9 @@ template <const Kernel& kernel>
                          .refuses = [](const plan::Problem& p) { return why_refused(kernel, p); },
                          .cost = [](const plan::Problem& p) { return kernel.cost(p, device_of(p)); },
                          .prepare = [](const plan::Problem& p) { return make_executable(kernel, p); },
-                         .on_device = true};
+                         .on_device = true,
+                         .conjugates = kernel.conjugates,
+                         .certifies = kernel.certifies};
   if (kernel.tunable != nullptr)
     made.tunable = [](GemmTypes types, int device) { return tuning_target(*kernel.tunable, types, device); };
   return made;

@@ -27,8 +27,8 @@ using Rectangle = std::array<std::size_t, 3>;
 OperandLayout copied_layout(const OperandLayout& layout, std::int64_t rows, std::int64_t columns) {
   const bool is_shared = !layout.pointer_array && layout.batch_stride == 0;
   const std::int64_t batch_stride = is_shared ? 0 : rows * columns;
-  if (order_of(layout, rows, columns) == Order::columns) return {1, rows, batch_stride};
-  return {columns, 1, batch_stride};
+  if (order_of(layout, rows, columns) == Order::columns) return {1, rows, batch_stride, false, layout.conjugate};
+  return {columns, 1, batch_stride, false, layout.conjugate};
 }
 
 // --- in place

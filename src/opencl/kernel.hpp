@@ -65,6 +65,8 @@ struct Kernel {
   double (*cost)(const plan::Problem&, const Device&);
   std::unique_ptr<DeviceProduct> (*prepare)(const plan::Problem&, const Device&);
   const Tunable* tunable = nullptr;
+  bool conjugates = false;  ///< as in plan::KernelEntry
+  bool certifies = false;   ///< as in plan::KernelEntry
 };
 
 }  // namespace exactile::opencl

@@ -5,6 +5,7 @@
 
 #include "opencl/executable.hpp"
 #include "opencl/families/blocked.hpp"
+#include "opencl/families/certified.hpp"
 #include "opencl/families/packed.hpp"
 #include "opencl/families/tiled.hpp"
 
@@ -13,7 +14,7 @@ namespace exactile::opencl {
 std::span<const plan::KernelEntry> kernel_list() {
   static const std::array list{
       entry<packed>(),           entry<deep>(),    entry<direct>(), entry<prefetch>(),    entry<padded>(),
-      entry<register_blocked>(), entry<vectors>(), entry<tiled>(),  entry<tiled_kahan>(),
+      entry<register_blocked>(), entry<vectors>(), entry<tiled>(),  entry<tiled_kahan>(), entry<certified>(),
   };
   return list;
 }

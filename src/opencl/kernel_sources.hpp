@@ -8,6 +8,10 @@ namespace exactile::opencl {
 
 extern const std::string_view element_cl;  ///< stands before every other one
 extern const std::string_view blocked_cl;
+extern const std::string_view certified_cl;  ///< stands before certified_round_cl and certified_settle_cl
+extern const std::string_view certified_lines_cl;
+extern const std::string_view certified_round_cl;
+extern const std::string_view certified_settle_cl;
 extern const std::string_view pack_cl;
 extern const std::string_view packed_cl;
 extern const std::string_view peak_cl;

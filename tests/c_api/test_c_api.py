@@ -111,6 +111,26 @@ def test_plan_prepare_and_explain():
     library.exactile_plan_destroy(plan)
 
 
+def test_error_bound_is_that_of_types_depth_and_accuracy():
+    u = 2.0**-24
+    gamma = 100 * u / (1 - 100 * u)  # of 97 terms, and three for alpha, beta and the bias
+    for accuracy, types, due in (("STANDARD", ("F32", "F32"), (0, gamma)),
+                                 ("COMPENSATED", ("F32", "F32"), (u, gamma**2)),
+                                 ("CORRECTLY_ROUNDED", ("F32", "F32"), (u, 0)),
+                                 ("STANDARD", ("I32", "I32"), (0, 0))):
+        d, plan = described(4, 5, 97, types), ctypes.c_void_p()
+        o = make("gemm_options", accuracy=ENUMS["EXACTILE_" + accuracy])
+        assert library.exactile_plan_make(ctypes.byref(d), ctypes.byref(o), ctypes.byref(plan)) == OK, error()
+        of_result, of_terms = ctypes.c_double(-1), ctypes.c_double(-1)
+        assert library.exactile_plan_error_bound(plan, ctypes.byref(of_result), ctypes.byref(of_terms)) == OK
+        assert (of_result.value, of_terms.value) == due
+        explained = json.loads(text_of(library.exactile_plan_explain_json, plan))
+        assert explained["error_bound"] == {"of_result": due[0], "of_terms": due[1]}
+        assert library.exactile_plan_error_bound(plan, None, ctypes.byref(of_terms)) == INVALID
+        assert "of_result = null" in error()
+        library.exactile_plan_destroy(plan)
+
+
 def test_lists():
     kernels = json.loads(text_of(library.exactile_kernels_json))["kernels"]
     assert {"cpu_naive"} <= {kernel["name"] for kernel in kernels}
@@ -186,6 +206,7 @@ def test_null_handles():
         (lambda: library.exactile_gemm(None, None, None), "description = null"),
         (lambda: library.exactile_plan_make(None, None, None), "plan = null"),
         (lambda: library.exactile_plan_run(None, None, None), "plan = null"),
+        (lambda: library.exactile_plan_error_bound(None, None, None), "plan = null"),
         (lambda: library.exactile_plan_explain(None, None, 0, None), "plan = null"),
         (lambda: library.exactile_kernels_json(None, 0, None), "buffer = null"),
         (lambda: library.exactile_context_make(None, 0, ctypes.byref(context)), "backend = null"),

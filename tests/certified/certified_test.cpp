@@ -66,11 +66,12 @@ class Sample {
     if (coin()) add_epilogue();
   }
 
-  void check(const std::string& kernel, Backend backend, Accuracy accuracy) {
+  void check(const std::string& kernel, Backend backend, Accuracy accuracy, int device = 0) {
     std::vector<OutPart> c = c_;
     const GemmArguments arguments{
         .a = a_.data(), .b = b_.data(), .c = c.data(), .alpha = alpha_, .beta = beta_, .bias = bias_.data()};
-    const Status status = gemm(d_, arguments, {.backend = backend, .kernel = kernel, .accuracy = accuracy});
+    const Status status =
+        gemm(d_, arguments, {.backend = backend, .kernel = kernel, .accuracy = accuracy, .device = device});
     ASSERT_TRUE(status.ok()) << status.message();
     for (std::int64_t i = 0; i < d_.m; ++i)
       for (std::int64_t j = 0; j < d_.n; ++j)
@@ -256,13 +257,19 @@ class Sample {
 
 void check_many(const KernelInfo& kernel, GemmTypes types, Accuracy accuracy) {
   const auto wanted = static_cast<std::int64_t>(number_from_environment("EXACTILE_CERTIFIED_ELEMENTS", 10000));
+  const auto is_there = [&](int device) {
+    const GemmDescription any = contiguous_case(types, 8, 8, 8).description;
+    return Plan::make(any, {.kernel = kernel.name, .accuracy = accuracy, .device = device}).ok();
+  };
   core::with_gemm_types(types, [&]<class In, class Out>() {
     if constexpr (!std::is_integral_v<In>) {
       std::uint64_t seed = 1;
       for (std::int64_t done = 0; done < wanted; ++seed) {
         Sample<In, Out> sample(seed, static_cast<Data>(seed % kinds_of_data));
-        sample.check(kernel.name, kernel.backend, accuracy);
-        if (testing::Test::HasFatalFailure()) return;
+        for (int device = 0; is_there(device); ++device) {
+          sample.check(kernel.name, kernel.backend, accuracy, device);
+          if (testing::Test::HasFatalFailure()) return;
+        }
         done += sample.elements();
       }
     }

@@ -83,6 +83,14 @@ def test_ladder_text(program):
     assert max(map(len, lines)) <= 120
 
 
+def test_ladder_shows_kernels_in_the_accuracies_that_they_keep(program):
+    rows = program.json("ladder", 50, 40, 30, "--kernel", "portable_certified")["results"]
+    certified = {row["accuracy"]: row for row in rows if row["kernel"] == "portable_certified"}
+    assert set(certified) == {"compensated", "correctly_rounded"}
+    assert all(row["error_over_bound"] <= 1 and row["norm_error"] < 2**-24 for row in certified.values())
+    assert "portable_certified (rounded)" in program("ladder", 50, 40, 30, "--kernel", "portable_certified").stdout
+
+
 def test_ladder_of_one_kernel_keeps_the_base(program):
     kernel = [name for name in available_kernels(program, "f32") if name != "cpu_naive"][0]
     document = program.json("ladder", 16, 16, 16, "--kernel", kernel)

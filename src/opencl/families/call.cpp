@@ -11,7 +11,6 @@
 namespace exactile::opencl {
 namespace {
 
-/// Where a product's flags say that C is read, a bias added, and so on.
 enum StoreFlags : cl_int {
   reads_c = 1,
   bias_per_row = 2,
@@ -22,7 +21,9 @@ enum StoreFlags : cl_int {
   columns_first = 64,  ///< of the scales, where columns are the caller's rows
 };
 
-[[nodiscard]] cl_int store_flags(const GemmDescription& d, const Launch& launch) {
+}  // namespace
+
+cl_int store_flags(const GemmDescription& d, const Launch& launch) {
   cl_int flags = 0;
   if (!launch.beta.is_zero()) flags |= reads_c;
   if (d.bias == Bias::per_row) flags |= bias_per_row;
@@ -33,8 +34,6 @@ enum StoreFlags : cl_int {
   if (launch.is_swapped) flags |= columns_first;
   return flags;
 }
-
-}  // namespace
 
 std::string element_options(const GemmDescription& d, const Device& device) {
   const ElementType sum = accumulator_type(d.types.input);

@@ -22,6 +22,9 @@ inline constexpr std::int64_t chunk_terms = 4096;
 /// The operands that go with a description whose sides were swapped.
 [[nodiscard]] Launch oriented(const Launch& launch, bool swapped);
 
+/// What element.cl calls flags: whether C is read, a bias added, and so on.
+[[nodiscard]] cl_int store_flags(const GemmDescription& description, const Launch& launch);
+
 /// One call of a kernel: arguments in their order, then the launch.
 class Call {
  public:

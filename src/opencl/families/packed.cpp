@@ -5,28 +5,15 @@
 #include <array>
 
 #include "core/checked.hpp"
-#include "opencl/families/call.hpp"
 #include "opencl/families/chosen.hpp"
 #include "opencl/families/cost.hpp"
-#include "opencl/families/packed_parameters.hpp"
-#include "opencl/kernel_sources.hpp"
+#include "opencl/families/panels.hpp"
 
 namespace exactile::opencl {
 namespace {
 
 using core::ceil_divide;
 using core::round_up;
-
-/// One side of the product as lines of k terms: rows of A, columns of B.
-struct Side {
-  std::int64_t lines;
-  std::int64_t panel;  ///< lines of a panel
-  OperandLayout layout;
-
-  [[nodiscard]] std::int64_t elements(std::int64_t k_padded) const { return round_up(lines, panel) * k_padded; }
-  /// One matrix for the whole batch is packed once.
-  [[nodiscard]] bool is_shared() const { return layout.batch_stride == 0; }
-};
 
 class Packed final : public DeviceProduct {
  public:
@@ -37,7 +24,6 @@ class Packed final : public DeviceProduct {
         k_padded_(round_up(d_.k, p_.kwg)),
         a_{d_.m, p_.mwg, d_.a},
         b_{d_.n, p_.nwg, {d_.b.column_stride, d_.b.row_stride, d_.b.batch_stride}},
-        is_serial_(device.is_cpu),
         options_(element_options(d_, device)) {
     settle_passes(device);
   }
@@ -83,70 +69,38 @@ class Packed final : public DeviceProduct {
 
   [[nodiscard]] std::int64_t sum_size() const { return size_in_bytes(accumulator_type(d_.types.input)); }
   [[nodiscard]] bool is_chunked() const { return d_.k > chunk_terms; }
-  [[nodiscard]] std::int64_t tiles() const { return ceil_divide(d_.m, p_.mwg) * ceil_divide(d_.n, p_.nwg); }
   [[nodiscard]] std::int64_t panel_bytes(const Side& side) const {
     return side.elements(k_padded_) * sum_size() * (side.is_shared() ? 1 : products_at_once_);
   }
   /// The sums of all tiles of a pass, borders included.
-  [[nodiscard]] std::int64_t totals_bytes() const { return products_at_once_ * tiles() * p_.mwg * p_.nwg * sum_size(); }
+  [[nodiscard]] std::int64_t totals_bytes() const {
+    return products_at_once_ * p_.tiles(d_.m, d_.n) * p_.mwg * p_.nwg * sum_size();
+  }
 
   /// So many products at once that scratch memory stays a fair share of the device's.
   void settle_passes(const Device& device) {
     const std::int64_t limit = std::min(device.max_buffer_bytes, device.memory_bytes / 16);
     const std::int64_t largest =
-        std::max({a_.elements(k_padded_), b_.elements(k_padded_), tiles() * p_.mwg * p_.nwg}) * sum_size();
+        std::max({a_.elements(k_padded_), b_.elements(k_padded_), p_.tiles(d_.m, d_.n) * p_.mwg * p_.nwg}) * sum_size();
     products_at_once_ = std::clamp<std::int64_t>(limit / largest, 1, d_.batch_count);
   }
 
   [[nodiscard]] Status run_pass(const Launch& launch, const Pass& pass) const {
+    const PanelRange range{.k = d_.k, .k_padded = k_padded_, .first = pass.first, .count = pass.count};
+    const ElementType in = d_.types.input;
     if (!a_.is_shared() || pass.first == 0)
-      if (Status s = pack(launch, a_, launch.a, pass.a, pass); !s.ok()) return s;
+      if (Status s = enqueue_pack(launch, a_, launch.a, in, pass.a, range, options_); !s.ok()) return s;
     if (!b_.is_shared() || pass.first == 0)
-      if (Status s = pack(launch, b_, launch.b, pass.b, pass); !s.ok()) return s;
-    return multiply(launch, pass);
-  }
-
-  [[nodiscard]] Status pack(const Launch& launch, const Side& side, const BufferSpan& span, cl_mem panels,
-                            const Pass& pass) const {
-    constexpr std::int64_t serial_terms = 256;
-    const std::string how = is_serial_ ? fmt::format(" -D SERIAL={}", serial_terms) : "";
-    Result<Call> made =
-        make_call(launch.runtime, pack_cl, "pack", fmt::format("{} -D G={}{}", options_, side.panel, how));
-    if (!made.ok()) return made.status();
-    Call& call = made.value();
-    call.add(cl_long{side.lines});
-    call.add(cl_long{d_.k});
-    call.add(cl_long{k_padded_});
-    call.add_operand(span, side.layout, d_.types.input, pass.first);
-    call.add(panels);
-    call.add(cl_long{side.is_shared() ? 0 : side.elements(k_padded_)});
-    const std::int64_t products = side.is_shared() ? 1 : pass.count;
-    if (is_serial_)
-      return call.enqueue(launch.queue,
-                          ceil_divide(k_padded_, serial_terms) * ceil_divide(side.lines, side.panel) * products, 1,
-                          "pack");
-    constexpr std::int64_t tile = 32;
-    constexpr std::int64_t items = 256;
-    return call.enqueue(launch.queue,
-                        ceil_divide(k_padded_, tile) * ceil_divide(round_up(side.lines, side.panel), tile) * products,
-                        items, "pack");
-  }
-
-  [[nodiscard]] Status multiply(const Launch& launch, const Pass& pass) const {
+      if (Status s = enqueue_pack(launch, b_, launch.b, in, pass.b, range, options_); !s.ok()) return s;
     const std::string chunks = is_chunked() ? fmt::format(" -D CHUNK={}", chunk_terms) : "";
-    Result<Call> made = make_call(launch.runtime, packed_cl, "packed", options_ + p_.options() + chunks);
-    if (!made.ok()) return made.status();
-    Call& call = made.value();
-    call.add(cl_long{d_.m});
-    call.add(cl_long{d_.n});
-    call.add(cl_long{k_padded_});
-    call.add(pass.a);
-    call.add(cl_long{a_.is_shared() ? 0 : a_.elements(k_padded_)});
-    call.add(pass.b);
-    call.add(cl_long{b_.is_shared() ? 0 : b_.elements(k_padded_)});
-    call.add(pass.totals);
-    call.add_output(launch, d_, pass.first);
-    return call.enqueue(launch.queue, tiles() * pass.count, p_.items(), "packed");
+    return enqueue_packed(launch, d_,
+                          {.a = pass.a,
+                           .a_step = a_.product_step(k_padded_),
+                           .b = pass.b,
+                           .b_step = b_.product_step(k_padded_),
+                           .totals = pass.totals,
+                           .k_padded = k_padded_},
+                          p_, pass.first, pass.count, options_ + chunks);
   }
 
   bool swapped_ = false;
@@ -156,7 +110,6 @@ class Packed final : public DeviceProduct {
   std::int64_t k_padded_;
   Side a_;
   Side b_;
-  bool is_serial_;
   std::string options_;
   std::int64_t products_at_once_ = 1;
 };

@@ -3,6 +3,7 @@
 /// The parameters of kernels/packed.cl, which of their combinations are legal, and what a search tries.
 #pragma once
 
+#include "core/checked.hpp"
 #include "opencl/kernel.hpp"
 
 namespace exactile::opencl {
@@ -17,6 +18,9 @@ struct PackedParameters {
   [[nodiscard]] static PackedParameters from(const tuning::Parameters& parameters);
   [[nodiscard]] std::int64_t items() const { return mdimc * ndimc; }
   [[nodiscard]] std::int64_t sums_per_item() const { return (mwg / mdimc) * (nwg / ndimc); }
+  [[nodiscard]] std::int64_t tiles(std::int64_t m, std::int64_t n) const {
+    return core::ceil_divide(m, mwg) * core::ceil_divide(n, nwg);
+  }
   [[nodiscard]] std::string options() const;  ///< "-D MWG=128 ..."
 };
 

@@ -2,12 +2,12 @@
 // What an element is. Every program starts with this file; the host defines INPUT_<type> and OUTPUT_<type>.
 //   In, Out  elements of A and B, and of C, as they lie in memory
 //   Sum      the type that sums: floats of its own width or float, integers as unsigned so that they wrap
-// REAL is the scalar type that Sum is made of.
+// REAL is the scalar type that Sum is made of. With WIDE floats are summed in f64, a complex element's parts apart.
 
 // Nothing is fused but what says so: the bits of an element do not depend on which kernel makes it.
 #pragma OPENCL FP_CONTRACT OFF
 
-#if defined(INPUT_f64) || defined(INPUT_cf64)
+#if defined(INPUT_f64) || defined(INPUT_cf64) || defined(WIDE)
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #define REAL double
 #elif defined(INPUT_i64)
@@ -23,7 +23,7 @@
 #else
 #define IS_INTEGER 0
 #endif
-#if defined(INPUT_cf32) || defined(INPUT_cf64)
+#if (defined(INPUT_cf32) || defined(INPUT_cf64)) && !defined(WIDE)
 #define IS_COMPLEX 1
 #else
 #define IS_COMPLEX 0
@@ -106,6 +106,11 @@ typedef uchar In;
 #elif defined(INPUT_i8)
 typedef char In;
 #define WIDEN_IN(x) ((Sum)(int)(x))
+#elif defined(WIDE) && defined(INPUT_cf32)
+typedef float2 In;
+#elif defined(WIDE)
+typedef float In;
+#define WIDEN_IN(x) ((Sum)(x))
 #else
 typedef Sum In;
 #define WIDEN_IN(x) (x)
@@ -121,6 +126,10 @@ typedef ushort Out;
 typedef ushort Out;
 #define WIDEN_OUT(x) widen_bf16(x)
 #define NARROW_OUT(x) narrow_bf16(x)
+#elif defined(WIDE)
+typedef float Out;
+#define WIDEN_OUT(x) (x)
+#define NARROW_OUT(x) (x)
 #else
 typedef Sum Out;
 #define OUT_IS_SUM 1
@@ -148,6 +157,13 @@ inline Sum multiply_add(Sum x, Sum y, Sum z) {
 inline Sum multiply_add(Sum x, Sum y, Sum z) { return MULTIPLY_ADD(x, y, z); }
 #define ZERO ((Sum)0)
 #endif
+
+// --- panels
+
+// Where a line's element is in panels of `lines` lines.
+inline long place(long line, long term, long k_padded, int lines) {
+  return (line / lines * k_padded + term) * lines + line % lines;
+}
 
 // --- the product's arguments, the same for every kernel that ends in an element of C
 

@@ -69,6 +69,7 @@ Device describe(cl_platform_id platform, cl_device_id id) {
           .has_f64 = twice != 0,
           .fuses_f32 = (single & CL_FP_FMA) != 0,
           .fuses_f64 = (twice & CL_FP_FMA) != 0,
+          .keeps_f32_subnormals = (single & CL_FP_DENORM) != 0,
           .compute_units = static_cast<int>(number<cl_uint>(id, CL_DEVICE_MAX_COMPUTE_UNITS)),
           .clock_megahertz = static_cast<int>(number<cl_uint>(id, CL_DEVICE_MAX_CLOCK_FREQUENCY)),
           .vector_width_f32 = static_cast<int>(number<cl_uint>(id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT)),

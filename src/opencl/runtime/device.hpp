@@ -27,6 +27,7 @@ struct Device {
   bool has_f64 = false;
   bool fuses_f32 = false;  ///< has a fused multiply-add for it
   bool fuses_f64 = false;
+  bool keeps_f32_subnormals = false;
   int compute_units = 0;
   int clock_megahertz = 0;
   int vector_width_f32 = 1;  ///< native
