@@ -3,6 +3,7 @@
 
 #include "cuda/kernel_list.hpp"
 #include "cuda/model/measure.hpp"
+#include "cuda/model/rank.hpp"
 #include "cuda/peak.hpp"
 #include "cuda/runtime/context.hpp"
 #include "cuda/runtime/device.hpp"
@@ -10,6 +11,12 @@
 #include "cuda/runtime/host_operands.hpp"
 
 namespace exactile::cuda {
+
+namespace {
+
+plan::HostLink link_of(int device) { return model::model_of(devices()[static_cast<std::size_t>(device)]).rows().link; }
+
+}  // namespace
 
 const plan::BackendEntry& backend() {
   static const plan::BackendEntry entry{.backend = Backend::cuda,
@@ -29,7 +36,9 @@ const plan::Offload& offload() {
                                  .why_absent = [] { return std::string_view(); },
                                  .first_use_seconds = [](int device) { return is_ready(device) ? 0 : context_seconds; },
                                  .only_by_name = [](int) { return std::string_view(); },
-                                 .is_pinned = is_pinned};
+                                 .is_pinned = is_pinned,
+                                 .opened_by = opened_by,
+                                 .link = link_of};
   return all;
 }
 

@@ -121,7 +121,8 @@ const plan::Offload& offload() {
                                  .why_absent = [] { return std::string_view(); },
                                  .first_use_seconds = [](int) { return 0.0; },
                                  .only_by_name = [](int) { return std::string_view(); },
-                                 .is_pinned = [](const void*, std::int64_t, int) { return trouble() == "pinned"; }};
+                                 .is_pinned = [](const void*, std::int64_t, int) { return trouble() == "pinned"; },
+                                 .opened_by = nullptr};
   return all;
 }
 
