@@ -73,9 +73,9 @@ OperandLayout layout(cublasOperation_t op, const Matrix& matrix, Size count) {
 }
 
 std::optional<cublasStatus_t> multiply(const Gemm& g) noexcept {
-  if (!is_on || !is_sound(g)) return std::nullopt;
+  if (!is_on) return std::nullopt;
   cudaStream_t stream = nullptr;
-  if (const char* reason = why_left(g, stream)) {
+  if (const char* reason = is_sound(g) ? why_left(g, stream) : "empty, or with a bad argument") {
     say_forwarded(g.routine, reason);
     return std::nullopt;
   }

@@ -155,7 +155,12 @@ const char* describe(const Call& call, Product& product) {
   arguments.alpha = *static_cast<const float*>(call.alpha);
   arguments.beta = *static_cast<const float*>(call.beta);
   if (arguments.beta.is_zero() || (call.c == call.d && c.layout == d.layout)) return nullptr;
-  return "C beside D";
+  if (call.c == nullptr) return "an argument is missing";
+  description.c = c.layout;
+  description.d = d.layout;
+  arguments.c = const_cast<void*>(call.c);  // only read where there is a D
+  arguments.d = call.d;
+  return nullptr;
 }
 
 }  // namespace

@@ -138,6 +138,33 @@ for turn in range(5):
 
 
 @needs_torch
+def test_matmul_to_a_d_apart_from_c():
+    ours, forwarded = run(TORCH + """
+import ctypes, re
+from ctypes import byref, c_float, c_int32, c_int64, c_size_t, c_uint64, c_void_p
+a, b, c, d = (torch.randn(2048, 2048, **gpu) for _ in range(4))
+before = c.clone()
+a @ b  # loads cuBLAS
+lt = ctypes.CDLL(re.search(r"/\\S*libcublasLt\\.so\\.\\d+", open("/proc/self/maps").read())[0])
+handle, operation, layout = c_void_p(), c_void_p(), c_void_p()
+assert lt.cublasLtCreate(byref(handle)) == 0
+assert lt.cublasLtMatmulDescCreate(byref(operation), 68, 0) == 0
+assert lt.cublasLtMatrixLayoutCreate(byref(layout), 0, c_uint64(2048), c_uint64(2048), c_int64(2048)) == 0
+at = lambda matrix: c_void_p(matrix.data_ptr())
+for _ in range(2):  # by columns, so B comes first
+    status = ctypes.CDLL(None).cublasLtMatmul(handle, operation, byref(c_float(2)), at(b), layout, at(a), layout, byref(c_float(0.5)),
+        at(c), layout, at(d), layout, None, None, c_size_t(0), c_void_p(torch.cuda.current_stream().cuda_stream))
+    assert status == 0, status
+    near(d, 2 * a, b, 0.5 * c)
+assert torch.equal(c, before)
+torch.cuda.synchronize()
+assert ctypes.CDLL(None).cublasLtDestroy(handle) == 0
+near(a @ b, a, b)
+""")
+    assert sum(line.startswith("cublasLtMatmul") for line in ours) == 2, forwarded
+
+
+@needs_torch
 def test_tf32_is_given_where_it_is_asked_for_and_the_switch_turns_all_off():
     product = TORCH + "a = torch.randn(2048, 2048, **gpu)\n"
     ours, forwarded = run(product + "torch.backends.cuda.matmul.allow_tf32 = True\na @ a\ntorch.nn.functional.linear(a, a, a[0])")

@@ -123,6 +123,7 @@ assert list(c) == list(range(60))
 """)
     given, asked = forwarded(done)
     assert given == asked and len(given) == 1 and "status 7" in done.stdout
+    assert done.stderr == f"exactile: {name} forwarded: empty, or with a bad argument\n"
 
 
 @pytest.mark.parametrize("setting,value,reason", (
@@ -263,6 +264,17 @@ def test_matmul_with_its_epilogues_is_ours(operation, check):
     assert "cublasLtMatmul m=3 n=4 k=5 batch=1 kernel=fake_kernel" in done.stderr
 
 
+def test_matmul_to_a_d_apart_from_c_leaves_c_as_it_was():
+    done = run(LT + """
+apart = (c_float * 60)(*range(60))
+matmul(c_data=at(apart))
+assert list(c) == expected('') and list(apart) == list(range(60))
+matmul(c_data=at(apart), c_layout=dict(ORDER=1, LD=n))
+assert list(c)[:12] == [expected('')[q] + 3 * ((q % m) * n + q // m - q) for q in range(12)]
+""")
+    assert forwarded_lt(done)[0] == []
+
+
 def test_matmul_of_a_transposed_matrix_that_lies_by_rows():
     done = run(LT + """
 matmul(operation=dict(TRANSA=T), a_layout=dict(ORDER=1, ROWS=k, COLS=m, LD=m))
@@ -275,7 +287,7 @@ assert list(c) == expected('')
     "operation=dict(COMPUTE=TF32_COMPUTE)", "operation=dict(POINTERS=1)", "operation=dict(EPILOGUE=32)",
     "operation=dict(EPILOGUE=130)", "operation=dict(EPILOGUE=4)", "operation=dict(EPILOGUE=4, BIAS=at(bias), BIAS_TYPE=2)",
     "operation=dict(SMS=8)", "operation=dict(A_SCALE=16)", "a_layout=dict(TYPE=F16)", "a_layout=dict(ORDER=2)",
-    "a_layout=dict(BATCH=2)", "a_layout=dict(COLS=9)", "beta=0"))
+    "a_layout=dict(BATCH=2)", "a_layout=dict(COLS=9)", "beta=0", "c_data=0"))
 def test_matmul_of_another_kind_is_forwarded_as_it_came(change):
     done = run(LT + f"matmul({change})\nassert list(c) == list(range(60))\n")
     given, asked = forwarded_lt(done)

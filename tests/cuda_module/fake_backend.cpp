@@ -77,6 +77,30 @@ std::unique_ptr<plan::Executable> make_product(const plan::Problem& p) {
   return std::make_unique<Product>(p.description);
 }
 
+/// D <- C, for one product.
+class Bringing final : public plan::Executable {
+ public:
+  explicit Bringing(const GemmDescription& description) : d_(description) {}
+  [[nodiscard]] Status run(const GemmArguments& arguments, const Execution&) const override {
+    for (std::int64_t i = 0; i < d_.m; ++i)
+      for (std::int64_t j = 0; j < d_.n; ++j)
+        static_cast<float*>(arguments.d)[i * d_.d->row_stride + j * d_.d->column_stride] =
+            static_cast<const float*>(arguments.c)[i * d_.c.row_stride + j * d_.c.column_stride];
+    return {};
+  }
+  [[nodiscard]] std::string blocking() const override { return {}; }
+  [[nodiscard]] double model_bytes() const override { return 0; }
+
+ private:
+  GemmDescription d_;
+};
+
+/// A product of alpha = 0 does what is left of it.
+std::unique_ptr<plan::Executable> make_scaling(const plan::Problem& p) {
+  if (p.description.d) return std::make_unique<Bringing>(p.description);
+  return make_product(p);
+}
+
 plan::KernelEntry kernel(std::string_view name, double (*cost)(const plan::Problem&)) {
   return {
       .name = name,
@@ -110,7 +134,7 @@ const plan::BackendEntry& backend() {
       .devices = devices,
       .measure_peak = [](GemmTypes, int, int) -> Result<double> { return none(); },
       .open = [](int) -> Result<std::unique_ptr<plan::DeviceContext>> { return none(); },
-      .prepare_scaling = make_product};
+      .prepare_scaling = make_scaling};
   return entry;
 }
 
