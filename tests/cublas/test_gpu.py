@@ -46,14 +46,15 @@ def run(code, **settings):
 @needs_torch
 def test_torch_products_of_all_shapes():
     ours, forwarded = run(TORCH + """
-for m, n, k in ((1, 1, 1), (3, 5, 7), (64, 64, 64), (1, 4096, 4096), (4096, 1, 4096), (1000, 1000, 1000), (2047, 1025, 513),
-                (1536, 2048, 1024), (2048, 2048, 2048), (256, 4096, 14336), (4097, 1023, 2049), (2048, 2048, 64)):
+for m, n, k in ((1, 1, 1), (3, 5, 7), (64, 64, 64), (1, 4096, 4096), (4096, 1, 4096), (1000, 1000, 1000),
+                (2047, 1025, 513), (1536, 2048, 1024), (2048, 2048, 2048), (256, 4096, 14336),
+                (4097, 1023, 2049), (2048, 2048, 64)):
     a, b = torch.randn(m, k, **gpu), torch.randn(k, n, **gpu)
     near(a @ b, a, b)
     at, bt = torch.randn(k, m, **gpu).t(), torch.randn(n, k, **gpu).t()
     for left, right in ((at, b), (a, bt), (at, bt)):
         near(left @ right, left, right)
-a, b = torch.randn(2100, 3000, **gpu)[50:, 100:2148], torch.randn(2200, 2500, **gpu)[:2048, 7:2055]  # blocks of larger ones
+a, b = torch.randn(2100, 3000, **gpu)[50:, 100:2148], torch.randn(2200, 2500, **gpu)[:2048, 7:2055]  # blocks
 near(a @ b, a, b)
 out = torch.empty(2050, 4000, **gpu)[:, 11:2059]
 torch.mm(a, b, out=out)
@@ -152,8 +153,9 @@ assert lt.cublasLtMatmulDescCreate(byref(operation), 68, 0) == 0
 assert lt.cublasLtMatrixLayoutCreate(byref(layout), 0, c_uint64(2048), c_uint64(2048), c_int64(2048)) == 0
 at = lambda matrix: c_void_p(matrix.data_ptr())
 for _ in range(2):  # by columns, so B comes first
-    status = ctypes.CDLL(None).cublasLtMatmul(handle, operation, byref(c_float(2)), at(b), layout, at(a), layout, byref(c_float(0.5)),
-        at(c), layout, at(d), layout, None, None, c_size_t(0), c_void_p(torch.cuda.current_stream().cuda_stream))
+    status = ctypes.CDLL(None).cublasLtMatmul(
+        handle, operation, byref(c_float(2)), at(b), layout, at(a), layout, byref(c_float(0.5)), at(c), layout, at(d),
+        layout, None, None, c_size_t(0), c_void_p(torch.cuda.current_stream().cuda_stream))
     assert status == 0, status
     near(d, 2 * a, b, 0.5 * c)
 assert torch.equal(c, before)
@@ -167,7 +169,11 @@ near(a @ b, a, b)
 @needs_torch
 def test_tf32_is_given_where_it_is_asked_for_and_the_switch_turns_all_off():
     product = TORCH + "a = torch.randn(2048, 2048, **gpu)\n"
-    ours, forwarded = run(product + "torch.backends.cuda.matmul.allow_tf32 = True\na @ a\ntorch.nn.functional.linear(a, a, a[0])")
+    ours, forwarded = run(product + """
+torch.backends.cuda.matmul.allow_tf32 = True
+a @ a
+torch.nn.functional.linear(a, a, a[0])
+""")
     assert not ours and any("another math mode" in line for line in forwarded)
     ours, forwarded = run(product + "near(a @ a, a, a)", EXACTILE_CUBLAS=0)
     assert not ours and not forwarded
@@ -181,7 +187,8 @@ random = cupy.random.RandomState(1)
 def near(got, a, b):
     k = a.shape[-1] + 3
     a, b = a.astype("d"), b.astype("d")
-    assert bool((abs(got - a @ b) <= k * 2.0 ** -24 / (1 - k * 2.0 ** -24) * (abs(a) @ abs(b))).all()), (a.shape, b.shape)
+    gamma = k * 2.0 ** -24 / (1 - k * 2.0 ** -24)
+    assert bool((abs(got - a @ b) <= gamma * (abs(a) @ abs(b))).all()), (a.shape, b.shape)
 for shape in ((2048, 2048, 2048), (1000, 1000, 1000), (2047, 1025, 4000)):
     a, b = random.randn(*shape[::2]).astype("f"), random.randn(*shape[:0:-1]).astype("f")
     near(a @ b, a, b)

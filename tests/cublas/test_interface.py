@@ -4,71 +4,11 @@ import re
 import subprocess
 
 import pytest
-from support import FAKE_MODULE, FAKES, LIBRARY, python
+from fakes import PROGRAM, forwarded, run
+from support import LIBRARY, python
 
 GEMMS = [stem + tail for stem in ("cublasSgemm_v2", "cublasSgemmStridedBatched", "cublasGemmEx",
                                   "cublasGemmStridedBatchedEx") for tail in ("", "_64")]
-
-# A program whose cuBLAS and driver are the fakes; a product of the device is negated. The library's, wherever it is
-# called, is found as a program's import is: in the global scope, where it comes first.
-PROGRAM = """
-import ctypes, os
-from ctypes import c_char, c_float, c_int, c_int32, c_int64, c_longlong, c_size_t, c_uint32, c_uint64, c_void_p
-kind = ctypes.RTLD_GLOBAL if os.environ.get("GLOBAL", "1") == "1" else ctypes.RTLD_LOCAL
-driver = ctypes.CDLL(os.environ["EXACTILE_FAKES"] + "/libcuda.so.1", kind)
-cublas = ctypes.CDLL(os.environ["EXACTILE_FAKES"] + "/libcublas.so.13", kind)
-lt = ctypes.CDLL(os.environ["EXACTILE_FAKES"] + "/libcublasLt.so.13", kind)
-here = ctypes.CDLL(None)
-N, T, C = 0, 1, 2
-F32, F16, F32_COMPUTE, TF32_COMPUTE, PEDANTIC_COMPUTE = 0, 2, 68, 77, 69
-handle = 0x1234
-m, n, k, count = 3, 4, 5, 2
-a = (c_float * 60)(*[x % 7 - 3 for x in range(60)]); b = (c_float * 60)(*[x % 5 - 2 for x in range(60)])
-c = (c_float * 60)(*range(60))
-alpha, beta = c_float(2), c_float(3)
-at = ctypes.addressof
-def values(form, what):
-    return [{"p": c_void_p, "L": c_int64, "i": c_int}[kind](x) for kind, x in zip(form, what)]
-def arguments(name, ta=N, tb=N, lda=m, ldb=k, ldc=m, types=(F32, F32, F32), compute=F32_COMPUTE, alpha=at(alpha), beta=at(beta),
-              a=at(a), c=at(c), handle=handle, n=n, steps=(15, 20, 12)):
-    i = "L" if name.endswith("_64") else "i"
-    with_types, with_steps = "Ex" in name, "Strided" in name
-    form, out = "pii" + i * 3 + "p", [handle, ta, tb, m, n, k, alpha]
-    for which, (matrix, ld) in enumerate(((a, lda), (at(b), ldb), (c, ldc))):
-        kind, step = types[which], steps[which]
-        if which == 2:
-            form += "p"; out.append(beta)
-        form += "p" + "i" * with_types + i + "L" * with_steps
-        out += [matrix] + [kind] * with_types + [ld] + [step] * with_steps
-    if with_steps: form += i; out.append(count)
-    if with_types: form += "ii"; out += [compute, -1]
-    return form, out
-def call(name, **change):
-    form, out = arguments(name, **change)
-    print("asked " + " ".join(f"{x & (2 ** 64 - 1):x}" if kind == "p" else str(x) for kind, x in zip(form, out)), flush=True)
-    status = getattr(here, name)(*values(form, out))
-    print("status", status, flush=True)
-def expected(name):
-    old, batched = range(60), "Strided" in name
-    out = list(map(float, old))
-    for p in range(count if batched else 1):
-        for i in range(m):
-            for j in range(n):
-                total = sum(a[15 * p + i + m * x] * b[20 * p + x + k * j] for x in range(k))
-                out[12 * p + i + m * j] = 3 * old[12 * p + i + m * j] - 2 * total
-    return out
-"""
-
-
-def run(code, **settings):
-    return python(PROGRAM + code, EXACTILE_CUDA_MODULE=FAKE_MODULE, EXACTILE_VERBOSE=1, **settings)
-
-
-def forwarded(done):
-    """What cuBLAS was called with, beside what it was asked for."""
-    calls = re.findall(r"^(cublas(?:Sgemm|Gemm)\S*) (.*)$", done.stdout, flags=re.M)
-    return [what for name, what in calls], re.findall(r"^asked (.*)$", done.stdout, flags=re.M)
-
 
 def test_only_the_wrapped_names_are_exported():
     text = subprocess.run(["nm", "-D", "--defined-only", LIBRARY], capture_output=True, text=True, check=True).stdout
@@ -221,83 +161,6 @@ call("cublasSgemm_v2")
     given, asked = forwarded(done)
     assert given == asked and len(given) == 2 and "no device memory for the workspace" in done.stderr
     assert [what for what, stream in events(done)] == ["wait"]
-
-
-LT = """
-def described(kind, **attributes):
-    numbers = dict(TYPE=(0, c_uint32), ORDER=(1, c_int32), ROWS=(2, c_uint64), COLS=(3, c_uint64), LD=(4, c_int64), BATCH=(5, c_int32),
-                   STEP=(6, c_int64)) if kind == "layout" else dict(
-        COMPUTE=(0, c_int32), SCALE=(1, c_int32), POINTERS=(2, c_int32), TRANSA=(3, c_int32), TRANSB=(4, c_int32),
-        EPILOGUE=(7, c_uint32), BIAS=(8, c_void_p), BIAS_STEP=(10, c_int64), SMS=(15, c_int32), A_SCALE=(17, c_void_p),
-        BIAS_TYPE=(26, c_int32))
-    lt.fake_descriptor.restype = c_void_p
-    made = lt.fake_descriptor()
-    for name, value in attributes.items():
-        which, form = numbers[name]
-        lt.fake_set(c_void_p(made), which, ctypes.byref(form(value)), c_size_t(ctypes.sizeof(form)))
-    return made
-bias = (c_float * m)(100, -1000, 300)
-def matmul(operation={}, a_layout={}, c_layout={}, d_layout={}, c_data=at(c), beta=at(beta)):
-    plain = dict(COMPUTE=F32_COMPUTE, SCALE=F32, POINTERS=0)
-    layouts = [described("layout", **{**dict(TYPE=F32, ROWS=r, COLS=s, LD=r), **more})
-               for r, s, more in ((m, k, a_layout), (k, n, {}), (m, n, c_layout), (m, n, d_layout))]
-    passed = [handle, described("operation", **{**plain, **operation}), at(alpha), at(a), layouts[0], at(b), layouts[1], beta,
-              c_data, layouts[2], at(c), layouts[3], 0x77, 0x88, 0x99, 0xaa]
-    print("asked", " ".join(f"{x:x}" for x in passed), flush=True)
-    print("status", here.cublasLtMatmul(*[c_void_p(x) for x in passed]), flush=True)
-"""
-
-
-def forwarded_lt(done):
-    return (re.findall(r"^cublasLtMatmul (.*)$", done.stdout, flags=re.M),
-            re.findall(r"^asked (.*)$", done.stdout, flags=re.M))
-
-
-@pytest.mark.parametrize("operation,check", (
-    ("", "expected('')"),
-    ("EPILOGUE=4, BIAS=at(bias)", "[x + (bias[q % m] if q < 12 else 0) for q, x in enumerate(expected(''))]"),
-    ("EPILOGUE=6, BIAS=at(bias)", "[max(x + bias[q % m], 0) if q < 12 else x for q, x in enumerate(expected(''))]"),
-    ("EPILOGUE=2", "[max(x, 0) for x in expected('')]")))
-def test_matmul_with_its_epilogues_is_ours(operation, check):
-    done = run(LT + f"matmul(operation=dict({operation}))\nassert list(c) == {check}, (list(c), {check})\n")
-    assert "status 0" in done.stdout and forwarded_lt(done)[0] == []
-    assert "cublasLtMatmul m=3 n=4 k=5 batch=1 kernel=fake_kernel" in done.stderr
-
-
-def test_matmul_to_a_d_apart_from_c_leaves_c_as_it_was():
-    done = run(LT + """
-apart = (c_float * 60)(*range(60))
-matmul(c_data=at(apart))
-assert list(c) == expected('') and list(apart) == list(range(60))
-matmul(c_data=at(apart), c_layout=dict(ORDER=1, LD=n))
-assert list(c)[:12] == [expected('')[q] + 3 * ((q % m) * n + q // m - q) for q in range(12)]
-""")
-    assert forwarded_lt(done)[0] == []
-
-
-def test_matmul_of_a_transposed_matrix_that_lies_by_rows():
-    done = run(LT + """
-matmul(operation=dict(TRANSA=T), a_layout=dict(ORDER=1, ROWS=k, COLS=m, LD=m))
-assert list(c) == expected('')
-""")
-    assert forwarded_lt(done)[0] == []
-
-
-@pytest.mark.parametrize("change", (
-    "operation=dict(COMPUTE=TF32_COMPUTE)", "operation=dict(POINTERS=1)", "operation=dict(EPILOGUE=32)",
-    "operation=dict(EPILOGUE=130)", "operation=dict(EPILOGUE=4)", "operation=dict(EPILOGUE=4, BIAS=at(bias), BIAS_TYPE=2)",
-    "operation=dict(SMS=8)", "operation=dict(A_SCALE=16)", "a_layout=dict(TYPE=F16)", "a_layout=dict(ORDER=2)",
-    "a_layout=dict(BATCH=2)", "a_layout=dict(COLS=9)", "beta=0", "c_data=0"))
-def test_matmul_of_another_kind_is_forwarded_as_it_came(change):
-    done = run(LT + f"matmul({change})\nassert list(c) == list(range(60))\n")
-    given, asked = forwarded_lt(done)
-    assert given == asked and len(given) == 1 and "status 15" in done.stdout
-
-
-def test_matmul_is_forwarded_where_the_switch_is_off():
-    done = run(LT + "matmul()\nhere.cublasLtDestroy(c_void_p(handle))", EXACTILE_CUBLAS=0)
-    given, asked = forwarded_lt(done)
-    assert given == asked and len(given) == 1 and done.stderr == "" and "cublasLtDestroy" in done.stdout
 
 
 def test_loading_starts_no_thread_and_opens_no_driver():
