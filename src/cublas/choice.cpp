@@ -6,6 +6,8 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "cuda/backend.hpp"
+
 namespace exactile::cublas {
 namespace {
 
@@ -26,7 +28,10 @@ void choose(const GemmDescription& description, int device, Choice& choice) {
     if (candidate.chosen) ours = candidate.cost_seconds;
     if (candidate.kernel.starts_with(on_cuda_cores)) theirs = std::min(theirs, candidate.cost_seconds);
   }
-  if (ours < theirs)
+  // A call of ours keeps the host about that long, with its event, its side kernels and its tensor maps: programs that
+  // wait for their calls and not for the device would lose what is less.
+  const double call = cuda::offload().link(device).round_trip_seconds;
+  if (ours + call < theirs)
     choice.plan = *std::move(plan);
   else
     choice.reason = "no kernel is estimated to be faster than cuBLAS";

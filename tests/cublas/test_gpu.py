@@ -62,7 +62,7 @@ near(out, a, b)
 c = torch.randn(2050, 2048, **gpu)
 near(torch.addmm(c, a, b, beta=0.5, alpha=2), 2 * a, b, 0.5 * c)
 """)
-    assert any("m=2048 n=2048 k=2048" in line for line in ours) and len(ours) > 15
+    assert any("m=2048 n=2048 k=2048" in line for line in ours) and len(ours) > 8
     assert all("no kernel is estimated to be faster" in line for line in forwarded), forwarded
 
 
