@@ -88,15 +88,19 @@ Result<std::shared_ptr<const PlanState>> PlanState::make(const GemmDescription& 
   // Names are judged for empty products too: a misspelt kernel is a mistake whatever the sizes.
   auto kernel = plan::select(api::backends(), state->problem_, options);
   if (!kernel.ok()) return kernel.status();
-  if (description.d && options.memory == Memory::device)
-    return Status(StatusCode::unsupported,
-                  "d: expected none with operands in device memory; copy C to D there and give D as c");
   if (!state->is_empty_ && options.memory == Memory::device) {
     const plan::BackendEntry& backend = backend_of(*kernel.value());
     state->has_addresses_ = backend.has_addresses;
     plan::Problem scaling = state->problem_;
     scaling.description = plan::without_scales(scaling.description);
     state->scaling_ = backend.prepare_scaling(scaling);
+    if (description.d && !backend.has_addresses)
+      return Status(StatusCode::unsupported,
+                    "d: expected none with operands in buffers; copy C to D there and give D as c");
+    if (description.d) {
+      scaling.description = description;
+      state->bringing_ = backend.prepare_scaling(scaling);
+    }
   }
   if (!state->is_empty_ && kernel.value()->certifies && options.accuracy > Accuracy::standard) {
     plan::Problem scaling = state->problem_;
@@ -235,6 +239,7 @@ Status PlanState::check_c_beside_d(const GemmArguments& arguments) const {
     const plan::Footprint all = print_of(d.c, d.m, d.n, d.batch_count, d.types.output);
     return !is_one && plan::may_share(arguments.d, c_print_, arguments.c, all) ? shared("") : Status();
   }
+  if (problem_.memory == Memory::device) return {};  // what such arrays hold cannot be read here
   const auto size = size_in_bytes(d.types.output);
   for (std::int64_t p = 0; p < d.batch_count; ++p) {
     const void* from = reference::product_base(static_cast<const void*>(arguments.c), d.c, p, size);
@@ -254,7 +259,10 @@ Status PlanState::run_to_d(const GemmArguments& given, const plan::PreparedForms
   if (Status s = check(arguments); !s.ok()) return s;
   if (!given.beta.is_zero()) {
     if (Status s = check_c_beside_d(given); !s.ok()) return s;
-    reference::copy_c_to_d(description_, given.c, given.d);
+    if (bringing_ == nullptr)
+      reference::copy_c_to_d(description_, given.c, given.d);
+    else if (Status s = bringing_->run(given, execution); !s.ok())
+      return s;
   }
   return run_checked(arguments, forms, execution);
 }

@@ -115,7 +115,8 @@ class PlanState {
   const plan::KernelEntry* kernel_ = nullptr;  ///< null where there is nothing to compute
   std::string why_;                            ///< it was taken, where that was measured
   std::unique_ptr<const plan::Executable> executable_;
-  std::unique_ptr<const plan::Executable> scaling_;  ///< alpha = 0 or k = 0 in device memory, or certified
+  std::unique_ptr<const plan::Executable> scaling_;   ///< alpha = 0 or k = 0 in device memory, or certified
+  std::unique_ptr<const plan::Executable> bringing_;  ///< the elements of C to D, both in device memory
   plan::DeviceChoice devices_;
   std::shared_ptr<const PlanState> there_;  ///< the same product on the device of devices_; null: none was chosen
 };

@@ -5,6 +5,7 @@
 
 #include "cuda/kernel_list.hpp"
 #include "cuda/model/measure.hpp"
+#include "cuda/model/rank.hpp"
 #include "cuda/order_of_sums.hpp"
 #include "cuda/peak.hpp"
 #include "cuda/runtime/context.hpp"
@@ -27,6 +28,8 @@ std::string reach_of_bits(const plan::Problem& problem) {
   return reach_of_order(problem, device.compute_capability, multiplies);
 }
 
+plan::HostLink link_of(int device) { return model::model_of(devices()[static_cast<std::size_t>(device)]).rows().link; }
+
 }  // namespace
 
 const plan::BackendEntry& backend() {
@@ -48,7 +51,9 @@ const plan::Offload& offload() {
                                  .why_absent = [] { return std::string_view(); },
                                  .first_use_seconds = [](int device) { return is_ready(device) ? 0 : context_seconds; },
                                  .only_by_name = [](int) { return std::string_view(); },
-                                 .is_pinned = is_pinned};
+                                 .is_pinned = is_pinned,
+                                 .opened_by = opened_by,
+                                 .link = link_of};
   return all;
 }
 

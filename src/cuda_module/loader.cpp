@@ -35,6 +35,9 @@ void keep_loaded(const std::string& own) {
   if (!own.empty()) static_cast<void>(dlopen(own.c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE));
 }
 
+/// The process that opened a module, and with it the driver; 0: none has.
+constinit std::atomic<int> opened_by{0};
+
 Module open_file(const std::string& path) {
   void* const module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (module == nullptr) return absent("the CUDA module cannot be opened: {}", dlerror());
@@ -46,6 +49,7 @@ Module open_file(const std::string& path) {
     return absent("{} is of another build of exactile ({}); expected {}", path,
                   handshake.module_build_id == nullptr ? "unknown" : handshake.module_build_id, build_id);
   keep_loaded(own_file());
+  opened_by.store(getpid(), std::memory_order_relaxed);
   return Brought{handshake.backend, handshake.offload};
 }
 
@@ -136,7 +140,9 @@ const plan::Offload& offload() {
       .first_use_seconds = [](int device) { return module().value().offload->first_use_seconds(device); },
       .only_by_name = [](int device) { return module().value().offload->only_by_name(device); },
       .is_pinned = [](const void* memory, std::int64_t bytes,
-                      int device) { return module().value().offload->is_pinned(memory, bytes, device); }};
+                      int device) { return module().value().offload->is_pinned(memory, bytes, device); },
+      .opened_by = [] { return cuda_module::opened_by.load(std::memory_order_relaxed); },
+      .link = [](int device) { return module().value().offload->link(device); }};
   return all;
 }
 

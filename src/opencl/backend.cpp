@@ -76,7 +76,8 @@ const plan::Offload& offload() {
       .why_absent = why_absent,
       .first_use_seconds = [](int device) { return Runtime::is_ready(device) ? 0 : context_seconds; },
       .only_by_name = only_by_name,
-      .is_pinned = [](const void*, std::int64_t, int) { return false; }};
+      .is_pinned = [](const void*, std::int64_t, int) { return false; },
+      .opened_by = opened_by};
   return all;
 }
 

@@ -7,19 +7,16 @@
 #include <algorithm>
 #include <array>
 
-#include "plan/host_link.hpp"
 #include "plan/select.hpp"
 
 namespace exactile::plan {
 
 bool DeviceLedger::may_open(const Offload& offload, double seconds) {
   const std::lock_guard lock(mutex_);
-  Account& account = accounts_[offload.backend];
-  if (account.opened_by != 0) return true;
-  account.lost_unopened += seconds;
-  if (account.lost_unopened < offload.context_seconds) return false;
-  account.opened_by = getpid();
-  return true;
+  if (offload.opened_by() != 0) return true;
+  double& lost = accounts_[offload.backend].lost_unopened;
+  lost += seconds;
+  return lost >= offload.context_seconds;
 }
 
 bool DeviceLedger::may_make_ready(const Offload& offload, double seconds, double first_use_seconds) {
@@ -33,7 +30,7 @@ std::string DeviceLedger::why_left_alone(const Offload& offload) {
   const std::lock_guard lock(mutex_);
   const Account& account = accounts_[offload.backend];
   if (account.is_broken) return fmt::format("is left alone since it failed: {}", account.failure);
-  if (account.opened_by == 0 || account.opened_by == getpid()) return {};
+  if (const int by = offload.opened_by(); by == 0 || by == getpid()) return {};
   return "cannot be used in a process that was forked from one that had opened its driver";
 }
 
@@ -59,15 +56,15 @@ std::string duration(double seconds) {
 }
 
 /// What moving each operand once costs at least, launch included.
-double least_copies(const Traffic& traffic) {
-  return round_trip_seconds + std::max(traffic.in, traffic.out) / link_bytes_per_second;
+double least_copies(const Traffic& traffic, const HostLink& link) {
+  return link.round_trip_seconds + std::max(traffic.in, traffic.out) / link.bytes_per_second;
 }
 
 /// What copying through pinned rings costs the processor.
-double ring_copies(const Traffic& traffic, int threads) {
+double ring_copies(const Traffic& traffic, const HostLink& link, int threads) {
   const double bytes = traffic.in + traffic.out;
   const double helping = std::clamp(bytes / bytes_worth_a_copy_thread, 1.0, static_cast<double>(threads));
-  return bytes / (copy_bytes_per_second * helping);
+  return bytes / (link.copy_bytes_per_second * helping);
 }
 
 /// One product against one backend.
@@ -91,7 +88,7 @@ class Comparison {
   std::string judge(const Offload& offload, DeviceVerdict& verdict, DeviceChoice& choice) {
     if (problem_.reproducible && is_floating(problem_.description.types.input))
       return "not asked: its bits are others than the processor's (reproducible)";
-    const double floor = least_copies(traffic_);
+    const double floor = least_copies(traffic_, {});
     if (here_ <= floor)
       return fmt::format("not asked: the processor takes an estimated {}, copies alone {}", duration(here_),
                          duration(floor));
@@ -117,9 +114,10 @@ class Comparison {
 
   std::string compare(const Offload& offload, DeviceVerdict& verdict, DeviceChoice& choice) {
     const double kernel = verdict.kernel->cost(problem_);
-    const double floor = least_copies(traffic_);
+    const HostLink link = offload.link(problem_.device);
+    const double floor = least_copies(traffic_, link);
     const double pinned = offload.overlaps_copies ? std::max(kernel, floor) : kernel + floor;
-    verdict.seconds = std::max(pinned, ring_copies(traffic_, problem_.threads));
+    verdict.seconds = std::max(pinned, ring_copies(traffic_, link, problem_.threads));
     const double first_use = offload.first_use_seconds(problem_.device);
     const std::string times =
         fmt::format("an estimated {} with copies, the processor {}", duration(verdict.seconds), duration(here_));

@@ -9,12 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "plan/host_link.hpp"
 #include "plan/kernel_entry.hpp"
 
 namespace exactile::plan {
 
 /// What must be known of a backend's devices before a product whose caller names none may go there: its operands lie in
-/// host memory. Functions are asked in processes that have opened the driver, but for why_absent().
+/// host memory. Functions are asked in processes that have opened the driver, but for why_absent() and opened_by().
 struct Offload {
   const BackendEntry* backend;
   double context_seconds = 0;    ///< what opening the driver and making a device ready costs, roughly
@@ -27,14 +28,17 @@ struct Offload {
   std::string_view (*only_by_name)(int device);
   /// Whether the device copies from and to this memory by itself. Asked where the device is ready.
   bool (*is_pinned)(const void* memory, std::int64_t bytes, int device);
+  /// The process that has opened the driver, for whatever reason; 0: none has.
+  int (*opened_by)();
+  /// Of a device that has a kernel for the product.
+  HostLink (*link)(int device) = [](int) { return HostLink(); };
 };
 
 /// What a process has found out about its devices, and what it would have gained by them. All calls are thread-safe.
 class DeviceLedger {
  public:
-  /// A product could have been so much sooner done on a device of the backend, whose driver is not open. Answers
-  /// whether such products have by now lost as much as a device's first use costs: then the driver counts as open, in
-  /// this process.
+  /// A product could have been so much sooner done on a device of the backend. Answers whether the driver may be asked:
+  /// it is open, or such products have by now lost as much as a device's first use costs.
   [[nodiscard]] bool may_open(const Offload& offload, double seconds);
   /// The same of a product that the device was asked about, and of the first use itself.
   [[nodiscard]] bool may_make_ready(const Offload& offload, double seconds, double first_use_seconds);
@@ -48,7 +52,6 @@ class DeviceLedger {
 
  private:
   struct Account {
-    int opened_by = 0;  ///< the process; 0: nobody has
     double lost_unopened = 0;
     double lost_unready = 0;
     bool is_broken = false;

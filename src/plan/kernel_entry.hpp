@@ -124,7 +124,7 @@ struct BackendEntry {
   Result<double> (*measure_peak)(GemmTypes types, int device, int threads);
   /// Null where the backend computes in host memory.
   Result<std::unique_ptr<DeviceContext>> (*open)(int device) = nullptr;
-  /// For operands in device memory: C <- activation(beta * C + bias), the product of alpha = 0 or k = 0.
+  /// In device memory: C <- activation(beta * C + bias), what is left of alpha = 0 or k = 0; with a D, D <- C.
   std::unique_ptr<Executable> (*prepare_scaling)(const Problem& problem) = nullptr;
   /// See measure_device(); null where the backend has no cost model that is measured.
   Result<Measurements> (*measure)(const Measuring& measuring) = nullptr;

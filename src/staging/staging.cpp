@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "core/checked.hpp"
-#include "plan/host_link.hpp"
 #include "staging/one_piece.hpp"
 #include "staging/operands.hpp"
 #include "staging/run.hpp"
@@ -257,14 +256,14 @@ std::string_view why_not(const plan::Problem& problem) {
   return most < most_bytes ? std::string_view() : "an operand, written out, has more elements than a device can hold";
 }
 
-double cost(const plan::Problem& problem, double kernel_seconds) {
+double cost(const plan::Problem& problem, double kernel_seconds, const plan::HostLink& link) {
   const HostProduct product(problem);
   const TileRegions whole = regions_of(problem, whole_tiling(problem.description), 0, 0, 0, 0);
   const auto seconds = [&](const HostOperand& operand, const Region& region) {
-    return static_cast<double>(operand.image(region).bytes()) / plan::link_bytes_per_second;
+    return static_cast<double>(operand.image(region).bytes()) / link.bytes_per_second;
   };
   const double up = seconds(product.a, whole.a) + seconds(product.b, whole.b);
-  return plan::round_trip_seconds + std::max({kernel_seconds, up, seconds(product.c, whole.c)});
+  return link.round_trip_seconds + std::max({kernel_seconds, up, seconds(product.c, whole.c)});
 }
 
 std::unique_ptr<plan::Executable> prepare(const plan::Problem& problem, Stager& stager, const DeviceKernel& kernel,

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string_view>
 
+#include "plan/host_link.hpp"
 #include "plan/kernel_entry.hpp"
 #include "staging/stager.hpp"
 #include "staging/tiling.hpp"
@@ -31,7 +32,7 @@ struct DeviceKernel {
 [[nodiscard]] std::string_view why_not(const plan::Problem& problem);
 
 /// Estimated seconds: the kernel's, overlapped with moving each operand once.
-[[nodiscard]] double cost(const plan::Problem& problem, double kernel_seconds);
+[[nodiscard]] double cost(const plan::Problem& problem, double kernel_seconds, const plan::HostLink& link);
 
 /// Null where memory ran out. The stager lives as long as the process; `limits` are for tests.
 [[nodiscard]] std::unique_ptr<plan::Executable> prepare(const plan::Problem& problem, Stager& stager,

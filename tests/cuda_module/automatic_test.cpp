@@ -135,6 +135,14 @@ TEST_F(Automatic, AChildOfForkComputesOnTheProcessor) {
   });
 }
 
+TEST_F(Automatic, ADriverThatACallByNameOpenedCostsNothingMore) {
+  in_a_fresh_process([] {
+    if (product(0, {.backend = Backend::cuda}) != there) return 1;
+    if (exit_code_of_child([] { return product() == here ? 0 : 1; }) != 0) return 2;  // nor is it a child's
+    return product() == there ? 0 : 3;
+  });
+}
+
 TEST_F(Automatic, ASlowDeviceIsNotTaken) {
   in_a_fresh_process([] {
     setenv("FAKE_DEVICE", "slow", 1);

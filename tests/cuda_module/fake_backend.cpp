@@ -3,9 +3,11 @@
 // memory with the other sign, so that who looks at C knows where it was computed. FAKE_DEVICE says what goes wrong.
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include "core/team.hpp"
@@ -36,44 +38,90 @@ class Product final : public plan::Executable {
  public:
   explicit Product(const GemmDescription& description) : d_(description) {}
 
-  [[nodiscard]] Status run(const GemmArguments& arguments, const Execution&) const override {
+  [[nodiscard]] Status run(const GemmArguments& arguments, const Execution& execution) const override {
     if (trouble() == "full") return {StatusCode::out_of_memory, "the fake device is full"};
     if (trouble() == "broken") return {StatusCode::device_failure, "the fake device is broken"};
-    const auto at = [](auto* data, const OperandLayout& layout, std::int64_t i, std::int64_t j) -> auto& {
-      return data[i * layout.row_stride + j * layout.column_stride];
-    };
-    const auto beta = arguments.beta.as<float>();
-    for (std::int64_t i = 0; i < d_.m; ++i)
-      for (std::int64_t j = 0; j < d_.n; ++j) {
-        float sum = 0;
-        for (std::int64_t k = 0; k < d_.k; ++k)
-          sum += at(static_cast<const float*>(arguments.a), d_.a, i, k) *
-                 at(static_cast<const float*>(arguments.b), d_.b, k, j);
-        float& c = at(static_cast<float*>(arguments.c), d_.c, i, j);
-        c = (beta == 0 ? 0 : beta * c) - arguments.alpha.as<float>() * sum;
-      }
+    if (execution.workspace_bytes != workspace_bytes()) return {StatusCode::invalid_argument, "another workspace"};
+    if (execution.workspace != nullptr) std::memset(execution.workspace, 0xff, workspace_size);
+    for (std::int64_t p = 0; p < d_.batch_count; ++p)
+      for (std::int64_t i = 0; i < d_.m; ++i)
+        for (std::int64_t j = 0; j < d_.n; ++j) element(arguments, p, i, j);
     return {};
   }
   [[nodiscard]] std::string blocking() const override { return "SIGN=-1"; }
+  [[nodiscard]] double model_bytes() const override { return 0; }
+  [[nodiscard]] std::int64_t workspace_bytes() const override { return trouble() == "needy" ? workspace_size : 0; }
+
+ private:
+  static constexpr std::int64_t workspace_size = 1 << 20;
+
+  template <class T>
+  static T& at(T* data, const OperandLayout& layout, std::int64_t p, std::int64_t i, std::int64_t j) {
+    return data[p * layout.batch_stride + i * layout.row_stride + j * layout.column_stride];
+  }
+  void element(const GemmArguments& arguments, std::int64_t p, std::int64_t i, std::int64_t j) const {
+    float sum = 0;
+    for (std::int64_t k = 0; k < d_.k; ++k)
+      sum += at(static_cast<const float*>(arguments.a), d_.a, p, i, k) *
+             at(static_cast<const float*>(arguments.b), d_.b, p, k, j);
+    float& c = at(static_cast<float*>(arguments.c), d_.c, p, i, j);
+    const auto beta = arguments.beta.as<float>();
+    c = (beta == 0 ? 0 : beta * c) - arguments.alpha.as<float>() * sum;
+    if (d_.bias == Bias::per_row) c += static_cast<const float*>(arguments.bias)[i];
+    if (d_.activation == Activation::relu) c = std::max(c, 0.0F);
+  }
+  GemmDescription d_;
+};
+
+std::unique_ptr<plan::Executable> make_product(const plan::Problem& p) {
+  return std::make_unique<Product>(p.description);
+}
+
+/// D <- C, for one product.
+class Bringing final : public plan::Executable {
+ public:
+  explicit Bringing(const GemmDescription& description) : d_(description) {}
+  [[nodiscard]] Status run(const GemmArguments& arguments, const Execution&) const override {
+    for (std::int64_t i = 0; i < d_.m; ++i)
+      for (std::int64_t j = 0; j < d_.n; ++j)
+        static_cast<float*>(arguments.d)[i * d_.d->row_stride + j * d_.d->column_stride] =
+            static_cast<const float*>(arguments.c)[i * d_.c.row_stride + j * d_.c.column_stride];
+    return {};
+  }
+  [[nodiscard]] std::string blocking() const override { return {}; }
   [[nodiscard]] double model_bytes() const override { return 0; }
 
  private:
   GemmDescription d_;
 };
 
-const std::array list{plan::KernelEntry{
-    .name = "fake_kernel",
-    .backend = Backend::cuda,
-    .role = "engine",
-    .summary = "the other sign",
-    .types = types,
-    .unavailable = [](int device) { return device == 0 ? std::string_view() : "there is no device of that index"; },
-    .refuses = [](const plan::Problem&) { return std::string_view(); },
-    .cost = [](const plan::Problem&) { return trouble() == "slow" ? 50.0 : 1e-6; },
-    .prepare = [](const plan::Problem& p) -> std::unique_ptr<plan::Executable> {
-      return std::make_unique<Product>(p.description);
-    },
-    .on_device = true}};
+/// A product of alpha = 0 does what is left of it.
+std::unique_ptr<plan::Executable> make_scaling(const plan::Problem& p) {
+  if (p.description.d) return std::make_unique<Bringing>(p.description);
+  return make_product(p);
+}
+
+plan::KernelEntry kernel(std::string_view name, double (*cost)(const plan::Problem&)) {
+  return {
+      .name = name,
+      .backend = Backend::cuda,
+      .role = "engine",
+      .summary = "the other sign",
+      .types = types,
+      .unavailable = [](int device) { return device == 0 ? std::string_view() : "there is no device of that index"; },
+      .refuses = [](const plan::Problem&) { return std::string_view(); },
+      .cost = cost,
+      .prepare = make_product,
+      .on_device = true};
+}
+
+/// The second stands for those on the CUDA cores.
+const std::array list{kernel("fake_kernel",
+                             [](const plan::Problem&) {
+                               if (trouble() == "slowest") return 200.0;
+                               return trouble() == "slow" ? 50.0 : 1e-6;
+                             }),
+                      kernel("simt_fake", [](const plan::Problem&) { return 100.0; })};
 
 Status none() { return {StatusCode::device_unavailable, "the fake device computes nothing"}; }
 
@@ -85,7 +133,8 @@ const plan::BackendEntry& backend() {
       .kernels = [] { return std::span<const plan::KernelEntry>(list); },
       .devices = devices,
       .measure_peak = [](GemmTypes, int, int) -> Result<double> { return none(); },
-      .open = [](int) -> Result<std::unique_ptr<plan::DeviceContext>> { return none(); }};
+      .open = [](int) -> Result<std::unique_ptr<plan::DeviceContext>> { return none(); },
+      .prepare_scaling = make_scaling};
   return entry;
 }
 
@@ -96,7 +145,8 @@ const plan::Offload& offload() {
                                  .why_absent = [] { return std::string_view(); },
                                  .first_use_seconds = [](int) { return 0.0; },
                                  .only_by_name = [](int) { return std::string_view(); },
-                                 .is_pinned = [](const void*, std::int64_t, int) { return trouble() == "pinned"; }};
+                                 .is_pinned = [](const void*, std::int64_t, int) { return trouble() == "pinned"; },
+                                 .opened_by = nullptr};
   return all;
 }
 

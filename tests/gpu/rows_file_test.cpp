@@ -45,6 +45,21 @@ TEST_F(RowsFile, KeepsTheRowsOfOtherDevices) {
   EXPECT_EQ(found[1].name, "one");
 }
 
+TEST_F(RowsFile, TheLinkOfTheHostIsKept) {
+  const std::string path = folder_ / "cuda.tsv";
+  DeviceRows measured = rows("one");
+  EXPECT_EQ(measured.link.bytes_per_second, plan::HostLink().bytes_per_second);  // rows of before it was measured
+  measured.link = {.bytes_per_second = 2e10, .round_trip_seconds = 25e-6, .copy_bytes_per_second = 9e9};
+  ASSERT_TRUE(keep(measured, path).ok());
+  const plan::HostLink found = rows_of(path).at(0).link;
+  EXPECT_EQ(found.bytes_per_second, 2e10);
+  EXPECT_NEAR(found.round_trip_seconds, 25e-6, 1e-12);
+  EXPECT_EQ(found.copy_bytes_per_second, 9e9);
+  std::string text = tuning::content_of(path);
+  text.replace(text.find("LINK_MBS=20000"), 14, "LINK_MBS=0");
+  EXPECT_TRUE(parse_rows(text).empty());  // nothing is divided by zero
+}
+
 TEST_F(RowsFile, ALinkStaysOne) {
   const std::string path = write("cuda.tsv", ""), link = folder_ / "link.tsv";
   fs::create_symlink(path, link);

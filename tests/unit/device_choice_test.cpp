@@ -22,6 +22,8 @@ double first_use = 0;
 bool is_there = true;
 std::string_view by_name_only;
 int questions = 0;  ///< to the driver
+int opener = 0;     ///< the process that asked the first
+plan::HostLink link;
 
 class DeviceChoice : public testing::Test {
  protected:
@@ -31,6 +33,8 @@ class DeviceChoice : public testing::Test {
     is_there = true;
     by_name_only = {};
     questions = 0;
+    opener = 0;
+    link = {};
   }
 
   static plan::KernelEntry kernel(Backend backend, double (*cost)(const plan::Problem&)) {
@@ -59,6 +63,7 @@ class DeviceChoice : public testing::Test {
         .kernels =
             [] {
               ++questions;
+              if (opener == 0) opener = getpid();
               return is_there ? std::span<const plan::KernelEntry>(device) : std::span<const plan::KernelEntry>();
             },
         .devices = []() -> std::vector<DeviceInfo> { return {{.reason = "no driver of that name"}}; },
@@ -69,7 +74,9 @@ class DeviceChoice : public testing::Test {
                                        .why_absent = [] { return std::string_view(); },
                                        .first_use_seconds = [](int) { return first_use; },
                                        .only_by_name = [](int) { return by_name_only; },
-                                       .is_pinned = [](const void*, std::int64_t, int) { return false; }};
+                                       .is_pinned = [](const void*, std::int64_t, int) { return false; },
+                                       .opened_by = [] { return opener; },
+                                       .link = [](int) { return link; }};
     const std::array all{&offload};
     const plan::Problem problem{
         .description = contiguous(f32, n, n, n), .threads = threads, .reproducible = reproducible};
@@ -121,6 +128,27 @@ TEST_F(DeviceChoice, ReproducibleProductsStayWhereTheyAre) {
   EXPECT_TRUE(choice.is_final);
   EXPECT_EQ(questions, 0);
   EXPECT_EQ(reason(choice), "not asked: its bits are others than the processor's (reproducible)");
+}
+
+/// Whoever has named the device before has paid for its driver.
+TEST_F(DeviceChoice, AnOpenDriverCostsNothing) {
+  plan::DeviceLedger ledger;
+  opener = getpid();
+  EXPECT_NE(choose(0.02, ledger).kernel, nullptr);
+}
+
+TEST_F(DeviceChoice, AnOpenDriverOfTheParentIsLeftAlone) {
+  plan::DeviceLedger ledger;
+  opener = getppid();
+  EXPECT_EQ(choose(1, ledger).kernel, nullptr);
+  EXPECT_NE(reason(choose(1, ledger)).find("forked"), std::string::npos);
+}
+
+TEST_F(DeviceChoice, TheLinkIsTheDevicesOwn) {
+  plan::DeviceLedger ledger;
+  EXPECT_NE(choose(1, ledger).kernel, nullptr);
+  link.bytes_per_second = 1e6;  // 8 MiB in 8 seconds
+  EXPECT_EQ(choose(1, ledger).kernel, nullptr);
 }
 
 TEST_F(DeviceChoice, ASlowDeviceLosesForGood) {

@@ -11,6 +11,7 @@
 #include "cuda/kernel_list.hpp"
 #include "cuda/model/bench.hpp"
 #include "cuda/model/fit.hpp"
+#include "cuda/model/link.hpp"
 #include "cuda/model/rows_file.hpp"
 #include "cuda/runtime/device.hpp"
 
@@ -99,6 +100,9 @@ Result<Measurements> measure(const Measuring& measuring) {
                   "file = \"\": expected a path, as neither XDG_CACHE_HOME nor HOME is set");
   if (Status s = check_rows_file(file); !s.ok()) return s;
   DeviceRows rows = rows_to_begin_with(device, file);
+  const Result<plan::HostLink> link = measure_link(device);
+  if (!link.ok()) return link.status();
+  rows.link = link.value();
   std::mt19937_64 dice(measuring.seed);
   const double begin = seconds_now();
   double until = begin;

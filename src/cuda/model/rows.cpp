@@ -67,6 +67,18 @@ std::string overheads_text(const Overheads& o) {
       o.turn_share / per_mille);
 }
 
+plan::HostLink link_of(const Parameters& p) {
+  constexpr double mega = 1e6;
+  return {.bytes_per_second = mega * static_cast<double>(p.get("LINK_MBS")),
+          .round_trip_seconds = pico * static_cast<double>(p.get("ROUND_TRIP_PS")),
+          .copy_bytes_per_second = mega * static_cast<double>(p.get("HOST_COPY_MBS"))};
+}
+
+std::string link_text(const plan::HostLink& link) {
+  return fmt::format("LINK_MBS={:.0f} ROUND_TRIP_PS={:.0f} HOST_COPY_MBS={:.0f}", link.bytes_per_second * 1e-6,
+                     link.round_trip_seconds / pico, link.copy_bytes_per_second * 1e-6);
+}
+
 /// "512x4096x14336 nt standard"
 std::optional<GemmDescription> description_of(GemmTypes types, std::string_view shape) {
   const auto words = split(shape, ' ');
@@ -123,7 +135,8 @@ bool is_sound(const DeviceRows& rows) {
   const Overheads& o = rows.overheads;
   return d.compute_capability > 0 && d.sm_count > 0 && d.shared_bytes_per_block > 0 && d.memory_bytes > 0 &&
          d.clock_hertz > 0 && d.memory_bytes_per_second > 0 && o.launch >= 0 && o.side_launch >= 0 && o.overlap >= 0 &&
-         std::min({o.share, o.copy_share, o.turn_share}) > 0;
+         std::min({o.share, o.copy_share, o.turn_share}) > 0 &&
+         std::min({rows.link.bytes_per_second, rows.link.round_trip_seconds, rows.link.copy_bytes_per_second}) > 0;
 }
 
 void read_line(std::string_view line, std::vector<DeviceRows>& all) {
@@ -139,6 +152,7 @@ void read_line(std::string_view line, std::vector<DeviceRows>& all) {
     rows.name = fields[1];
     rows.facts = facts_of(*facts);
     rows.overheads = overheads_of(*overheads);
+    if (const auto link = fields.size() > 4 ? Parameters::parse(fields[4]) : std::nullopt) rows.link = link_of(*link);
     if (is_sound(rows)) all.push_back(std::move(rows));
     return;
   }
@@ -191,8 +205,8 @@ std::vector<DeviceRows> parse_rows(std::string_view text) {
 }
 
 std::string to_text(const DeviceRows& rows) {
-  std::string text =
-      fmt::format("device\t{}\t{}\t{}\n", rows.name, facts_text(rows.facts), overheads_text(rows.overheads));
+  std::string text = fmt::format("device\t{}\t{}\t{}\t{}\n", rows.name, facts_text(rows.facts),
+                                 overheads_text(rows.overheads), link_text(rows.link));
   for (const auto& [key, rates] : rows.rates)
     text += fmt::format("rates\t{}\t{}\tSTEP_PS={:.0f} TILE_PS={:.0f}\n", rows.name, key, rates.step / pico,
                         rates.tile / pico);

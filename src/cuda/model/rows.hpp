@@ -3,7 +3,8 @@
 /// What was measured of devices: the text of tuning/rows/cuda.tsv and of the user's own file, as data. Lines of fields
 /// that tabs separate, the first of which says what the line is:
 ///
-///     device   NAME  CC=90 SMS=132 CLOCK_KHZ=... BANDWIDTH_MBS=...  LAUNCH_PS=... SHARE_PM=...   facts, Overheads
+///     device   NAME  CC=90 SMS=132 CLOCK_KHZ=... BANDWIDTH_MBS=...  LAUNCH_PS=... SHARE_PM=...   facts, Overheads,
+///                                        LINK_MBS=... ROUND_TRIP_PS=... HOST_COPY_MBS=...        and HostLink
 ///     rates    NAME  KERNEL  TYPE  BM=128 BN=256 ...  PATH  STEP_PS=... TILE_PS=...              Rates
 ///     way      NAME  NUMBER  KERNEL  BM=128 BN=256 CLUSTER_M=2 ...                               a configuration
 ///     product  NAME  TYPES  512x4096x14336 nt standard  NUMBER:MICROSECONDS ...                  a measured product
@@ -20,6 +21,7 @@
 #include "cuda/configuration.hpp"
 #include "cuda/model/cost.hpp"
 #include "exactile/plan.hpp"
+#include "plan/host_link.hpp"
 
 namespace exactile::cuda::model {
 
@@ -57,6 +59,7 @@ struct DeviceRows {
   std::string name;
   Device facts;
   Overheads overheads;
+  plan::HostLink link;
   std::map<std::string, Rates, std::less<>> rates;  ///< by to_string(RatesKey)
   std::vector<Way> ways;
   std::vector<MeasuredProduct> products;

@@ -2,7 +2,9 @@
 #include "cuda/runtime/device.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <map>
 #include <mutex>
 
@@ -48,7 +50,10 @@ Device describe(int index, const cudaDeviceProp& properties) {
           .memory_bytes_per_second = transfers * properties.memoryBusWidth / 8};
 }
 
+constinit std::atomic<int> opener{0};
+
 Found find() {
+  opener.store(getpid(), std::memory_order_relaxed);
   Found found;
   if (cudaDriverGetVersion(&found.driver_version) != cudaSuccess) found.driver_version = 0;
   int count = 0;
@@ -96,6 +101,8 @@ Result<CUcontext> primary_context(int index) {
 }  // namespace
 
 std::span<const Device> devices() { return found().devices; }
+
+int opened_by() { return opener.load(std::memory_order_relaxed); }
 
 std::string_view why_no_device() { return found().reason; }
 

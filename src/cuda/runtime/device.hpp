@@ -28,6 +28,9 @@ namespace exactile::cuda {
 /// Whether the process has a context on the device: its first use is over.
 [[nodiscard]] bool is_ready(int device);
 
+/// The process that first asked the driver for devices; 0: none has.
+[[nodiscard]] int opened_by();
+
 /// Makes a device current for the life of the guard, and the caller's again afterwards; a caller's device that was
 /// never used stays so, which cudaSetDevice() would not grant: it makes a context.
 class DeviceGuard {

@@ -44,6 +44,7 @@ struct Adapter {
   static const Device& device_of(const plan::Problem& p) {
     return devices()[static_cast<std::size_t>(p.device)];  // unavailable() came first
   }
+  static const plan::HostLink& link_of(const plan::Problem& p) { return model::model_of(device_of(p)).rows().link; }
   static std::string_view unavailable(int device) {
     return why_unavailable(kernel.least_capability, kernel.most_capability, device);
   }
@@ -62,7 +63,7 @@ struct Adapter {
   static double cost(const plan::Problem& p) {
     if (p.memory == Memory::device) return ranked(kernel, p, device_of(p)).front().seconds;
     const plan::Problem there = staging::on_device(p);
-    return staging::cost(p, ranked(kernel, there, device_of(there)).front().seconds);
+    return staging::cost(p, ranked(kernel, there, device_of(there)).front().seconds, link_of(p));
   }
   static std::vector<plan::Offer> offers(const plan::Problem& p, std::size_t most) {
     const bool is_there = p.memory == Memory::device;
@@ -72,7 +73,7 @@ struct Adapter {
       if (made.size() == most) break;
       made.push_back({.parameters = exact_pin(way.configuration),
                       .configuration = to_string(way.configuration),
-                      .seconds = is_there ? way.seconds : staging::cost(p, way.seconds)});
+                      .seconds = is_there ? way.seconds : staging::cost(p, way.seconds, link_of(p))});
     }
     return made;
   }

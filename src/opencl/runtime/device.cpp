@@ -2,8 +2,10 @@
 #include "opencl/runtime/device.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <set>
 #include <tuple>
@@ -104,12 +106,16 @@ std::vector<Device> find_all() {
   return found;
 }
 
+constinit std::atomic<int> opener{0};
+
 }  // namespace
 
 std::span<const Device> all_devices() {
-  static const auto& once = *new std::vector<Device>(find_all());
+  static const auto& once = *new std::vector<Device>((opener.store(getpid(), std::memory_order_relaxed), find_all()));
   return once;
 }
+
+int opened_by() { return opener.load(std::memory_order_relaxed); }
 
 int usable_device_count() {
   return static_cast<int>(std::ranges::count_if(all_devices(), [](const Device& d) { return d.trouble.empty(); }));

@@ -46,6 +46,8 @@ struct Device {
 /// All of them, GPUs first, then accelerators, then CPUs; unusable ones last. EXACTILE_OPENCL_DEVICE moves the devices
 /// whose name contains its value to the front.
 [[nodiscard]] std::span<const Device> all_devices();
+/// The process that first asked for them; 0: none has.
+[[nodiscard]] int opened_by();
 /// How many of the first ones are usable.
 [[nodiscard]] int usable_device_count();
 /// Why there is no device number `index`; empty where there is one.
