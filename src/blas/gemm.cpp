@@ -78,3 +78,16 @@ namespace blas = exactile::blas;
 
 EXACTILE_GEMM_NAMES(float, sgemm, "SGEMM ");
 EXACTILE_GEMM_NAMES(double, dgemm, "DGEMM ");
+EXACTILE_GEMM_NAMES(std::complex<float>, cgemm, "CGEMM ");
+EXACTILE_GEMM_NAMES(std::complex<double>, zgemm, "ZGEMM ");
+
+// ?gemm3m: the name under which other libraries multiply with three real products, at a larger error. Here it is ?gemm.
+#define EXACTILE_GEMM3M_NAMES(l)                                 \
+  EXACTILE_ALIAS(l##gemm3m_, l##gemm_);                          \
+  EXACTILE_ALIAS(l##gemm3m_64_, l##gemm_64_);                    \
+  EXACTILE_ALIAS(cblas_##l##gemm3m, cblas_##l##gemm);            \
+  EXACTILE_ALIAS(cblas_##l##gemm3m_64, cblas_##l##gemm_64);      \
+  EXACTILE_FORTRAN_ALIASES(l##gemm3m);                           \
+  EXACTILE_CBLAS_ALIASES(l##gemm3m)
+EXACTILE_GEMM3M_NAMES(c);
+EXACTILE_GEMM3M_NAMES(z);

@@ -104,9 +104,10 @@ template <class T>
 /// Whether two of the matrices, m x n in memory, have an element in common.
 template <class T>
 [[nodiscard]] bool any_meet(Size m, Size n, T* const* matrices, Size ld, Size count) {
-  const auto places = own<std::uintptr_t>(count);
-  std::transform(matrices, matrices + count, places.get(), [](T* c) { return reinterpret_cast<std::uintptr_t>(c); });
-  if (!std::is_sorted(places.get(), places.get() + count)) std::sort(places.get(), places.get() + count);
+  const auto memory = own<std::uintptr_t>(count);
+  std::uintptr_t* const places = memory.get();
+  std::transform(matrices, matrices + count, places, [](T* c) { return reinterpret_cast<std::uintptr_t>(c); });
+  if (!std::is_sorted(places, places + count)) std::sort(places, places + count);
   const Size last = (n - 1) * ld + m - 1;
   for (Size i = 0; i < count; ++i)
     for (Size other = i + 1; other < count; ++other) {
@@ -138,9 +139,10 @@ void multiply_vector(Op op_a, Size m, Size n, T alpha, const T* a, Size lda, con
                      Size incy) {
   if (try_vector(op_a, m, n, alpha, a, lda, x, incx, beta, y, incy).ok()) [[likely]]
     return;
-  const auto apart = own<T>(m);
+  const auto memory = own<T>(m);
+  T* const apart = memory.get();
   for (Size i = 0; i < m; ++i) apart[i] = element(y, m, incy, i);
-  need(try_vector(op_a, m, n, alpha, a, lda, x, incx, beta, apart.get(), 1));
+  need(try_vector(op_a, m, n, alpha, a, lda, x, incx, beta, apart, 1));
   for (Size i = 0; i < m; ++i) element(y, m, incy, i) = apart[i];
 }
 
