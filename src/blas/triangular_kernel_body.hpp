@@ -97,11 +97,41 @@ void move_columns(const TriangleProblem<T>& p, R* b, Size ld, Size count, R* pan
   }
 }
 
+/// A full row of the panel from or to as many numbers of a column of B.
+template <bool to_panel, class R>
+inline void move_row(R* b, R* row) {
+  for (Size v = 0; v < width<R>; v += lanes<R>)
+    if (to_panel)
+      store<R>(load(b + v), row + v);
+    else
+      store<R>(load(row + v), b + v);
+}
+/// The same of complex numbers: two rows.
+template <bool to_panel, class R>
+inline void move_pairs(R* b, R* row) {
+  for (Size v = 0; v < width<R>; v += lanes<R>) {
+    const Vector<R> one = load(to_panel ? b + 2 * v : row + v);
+    const Vector<R> other = load(to_panel ? b + 2 * v + lanes<R> : row + width<R> + v);
+    const Vector<R> first = shuffled<R>(one, other, [](Size k) { return to_panel ? 2 * k : k / 2 + k % 2 * lanes<R>; });
+    const Vector<R> second = shuffled<R>(
+        one, other, [](Size k) { return to_panel ? 2 * k + 1 : (k + lanes<R>) / 2 + k % 2 * lanes<R>; });
+    store<R>(first, to_panel ? row + v : b + 2 * v);
+    store<R>(second, to_panel ? row + width<R> + v : b + 2 * v + lanes<R>);
+  }
+}
+
 /// Vectors that are rows of B: a column of B is one row of the panel, or two.
 template <bool to_panel, class T, class R>
 void move_rows(const TriangleProblem<T>& p, R* b, Size ld, Size count, R* panel) {
   for (Size i = 0; i < p.order; ++i, b += ld) {
     R* row = panel + row_of(p, parts<T> * i) * width<R>;
+    if (count == width<R>) {
+      if constexpr (parts<T> == 2)
+        move_pairs<to_panel>(b, row);
+      else
+        move_row<to_panel>(b, row);
+      continue;
+    }
     for (Size k = 0; k < count; ++k)
       for (Size part = 0; part < parts<T>; ++part)
         if (to_panel)
@@ -224,10 +254,12 @@ void scale(std::complex<R> alpha, Size numbers, R* panel) {
 /// Infinities and NaN, and these alone, are not 0 when multiplied by it.
 template <class R>
 bool all_finite(const R* panel, Size numbers) {
-  Vector<R> zeros = {};
-  for (Size i = 0; i < numbers; i += lanes<R>) zeros += load(panel + i) * R(0);
-  for (Size k = 0; k < lanes<R>; ++k)
-    if (!(zeros[k] == R(0))) return false;
+  Vector<R> zeros[row_group] = {};
+  for (Size i = 0; i < numbers; i += row_group * lanes<R>)
+    for (Size r = 0; r < row_group; ++r) zeros[r] += load(panel + i + r * lanes<R>) * R(0);
+  for (Size r = 0; r < row_group; ++r)
+    for (Size k = 0; k < lanes<R>; ++k)
+      if (!(zeros[r][k] == R(0))) return false;
   return true;
 }
 
