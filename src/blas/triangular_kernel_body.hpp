@@ -19,7 +19,7 @@ using Vector = typename VectorOf<R>::type;
 template <class R>
 constexpr Size lanes = EXACTILE_VECTOR_BYTES / sizeof(R);
 template <class R>
-constexpr Size width = vectors * lanes<R>;
+constexpr Size width = vectors* lanes<R>;
 template <class T>
 constexpr Size parts = is_complex_v<T> ? 2 : 1;
 
@@ -62,7 +62,7 @@ inline void transpose(Vector<R> (&rows)[lanes<R>]) {
 template <class T>
 inline Size row_of(const TriangleProblem<T>& p, Size r) {
   if (!p.backwards) return r;
-  return parts<T> * (p.order - 1 - r / parts<T>) + r % parts<T>;
+  return parts<T> * (p.order - 1 - r / parts<T>)+r % parts<T>;
 }
 
 /// The panel's rows first .. first + lanes from or to columns of B, `rows` numbers each of them in this stretch.
@@ -113,8 +113,8 @@ inline void move_pairs(R* b, R* row) {
     const Vector<R> one = load(to_panel ? b + 2 * v : row + v);
     const Vector<R> other = load(to_panel ? b + 2 * v + lanes<R> : row + width<R> + v);
     const Vector<R> first = shuffled<R>(one, other, [](Size k) { return to_panel ? 2 * k : k / 2 + k % 2 * lanes<R>; });
-    const Vector<R> second = shuffled<R>(
-        one, other, [](Size k) { return to_panel ? 2 * k + 1 : (k + lanes<R>) / 2 + k % 2 * lanes<R>; });
+    const Vector<R> second =
+        shuffled<R>(one, other, [](Size k) { return to_panel ? 2 * k + 1 : (k + lanes<R>) / 2 + k % 2 * lanes<R>; });
     store<R>(first, to_panel ? row + v : b + 2 * v);
     store<R>(second, to_panel ? row + width<R> + v : b + 2 * v + lanes<R>);
   }
@@ -223,7 +223,8 @@ void run_rows(const std::complex<R>* triangle, Size order, R* panel) {
       for (Size r = 0; r < group; ++r) add(r, p, sign, x);
     }
     for (Size r = 0; r < group; ++r) {
-      for (Size s = 0; s < r; ++s) add(r, first + s, sign, task == Task::solve ? sums[s] : Numbers<R>::at(own + s * 2 * width<R>));
+      for (Size s = 0; s < r; ++s)
+        add(r, first + s, sign, task == Task::solve ? sums[s] : Numbers<R>::at(own + s * 2 * width<R>));
       const Numbers<R> x = task == Task::solve ? sums[r] : Numbers<R>::at(own + r * 2 * width<R>);
       if (task == Task::solve) sums[r] = {};
       add(r, first + r, R(1), x);
