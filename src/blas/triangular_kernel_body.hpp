@@ -2,10 +2,8 @@
 // The kernels of triangular_kernel.hpp for vectors of EXACTILE_VECTOR_BYTES, in namespace EXACTILE_VECTOR_ISA. Included
 // by one file an instruction set, which is compiled for it: nothing here may be shared with other files.
 #include "blas/triangular_kernel.hpp"
-
 namespace exactile::blas::EXACTILE_VECTOR_ISA {
 namespace {
-
 constexpr Size vectors = 2;  ///< a row of the panel
 
 template <class R>
@@ -22,7 +20,6 @@ template <class R>
 constexpr Size width = vectors* lanes<R>;
 template <class T>
 constexpr Size parts = is_complex_v<T> ? 2 : 1;
-
 template <class R>
 inline Vector<R> load(const R* from) {
   Vector<R> v;
@@ -58,7 +55,7 @@ inline void transpose(Vector<R> (&rows)[lanes<R>]) {
   }
 }
 
-/// Where the panel has number `r` of a vector, a complex number's parts being two of them.
+/// Where the panel has number `r` of a vector; a complex number is two.
 template <class T>
 inline Size row_of(const TriangleProblem<T>& p, Size r) {
   if (!p.backwards) return r;
@@ -240,8 +237,7 @@ void scale(R alpha, Size numbers, R* panel) {
 }
 template <class R>
 void scale(std::complex<R> alpha, Size numbers, R* panel) {
-  const R real = reinterpret_cast<const R(&)[2]>(alpha)[0];
-  const R imaginary = reinterpret_cast<const R(&)[2]>(alpha)[1];
+  const auto& [real, imaginary] = reinterpret_cast<const R(&)[2]>(alpha);
   if (real == R(1) && imaginary == R(0)) return;
   for (Size i = 0; i < numbers; i += 2 * width<R>)
     for (Size k = i; k < i + width<R>; ++k) {
@@ -292,7 +288,6 @@ bool run(const TriangleProblem<T>& p, T* b, Size ld, Size count) {
 }
 
 }  // namespace
-
 template <class T>
 TriangleKernel<T> triangle_kernel() {
   return {width<Real<T>>, &run<T>};
