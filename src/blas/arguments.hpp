@@ -92,6 +92,8 @@ class Checks {
     if (!ok && parameter_ == 0) parameter_ = parameter;
     return *this;
   }
+  /// The number of the first that is wrong; 0: none.
+  [[nodiscard]] constexpr int wrong() const noexcept { return parameter_; }
   [[nodiscard]] bool is_bad(const char* name, int rows) const {
     if (parameter_ == 0) [[likely]]
       return false;

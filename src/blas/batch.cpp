@@ -134,3 +134,5 @@ namespace blas = exactile::blas;
   EXACTILE_BATCH(T, stem, std::int64_t, _64)
 EXACTILE_BATCHES(float, sgemm)
 EXACTILE_BATCHES(double, dgemm)
+EXACTILE_BATCHES(std::complex<float>, cgemm)
+EXACTILE_BATCHES(std::complex<double>, zgemm)

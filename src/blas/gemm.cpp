@@ -8,17 +8,17 @@
 namespace exactile::blas {
 namespace {
 
-template <class T>
-[[gnu::noinline]] void gemm_at_length(const char* name, Op op_a, Op op_b, Size m, Size n, Size k, T alpha, const T* a,
-                                      Size lda, const T* b, Size ldb, T beta, T* c, Size ldc) {
+template <class In, class Out>
+[[gnu::noinline]] void gemm_at_length(const char* name, Op op_a, Op op_b, Size m, Size n, Size k, Out alpha,
+                                      const In* a, Size lda, const In* b, Size ldb, Out beta, Out* c, Size ldc) {
   const Report report(name, {{"m", m}, {"n", n}, {"k", k}});
   multiply(op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 /// `rows` as report_parameter() takes it.
-template <class T>
+template <class In, class Out>
 inline void gemm(const char* name, int rows, std::optional<Op> op_a, std::optional<Op> op_b, Size m, Size n, Size k,
-                 T alpha, const T* a, Size lda, const T* b, Size ldb, T beta, T* c, Size ldc) {
+                 Out alpha, const In* a, Size lda, const In* b, Size ldb, Out beta, Out* c, Size ldc) {
   if (Checks()
           .that(op_a.has_value(), 1)
           .that(op_b.has_value(), 2)
@@ -30,14 +30,14 @@ inline void gemm(const char* name, int rows, std::optional<Op> op_a, std::option
           .that(holds(ldc, m), 13)
           .is_bad(name, rows))
     return;
-  if (m == 0 || n == 0 || ((alpha == T(0) || k == 0) && beta == T(1))) return;
-  if (!multiply_quickly(settled<T>(*op_a), settled<T>(*op_b), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc))
-    gemm_at_length(name, settled<T>(*op_a), settled<T>(*op_b), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  if (m == 0 || n == 0 || ((alpha == Out(0) || k == 0) && beta == Out(1))) return;
+  if (!multiply_quickly(settled<Out>(*op_a), settled<Out>(*op_b), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc))
+    gemm_at_length(name, settled<Out>(*op_a), settled<Out>(*op_b), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
-template <class T>
+template <class In, class Out>
 inline void cblas_gemm(const char* name, const char* c_name, int order, int trans_a, int trans_b, Size m, Size n,
-                       Size k, T alpha, const T* a, Size lda, const T* b, Size ldb, T beta, T* c, Size ldc) {
+                       Size k, Out alpha, const In* a, Size lda, const In* b, Size ldb, Out beta, Out* c, Size ldc) {
   if (!is_order(order, c_name)) return;
   const auto op_a = op_of(trans_a);
   const auto op_b = op_of(trans_b);
@@ -54,27 +54,43 @@ inline void cblas_gemm(const char* name, const char* c_name, int order, int tran
 
 namespace blas = exactile::blas;
 
-#define EXACTILE_GEMM(T, stem, NAME, Int, suffix)                                                                     \
-  extern "C" EXACTILE_EXPORT void stem##suffix##_(                                                                    \
-      const char* trans_a, const char* trans_b, const Int* m, const Int* n, const Int* k, const T* alpha, const T* a, \
-      const Int* lda, const T* b, const Int* ldb, const T* beta, T* c, const Int* ldc) {                              \
-    blas::gemm<T>(NAME, blas::from_fortran, blas::op_of(blas::letter(trans_a)), blas::op_of(blas::letter(trans_b)),   \
-                  *m, *n, *k, *alpha, a, *lda, b, *ldb, *beta, c, *ldc);                                              \
-  }                                                                                                                   \
-  extern "C" EXACTILE_EXPORT void cblas_##stem##suffix(                                                               \
-      int order, int trans_a, int trans_b, Int m, Int n, Int k, blas::Passed<T>::Number alpha,                        \
-      blas::Passed<T>::Input a, Int lda, blas::Passed<T>::Input b, Int ldb, blas::Passed<T>::Number beta,             \
-      blas::Passed<T>::Output c, Int ldc) {                                                                           \
-    blas::cblas_gemm<T>(NAME, "cblas_" #stem, order, trans_a, trans_b, m, n, k, blas::Passed<T>::number(alpha),       \
-                        blas::elements<T>(a), lda, blas::elements<T>(b), ldb, blas::Passed<T>::number(beta),          \
-                        blas::elements<T>(c), ldc);                                                                   \
+// In: the type of A and B, T: that of the rest.
+#define EXACTILE_GEMM(In, T, stem, NAME, Int, suffix)                                                                  \
+  extern "C" EXACTILE_EXPORT void stem##suffix##_(                                                                     \
+      const char* trans_a, const char* trans_b, const Int* m, const Int* n, const Int* k, const T* alpha, const In* a, \
+      const Int* lda, const In* b, const Int* ldb, const T* beta, T* c, const Int* ldc) {                              \
+    blas::gemm(NAME, blas::from_fortran, blas::op_of(blas::letter(trans_a)), blas::op_of(blas::letter(trans_b)), *m,   \
+               *n, *k, *alpha, a, *lda, b, *ldb, *beta, c, *ldc);                                                      \
+  }                                                                                                                    \
+  extern "C" EXACTILE_EXPORT void cblas_##stem##suffix(                                                                \
+      int order, int trans_a, int trans_b, Int m, Int n, Int k, blas::Passed<T>::Number alpha,                         \
+      blas::Passed<In>::Input a, Int lda, blas::Passed<In>::Input b, Int ldb, blas::Passed<T>::Number beta,            \
+      blas::Passed<T>::Output c, Int ldc) {                                                                            \
+    blas::cblas_gemm(NAME, "cblas_" #stem, order, trans_a, trans_b, m, n, k, blas::Passed<T>::number(alpha),           \
+                     blas::elements<In>(a), lda, blas::elements<In>(b), ldb, blas::Passed<T>::number(beta),            \
+                     blas::elements<T>(c), ldc);                                                                       \
   }
 
-#define EXACTILE_GEMM_NAMES(T, stem, NAME)        \
-  EXACTILE_GEMM(T, stem, NAME, std::int32_t, )    \
-  EXACTILE_GEMM(T, stem, NAME, std::int64_t, _64) \
-  EXACTILE_FORTRAN_ALIASES(stem);                 \
+#define EXACTILE_GEMM_NAMES(In, T, stem, NAME)        \
+  EXACTILE_GEMM(In, T, stem, NAME, std::int32_t, )    \
+  EXACTILE_GEMM(In, T, stem, NAME, std::int64_t, _64) \
+  EXACTILE_FORTRAN_ALIASES(stem);                     \
   EXACTILE_CBLAS_ALIASES(stem)
 
-EXACTILE_GEMM_NAMES(float, sgemm, "SGEMM ");
-EXACTILE_GEMM_NAMES(double, dgemm, "DGEMM ");
+EXACTILE_GEMM_NAMES(float, float, sgemm, "SGEMM ");
+EXACTILE_GEMM_NAMES(double, double, dgemm, "DGEMM ");
+EXACTILE_GEMM_NAMES(std::complex<float>, std::complex<float>, cgemm, "CGEMM ");
+EXACTILE_GEMM_NAMES(std::complex<double>, std::complex<double>, zgemm, "ZGEMM ");
+// A and B of bfloat16, 16-bit codes, with sums and C of float, as OpenBLAS has it.
+EXACTILE_GEMM_NAMES(exactile::BFloat16, float, sbgemm, "SBGEMM");
+
+// ?gemm3m: the name under which other libraries multiply with three real products, at a larger error. Here it is ?gemm.
+#define EXACTILE_GEMM3M_NAMES(l)                            \
+  EXACTILE_ALIAS(l##gemm3m_, l##gemm_);                     \
+  EXACTILE_ALIAS(l##gemm3m_64_, l##gemm_64_);               \
+  EXACTILE_ALIAS(cblas_##l##gemm3m, cblas_##l##gemm);       \
+  EXACTILE_ALIAS(cblas_##l##gemm3m_64, cblas_##l##gemm_64); \
+  EXACTILE_FORTRAN_ALIASES(l##gemm3m);                      \
+  EXACTILE_CBLAS_ALIASES(l##gemm3m)
+EXACTILE_GEMM3M_NAMES(c);
+EXACTILE_GEMM3M_NAMES(z);

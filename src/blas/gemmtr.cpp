@@ -77,3 +77,5 @@ namespace blas = exactile::blas;
 
 EXACTILE_GEMMTR_NAMES(float, s, "SGEMMTR");
 EXACTILE_GEMMTR_NAMES(double, d, "DGEMMTR");
+EXACTILE_GEMMTR_NAMES(std::complex<float>, c, "CGEMMTR");
+EXACTILE_GEMMTR_NAMES(std::complex<double>, z, "ZGEMMTR");

@@ -77,3 +77,5 @@ namespace blas = exactile::blas;
 
 EXACTILE_GEMV_NAMES(float, sgemv, "SGEMV ");
 EXACTILE_GEMV_NAMES(double, dgemv, "DGEMV ");
+EXACTILE_GEMV_NAMES(std::complex<float>, cgemv, "CGEMV ");
+EXACTILE_GEMV_NAMES(std::complex<double>, zgemv, "ZGEMV ");

@@ -2,11 +2,11 @@
 #include "blas/product.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <vector>
 
 #include "blas/errors.hpp"
 #include "blas/quick.hpp"
+#include "blas/scratch.hpp"
 #include "blas/settings.hpp"
 
 namespace exactile::blas {
@@ -18,9 +18,9 @@ OperandLayout layout(Op op, Size ld) {
           .conjugate = is_conjugated(op)};
 }
 
-GemmDescription describe(ElementType type, Op op_a, Op op_b, Size m, Size n, Size k, Size lda, Size ldb, Size ldc) {
+GemmDescription describe(GemmTypes types, Op op_a, Op op_b, Size m, Size n, Size k, Size lda, Size ldb, Size ldc) {
   GemmDescription d;
-  d.types = {type, type};
+  d.types = types;
   d.m = m;
   d.n = n;
   d.k = k;
@@ -37,6 +37,9 @@ GemmOptions settings() {
   return options;
 }
 
+template <class In, class Out = In>
+constexpr GemmTypes types_v{element_type_v<In>, element_type_v<Out>};
+
 /// By this thread's plan of the description, or by a new one.
 [[gnu::noinline]] Status run_described(const GemmDescription& d, const GemmArguments& arguments) {
   const GemmOptions options = settings();
@@ -44,14 +47,6 @@ GemmOptions settings() {
   if (verbose) [[unlikely]]
     if (const auto* plan = detail::remembered_plan(d, options)) Report::says(detail::kernel_of(*plan));
   return status;
-}
-
-/// Elements of the call's own; not thread_scratch(), which a routine around it may be using.
-template <class T>
-[[nodiscard]] std::unique_ptr<T[]> own(Size count) {
-  auto* memory = count < 0 ? nullptr : new (std::nothrow) T[static_cast<std::size_t>(count)];
-  if (memory == nullptr) stop("out of memory for a copy of operands that lie among each other");
-  return std::unique_ptr<T[]>(memory);
 }
 
 template <class T>
@@ -70,13 +65,13 @@ void need(const Status& status) {
     stop(status.message());
 }
 
-template <class T>
-[[nodiscard]] Status try_product(Op op_a, Op op_b, Size m, Size n, Size k, T alpha, const T* a, Size lda, const T* b,
-                                 Size ldb, T beta, T* c, Size ldc) {
+template <class In, class Out>
+[[nodiscard]] Status try_product(Op op_a, Op op_b, Size m, Size n, Size k, Out alpha, const In* a, Size lda,
+                                 const In* b, Size ldb, Out beta, Out* c, Size ldc) {
   const GemmArguments arguments{.a = a, .b = b, .c = c, .alpha = alpha, .beta = beta};
-  if (const auto* plan = detail::find_plan(plain_product<T>(op_a, op_b, m, n, k, lda, ldb, ldc)))
+  if (const auto* plan = detail::find_plan(plain_product<In, Out>(op_a, op_b, m, n, k, lda, ldb, ldc)))
     return detail::run(*plan, arguments, {});
-  return run_described(describe(element_type_v<T>, op_a, op_b, m, n, k, lda, ldb, ldc), arguments);
+  return run_described(describe(types_v<In, Out>, op_a, op_b, m, n, k, lda, ldb, ldc), arguments);
 }
 
 template <class T>
@@ -94,7 +89,7 @@ template <class T>
   product.b_column = product.c_column = 1;
   const GemmArguments arguments{.a = a, .b = x, .c = y, .alpha = alpha, .beta = beta};
   if (const auto* plan = detail::find_plan(product)) return detail::run(*plan, arguments, {});
-  GemmDescription d = describe(element_type_v<T>, op_a, Op::plain, m, 1, n, lda, 1, 1);
+  GemmDescription d = describe(types_v<T>, op_a, Op::plain, m, 1, n, lda, 1, 1);
   d.a.row_stride = product.a_row;
   d.b = {.row_stride = product.b_row, .column_stride = 1};
   d.c = {.row_stride = product.c_row, .column_stride = 1};
@@ -104,9 +99,10 @@ template <class T>
 /// Whether two of the matrices, m x n in memory, have an element in common.
 template <class T>
 [[nodiscard]] bool any_meet(Size m, Size n, T* const* matrices, Size ld, Size count) {
-  const auto places = own<std::uintptr_t>(count);
-  std::transform(matrices, matrices + count, places.get(), [](T* c) { return reinterpret_cast<std::uintptr_t>(c); });
-  if (!std::is_sorted(places.get(), places.get() + count)) std::sort(places.get(), places.get() + count);
+  const auto memory = allocated<std::uintptr_t>(count);
+  std::uintptr_t* const places = memory.get();
+  std::transform(matrices, matrices + count, places, [](T* c) { return reinterpret_cast<std::uintptr_t>(c); });
+  if (!std::is_sorted(places, places + count)) std::sort(places, places + count);
   const Size last = (n - 1) * ld + m - 1;
   for (Size i = 0; i < count; ++i)
     for (Size other = i + 1; other < count; ++other) {
@@ -122,12 +118,12 @@ template <class T>
 // The library refuses a C that may share memory with A or B. Here it may lie between their elements, and where it lies
 // on them, which has no meaning in BLAS, they count as they were before: the product goes by way of a copy.
 
-template <class T>
-void multiply(Op op_a, Op op_b, Size m, Size n, Size k, T alpha, const T* a, Size lda, const T* b, Size ldb, T beta,
-              T* c, Size ldc) {
+template <class In, class Out>
+void multiply(Op op_a, Op op_b, Size m, Size n, Size k, Out alpha, const In* a, Size lda, const In* b, Size ldb,
+              Out beta, Out* c, Size ldc) {
   if (try_product(op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc).ok()) [[likely]]
     return;
-  const auto apart = own<T>(m * n);
+  const auto apart = allocated<Out>(m * n);
   copy(m, n, c, ldc, apart.get(), m);
   need(try_product(op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, apart.get(), m));
   copy(m, n, apart.get(), m, c, ldc);
@@ -138,16 +134,17 @@ void multiply_vector(Op op_a, Size m, Size n, T alpha, const T* a, Size lda, con
                      Size incy) {
   if (try_vector(op_a, m, n, alpha, a, lda, x, incx, beta, y, incy).ok()) [[likely]]
     return;
-  const auto apart = own<T>(m);
+  const auto memory = allocated<T>(m);
+  T* const apart = memory.get();
   for (Size i = 0; i < m; ++i) apart[i] = element(y, m, incy, i);
-  need(try_vector(op_a, m, n, alpha, a, lda, x, incx, beta, apart.get(), 1));
+  need(try_vector(op_a, m, n, alpha, a, lda, x, incx, beta, apart, 1));
   for (Size i = 0; i < m; ++i) element(y, m, incy, i) = apart[i];
 }
 
 template <class T>
 void multiply_strided(Op op_a, Op op_b, Size m, Size n, Size k, T alpha, const T* a, Size lda, Size a_step, const T* b,
                       Size ldb, Size b_step, T beta, T* c, Size ldc, Size c_step, Size count) {
-  GemmDescription d = describe(element_type_v<T>, op_a, op_b, m, n, k, lda, ldb, ldc);
+  GemmDescription d = describe(types_v<T>, op_a, op_b, m, n, k, lda, ldb, ldc);
   d.a.batch_stride = a_step;
   d.b.batch_stride = b_step;
   d.c.batch_stride = c_step;
@@ -161,7 +158,7 @@ void multiply_strided(Op op_a, Op op_b, Size m, Size n, Size k, T alpha, const T
 template <class T>
 void multiply_listed(Op op_a, Op op_b, Size m, Size n, Size k, T alpha, const T* const* a, Size lda, const T* const* b,
                      Size ldb, T beta, T* const* c, Size ldc, Size count) {
-  GemmDescription d = describe(element_type_v<T>, op_a, op_b, m, n, k, lda, ldb, ldc);
+  GemmDescription d = describe(types_v<T>, op_a, op_b, m, n, k, lda, ldb, ldc);
   d.a.pointer_array = d.b.pointer_array = d.c.pointer_array = true;
   d.batch_count = count;
   const GemmArguments arguments{
@@ -172,7 +169,7 @@ void multiply_listed(Op op_a, Op op_b, Size m, Size n, Size k, T alpha, const T*
 }
 
 #define EXACTILE_PRODUCTS(T)                                                                                        \
-  template void multiply<T>(Op, Op, Size, Size, Size, T, const T*, Size, const T*, Size, T, T*, Size);              \
+  template void multiply(Op, Op, Size, Size, Size, T, const T*, Size, const T*, Size, T, T*, Size);                 \
   template void multiply_vector<T>(Op, Size, Size, T, const T*, Size, const T*, Size, T, T*, Size);                 \
   template void multiply_strided<T>(Op, Op, Size, Size, Size, T, const T*, Size, Size, const T*, Size, Size, T, T*, \
                                     Size, Size, Size);                                                              \
@@ -183,5 +180,9 @@ EXACTILE_PRODUCTS(double);
 EXACTILE_PRODUCTS(std::complex<float>);
 EXACTILE_PRODUCTS(std::complex<double>);
 #undef EXACTILE_PRODUCTS
+template void multiply(Op, Op, Size, Size, Size, float, const BFloat16*, Size, const BFloat16*, Size, float, float*,
+                       Size);
+template void multiply(Op, Op, Size, Size, Size, std::int32_t, const std::int8_t*, Size, const std::int8_t*, Size,
+                       std::int32_t, std::int32_t*, Size);
 
 }  // namespace exactile::blas

@@ -209,3 +209,7 @@ namespace blas = exactile::blas;
 
 EXACTILE_SYMMETRIC(float, float, s, sym, syr, "SSYM", "SSYR", symmetric);
 EXACTILE_SYMMETRIC(double, double, d, sym, syr, "DSYM", "DSYR", symmetric);
+EXACTILE_SYMMETRIC(std::complex<float>, std::complex<float>, c, sym, syr, "CSYM", "CSYR", symmetric);
+EXACTILE_SYMMETRIC(std::complex<double>, std::complex<double>, z, sym, syr, "ZSYM", "ZSYR", symmetric);
+EXACTILE_SYMMETRIC(std::complex<float>, float, c, hem, her, "CHEM", "CHER", hermitian);
+EXACTILE_SYMMETRIC(std::complex<double>, double, z, hem, her, "ZHEM", "ZHER", hermitian);

@@ -8,9 +8,13 @@
 namespace exactile::blas {
 namespace {
 
-/// Blocks on the diagonal are computed whole: n * block operations too many, beside n^2 k that count. Products of this
-/// size run near the peak already.
-constexpr Size block = 32;
+/// A block on the diagonal is computed in strips of columns, of each what lies on the triangle's side and, beside the
+/// diagonal, a little more. A block and its strips are whole tiles of the kernels.
+constexpr Size strip = 24;
+constexpr Size block = 6 * strip;
+/// Terms that are summed at a time, so that the block's parts of A and B stay in L2.
+template <class T>
+constexpr Size terms = 1536 / Size{sizeof(T)};
 
 /// The rows of column j that belong to the triangle: [first, last).
 struct Rows {
@@ -21,19 +25,53 @@ struct Rows {
   return triangle == Triangle::upper ? Rows{0, j + 1} : Rows{j, n};
 }
 
+/// Rows of op(A), or columns of op(B), as a matrix with `block` rows whose columns are terms: strides that are powers
+/// of two, in which lines displace one another, end here. Conjugation is left to the product.
 template <class T>
-void multiply_block(Triangle triangle, Op op_a, Op op_b, Size n, Size k, T alpha, Columns<const T> a,
-                    Columns<const T> b, T beta, Columns<T> c) {
-  T* whole = scratch<T>(block * block);
-  multiply(op_a, op_b, n, n, k, alpha, a.data, a.ld, b.data, b.ld, T(0), whole, block);
-  for (Size j = 0; j < n; ++j) {
+void gather(bool by_columns, Size n, Size count, const T* from, Size ld, T* to) {
+  constexpr Size side = 8;  // of tiles that are transposed
+  if (by_columns)
+    for (Size p = 0; p < count; ++p) std::copy_n(from + p * ld, n, to + p * block);
+  else
+    for (Size first = 0; first < count; first += side)
+      for (Size i = 0; i < n; ++i)
+        for (Size p = first; p < std::min(count, first + side); ++p) to[i + p * block] = from[p + i * ld];
+}
+
+/// The triangle of C <- beta C + sums in columns [first, last); sums' first column and row are those of the strip.
+template <class T>
+void add_strip(Triangle triangle, Size n, Size first, Size last, Size top, const T* sums, T beta, Columns<T> c) {
+  for (Size j = first; j < last; ++j) {
     const Rows rows = rows_of(triangle, n, j);
     T* column = c.at(0, j);
-    const T* computed = whole + j * block;
+    const T* computed = sums + (j - first) * block - top;
     if (beta == T(0))
       std::copy(computed + rows.first, computed + rows.last, column + rows.first);
     else
       for (Size i = rows.first; i < rows.last; ++i) column[i] = beta * column[i] + computed[i];
+  }
+}
+
+template <class T>
+void multiply_block(Triangle triangle, Op op_a, Op op_b, Size n, Size k, T alpha, Columns<const T> a,
+                    Columns<const T> b, T beta, Columns<T> c) {
+  const bool is_one_matrix = a.data == b.data && a.ld == b.ld && is_transposed(op_a) != is_transposed(op_b);
+  T* const rows_of_a = scratch<T>(block * (2 * terms<T> + strip));
+  T* const columns_of_b = is_one_matrix ? rows_of_a : rows_of_a + block * terms<T>;
+  T* const sums = rows_of_a + 2 * block * terms<T>;
+  for (Size first = 0; first < k; first += terms<T>) {
+    const Size count = std::min(terms<T>, k - first);
+    gather(!is_transposed(op_a), n, count, a.at(op_a, 0, first), a.ld, rows_of_a);
+    if (!is_one_matrix) gather(is_transposed(op_b), n, count, b.at(op_b, first, 0), b.ld, columns_of_b);
+    for (Size j = 0; j < n; j += strip) {
+      const Size last = std::min(n, j + strip);
+      const Size top = triangle == Triangle::lower ? j : 0;
+      const Size rows = (triangle == Triangle::lower ? n : last) - top;
+      multiply(is_conjugated(op_a) ? Op::conjugated_plain : Op::plain,
+               is_conjugated(op_b) ? Op::conjugated : Op::transposed, rows, last - j, count, alpha, rows_of_a + top,
+               block, columns_of_b + j, block, T(0), sums, block);
+      add_strip(triangle, n, j, last, top, sums, first == 0 ? beta : T(1), c);
+    }
   }
 }
 

@@ -3,28 +3,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <string_view>
 
-#include "blas/scratch.hpp"
 #include "blas/settings.hpp"
+#include "blas/triangular_kernel.hpp"
 
 namespace exactile::blas {
 namespace {
 
-constexpr Size base_order = 8;        ///< of what is inverted element by element
-constexpr Size width = 256;           ///< columns (rows) of B that one product covers, for each thread
-constexpr Size few_operations = 512;  ///< are done in the time that a product takes to begin
+constexpr Size few_operations = 512;  ///< are done in the time that the kernel takes to begin
 constexpr Size area = block_order * block_order;
-
-/// What a block works with: matrices of leading dimension block_order, lower triangular, zeros above.
-template <class T>
-struct Block {
-  T* lower;    ///< op(A), or its transposed where that is lower triangular
-  T* inverse;  ///< of it
-  T* between;
-  T* copy;      ///< of B's part
-  T* residual;  ///< of the first solution
-  bool is_plain;
-};
 
 /// op(A), or its transposed where `turned`, which is lower triangular.
 template <class T>
@@ -37,45 +26,6 @@ void copy_triangle(const Columns<const T>& a, Op op, bool turned, Diagonal diago
     }
     if (diagonal == Diagonal::ones) to[j + j * block_order] = T(1);
   }
-}
-
-/// v <- the inverse of the lower triangle l; above it v is zero already.
-template <class T>
-void invert(Size order, const T* l, T* v, T* between) {
-  if (order <= base_order) {
-    for (Size j = 0; j < order; ++j)
-      for (Size i = j; i < order; ++i) {
-        T sum = i == j ? T(1) : T(0);
-        for (Size p = j; p < i; ++p) sum -= l[i + p * block_order] * v[p + j * block_order];
-        v[i + j * block_order] = sum / l[i + i * block_order];
-      }
-    return;
-  }
-  const Size half = half_of(order, base_order);
-  const Size rest = order - half;
-  const Size corner = half + half * block_order;
-  invert(half, l, v, between);
-  invert(rest, l + corner, v + corner, between);
-  multiply(Op::plain, Op::plain, rest, half, half, T(1), l + half, block_order, v, block_order, T(0), between,
-           block_order);
-  multiply(Op::plain, Op::plain, rest, half, rest, T(-1), v + corner, block_order, between, block_order, T(0), v + half,
-           block_order);
-}
-
-/// Whether there is an infinity or NaN: these, and these alone, are not 0 when multiplied by it.
-template <class T>
-[[nodiscard]] bool all_finite(Size m, Size n, const Columns<T>& b) {
-  constexpr Size lanes = 16;
-  std::array<Real<T>, lanes> zeros{};
-  const Size numbers = is_complex_v<T> ? 2 * m : m;
-  for (Size j = 0; j < n; ++j) {
-    const auto* column = reinterpret_cast<const Real<T>*>(b.at(0, j));
-    Size i = 0;
-    for (; i + lanes <= numbers; i += lanes)
-      for (Size lane = 0; lane < lanes; ++lane) zeros[static_cast<std::size_t>(lane)] += column[i + lane] * Real<T>(0);
-    for (; i < numbers; ++i) zeros[0] += column[i] * Real<T>(0);
-  }
-  return std::ranges::all_of(zeros, [](Real<T> zero) { return zero == 0; });
 }
 
 /// The block as it meets a vector of B, element by element, and which zeros the reference's loops pass over: with a
@@ -97,91 +47,93 @@ struct Elements {
   }
 };
 
-/// `to` may be `from`: what is read later is written later.
+/// In place: what is read later is written later.
 template <class T>
-void by_elements(Task task, const Elements<T>& t, T alpha, const T* from, Size from_step, T* to, Size to_step) {
+void by_elements(Task task, const Elements<T>& t, T alpha, T* x, Size step) {
   for (Size turn = 0; turn < t.order; ++turn) {
     // Solving begins at the corner that stands alone, a product ends there; q counts from that corner.
     const Size q = task == Task::solve ? turn : t.order - 1 - turn;
     const Size i = t.is_lower ? q : t.order - 1 - q;
-    const T own = from[i * from_step];
+    const T own = x[i * step];
     T sum = 0;
     for (Size r = 0; r < q; ++r) {
       const Size p = t.is_lower ? r : t.order - 1 - r;
-      sum += t.term(i, p, task == Task::solve ? to[p * to_step] : from[p * from_step]);
+      sum += t.term(i, p, x[p * step]);
     }
     if (task == Task::multiply) {
-      to[i * to_step] = alpha * (sum + t.term(i, i, own));
+      x[i * step] = alpha * (sum + t.term(i, i, own));
     } else {
       const T left_over = alpha * own - sum;
-      to[i * to_step] = t.passes_zeros_of_vector && left_over == T(0) ? T(0) : left_over / t(i, i);
+      x[i * step] = t.passes_zeros_of_vector && left_over == T(0) ? T(0) : left_over / t(i, i);
     }
   }
 }
 
-/// All of B's part, from a copy whose leading dimension is `from_ld` or from B itself.
+/// `count` columns (left) or rows (right) of B from the one at b on.
 template <class T>
-void by_elements(Task task, Side side, const Elements<T>& t, Size others, T alpha, const T* from, Size from_ld,
-                 const Columns<T>& b) {
-  for (Size other = 0; other < others; ++other)
+void by_elements(Task task, Side side, const Elements<T>& t, Size count, T alpha, T* b, Size ld) {
+  for (Size other = 0; other < count; ++other)
     if (side == Side::left)
-      by_elements(task, t, alpha, from + other * from_ld, Size{1}, b.at(0, other), Size{1});
+      by_elements(task, t, alpha, b + other * ld, Size{1});
     else
-      by_elements(task, t, alpha, from + other, from_ld, b.at(other, 0), b.ld);
+      by_elements(task, t, alpha, b + other, ld);
 }
 
+/// The triangle's rows as the kernels take them: `lower`, or its transposed in the opposite order. False where a
+/// diagonal has no reciprocal that is as good as a division.
 template <class T>
-[[nodiscard]] Elements<T> elements_of(const Block<T>& block, Side side, bool lower, Size order) {
-  const bool is_left = side == Side::left;
-  return {block.lower, lower == is_left, order, is_left && block.is_plain, !is_left};
-}
-
-/// One stretch of B: `count` columns (left) or rows (right).
-template <class T>
-void run_stretch(Task task, Side side, bool lower, const Block<T>& block, Size order, Size count, T alpha,
-                 const Columns<T>& b) {
-  const bool is_left = side == Side::left;
-  const Size rows = is_left ? order : count;
-  const Size columns = is_left ? count : order;
-  for (Size j = 0; j < columns; ++j) std::copy(b.at(0, j), b.at(0, j) + rows, block.copy + j * rows);
-  const Op op = lower ? Op::plain : Op::transposed;
-  // to <- alpha matrix from + beta to, or from matrix
-  const auto apply = [&](const T* matrix, T factor, const T* from, Size from_ld, T beta, T* to, Size to_ld) {
-    if (is_left)
-      multiply(op, Op::plain, rows, columns, order, factor, matrix, block_order, from, from_ld, beta, to, to_ld);
-    else
-      multiply(Op::plain, op, rows, columns, order, factor, from, from_ld, matrix, block_order, beta, to, to_ld);
-  };
-  apply(task == Task::solve ? block.inverse : block.lower, alpha, block.copy, rows, T(0), b.data, b.ld);
-  if (task == Task::solve) {
-    apply(block.lower, T(1), b.data, b.ld, T(0), block.residual, rows);
-    for (Size i = 0; i < rows * columns; ++i) block.residual[i] = alpha * block.copy[i] - block.residual[i];
-    apply(block.inverse, T(1), block.residual, rows, T(1), b.data, b.ld);
+[[nodiscard]] bool copy_rows(Task task, const T* lower, bool backwards, Size order, T* rows) {
+  const Size padded = (order + row_group - 1) / row_group * row_group;
+  for (Size i = 0; i < padded; ++i) {
+    T* row = rows + i * block_order;
+    std::fill(row, row + padded, T(0));
+    row[i] = T(1);
+    if (i >= order) continue;
+    const Size last = order - 1;
+    for (Size p = 0; p <= i; ++p)
+      row[p] = backwards ? lower[last - p + (last - i) * block_order] : lower[i + p * block_order];
+    if (task == Task::multiply) continue;
+    row[i] = T(1) / row[i];
+    const Real<T> size = std::abs(row[i]);
+    if (!std::isnormal(size) || !std::isnormal(1 / size)) return false;
   }
-  if (all_finite(rows, columns, b)) return;
-  by_elements(task, side, elements_of(block, side, lower, order), count, alpha, block.copy, rows, b);
+  return true;
 }
 
 }  // namespace
 
 template <class T>
+TriangleKernel<T> triangle_kernel() {
+  static const TriangleKernel<T> best = [] {
+    const char* most = environment("EXACTILE_MAX_ISA");
+    const std::string_view limit = most == nullptr ? "" : most;
+    if (limit == "portable") return portable::triangle_kernel<T>();
+    if (limit != "avx2" && __builtin_cpu_supports("avx512f")) return avx512::triangle_kernel<T>();
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? avx2::triangle_kernel<T>()
+                                                                           : portable::triangle_kernel<T>();
+  }();
+  return best;
+}
+
+template <class T>
 void run_block(Task task, Side side, bool lower, Op op, Diagonal diagonal, Size order, Size others, T alpha,
                Columns<const T> a, Columns<T> b) {
-  const Size stretch = std::min(others, width * threads());
-  T* memory = scratch<T>(3 * area + 2 * block_order * stretch);
-  const Block<T> block{
-      memory,         memory + area, memory + 2 * area, memory + 3 * area, memory + 3 * area + block_order * stretch,
-      op == Op::plain};
-  copy_triangle(a, op, !lower, diagonal, order, block.lower);
-  if (order * order * others <= few_operations)
-    return by_elements(task, side, elements_of(block, side, lower, order), others, alpha, b.data, b.ld, b);
-  if (task == Task::solve) {
-    std::fill(block.inverse, block.inverse + order * block_order, T(0));
-    invert(order, block.lower, block.inverse, block.between);
+  std::array<T, 2 * area> memory;
+  T* const triangle = memory.data();
+  T* const rows = triangle + area;
+  copy_triangle(a, op, !lower, diagonal, order, triangle);
+  const bool is_left = side == Side::left;
+  const Elements<T> elements{triangle, lower == is_left, order, is_left && op == Op::plain, !is_left};
+  const bool backwards = lower != is_left;
+  if (order * order * others <= few_operations || !copy_rows(task, triangle, backwards, order, rows))
+    return by_elements(task, side, elements, others, alpha, b.data, b.ld);
+  const TriangleKernel<T> kernel = triangle_kernel<T>();
+  const TriangleProblem<T> problem{task, is_left, backwards, order, alpha, rows};
+  for (Size first = 0; first < others; first += kernel.width) {
+    const Size count = std::min(kernel.width, others - first);
+    T* part = is_left ? b.at(0, first) : b.at(first, 0);
+    if (!kernel.run(problem, part, b.ld, count)) by_elements(task, side, elements, count, alpha, part, b.ld);
   }
-  for (Size first = 0; first < others; first += stretch)
-    run_stretch(task, side, lower, block, order, std::min(stretch, others - first), alpha,
-                Columns<T>{side == Side::left ? b.at(0, first) : b.at(first, 0), b.ld});
 }
 
 #define EXACTILE_BLOCK(T) \

@@ -79,3 +79,5 @@ namespace blas = exactile::blas;
   EXACTILE_TRIANGULAR_NAMES(T, l##trsm, LETTER "TRSM ", solve_triangle)
 EXACTILE_TRIANGULARS(float, s, "S");
 EXACTILE_TRIANGULARS(double, d, "D");
+EXACTILE_TRIANGULARS(std::complex<float>, c, "C");
+EXACTILE_TRIANGULARS(std::complex<double>, z, "Z");

@@ -7,7 +7,11 @@ import pytest
 from support import FAKES, LIBRARY, PROVIDER, REFERENCE, SOURCE, exported, other_blas, python, run
 
 STEMS = ("gemm", "gemv", "gemmtr", "symm", "syrk", "syr2k", "trmm", "trsm")
-OWN = [kind + letter + stem for letter in "sd" for stem in STEMS for kind in ("", "cblas_")]
+PACKED = ("gemm_pack_get_size", "gemm_pack", "gemm_compute")
+ROUTINES = ([letter + stem for letter in "sdcz" for stem in STEMS] + ["sbgemm"]
+            + [letter + stem for letter in "cz" for stem in ("hemm", "herk", "her2k", "gemm3m")]
+            + [letter + stem for letter in "sd" for stem in PACKED])
+OWN = [kind + routine for routine in ROUTINES for kind in ("", "cblas_")] + ["cblas_gemm_s8u8s32"]
 
 
 def spellings(name):

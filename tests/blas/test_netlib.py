@@ -35,10 +35,10 @@ def test_tester(interface, level, letter, tmp_path, monkeypatch):
     assert passed >= {1: 10, 2: 32, 3: 13}[level], output
     assert not re.search(r"FAIL|SUSPECT|\*\*\*", output), output
     if level > 1:
-        assert f"{letter.upper()}GEM{'V' if level == 2 else 'M'}" in ours or letter in "cz"
+        assert f"{letter.upper()}GEM{'V' if level == 2 else 'M'}" in ours
 
 
-@pytest.mark.parametrize("letter", "sd")
+@pytest.mark.parametrize("letter", "sdcz")
 def test_level_3_with_larger_sizes(letter, tmp_path, monkeypatch):
     """Sizes beyond the blocks of the recursions, which the testers' own do not reach."""
     monkeypatch.chdir(tmp_path)
@@ -47,6 +47,6 @@ def test_level_3_with_larger_sizes(letter, tmp_path, monkeypatch):
     text = re.sub(r"^\d+( +NUMBER OF VALUES OF N)", rf"{len(sizes.split())}\1", text, flags=re.M)
     text = re.sub(r"^[\d ]+( +VALUES OF N)$", rf"{sizes}\1", text, flags=re.M)
     output, ours = run_tester(f"xblat3{letter}", text, str(tmp_path))
-    assert output.count("PASSED THE COMPUTATIONAL TESTS") == 6, output
+    assert output.count("PASSED THE COMPUTATIONAL TESTS") == (9 if letter in "cz" else 6), output
     assert not re.search(r"FAIL|SUSPECT|\*\*\*", output), output
     assert "m=64" in ours and "m=33" in ours

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <numeric>
 
 #include "core/checked.hpp"
 #include "cpu/caches.hpp"
@@ -13,6 +14,18 @@ namespace exactile::cpu {
 namespace {
 
 constexpr double page_seconds = 0.13e-9;  ///< per byte of an A that is read a line or two of each page at a time
+constexpr double l2_seconds = 2.5e-9;     ///< until a line that is not in L1 has come from L2
+
+/// The wait for a panel's row, a line or so, where rows displace one another: strides with a large power of two meet
+/// few of L1's sets, whose lines of one way are a page apart. Where all rows meet one set each is waited for; measured,
+/// the wait falls with the square of the sets' number, as fetches overlap.
+double displaced_row_seconds(std::int64_t rows, std::int64_t row_bytes, std::int64_t stride_bytes) {
+  constexpr std::int64_t way_bytes = 4096;
+  const std::int64_t step = std::gcd(stride_bytes, way_bytes);
+  if (rows <= caches().l1 / std::max(step, row_bytes)) return 0;
+  const double share = static_cast<double>(step) / static_cast<double>(way_bytes);
+  return l2_seconds * share * share;
+}
 
 }  // namespace
 
@@ -52,10 +65,12 @@ double direct_cost(const plan::Problem& problem, const MicroKernels<T>& kernels)
   // Each term of a tile is on a page of its own, of which little is used before it is gone, once for every panel.
   const bool turns_pages = o.n > kernels.lanes && a_streams(o, size) && !a_by_rows(o);
   const double pages = turns_pages ? static_cast<double>(size) * m * k * a_reads * page_seconds : 0;
+  const double displaced = row_tiles * k * static_cast<double>(core::ceil_divide(o.n, width)) *
+                           displaced_row_seconds(o.k, width * size, o.b.row_stride * size);
   const auto products = static_cast<double>(problem.description.batch_count);
   const std::int64_t parts = std::max(problem.description.batch_count, core::ceil_divide(o.m, kernels.rows));
   const int threads = useful_threads(m * n * k * products, parts, problem.threads);
-  return (arithmetic * nearness + memory + pages + 10e-9) * products / threads;
+  return (arithmetic * nearness + memory + pages + displaced + 10e-9) * products / threads;
 }
 
 #define EXACTILE_COST(...) template double direct_cost(const plan::Problem&, const MicroKernels<__VA_ARGS__>&);
