@@ -24,14 +24,18 @@ std::string_view deep_refuses(const plan::Problem& problem, const MicroKernels<K
   return {};
 }
 
-/// Whether one thread finds a chunk of A and B in L2 whenever it comes by. A single vector of columns is better off
-/// with long streams of A, see direct, unless one tile holds all rows; few chunks are not worth the asking ahead.
+/// Whether one thread finds a chunk of A and B in L2 whenever it comes by; of a B that is packed, a chunk of A, which
+/// passes for each panel. A single vector of columns is better off with long streams of A, see direct, unless one tile
+/// holds all rows; few chunks are not worth the asking ahead.
 template <class K>
-bool stays_near(const Orientation& o, const MicroKernels<K>& kernels) {
+bool stays_near(const Orientation& o, const MicroKernels<K>& kernels, const DeepReading<K>& reading) {
   constexpr std::int64_t least_chunks = 4;
+  const auto l2 = static_cast<double>(caches().l2);
+  if (reading.packs_b)
+    return static_cast<double>(o.m * std::min(o.k, chunk_terms<K>)) * static_cast<double>(packed_size<K>) <= l2 / 4;
   const double chunk_bytes = static_cast<double>(o.m + o.n) * static_cast<double>(chunk_terms<K> * packed_size<K>);
-  return core::ceil_divide(o.k, chunk_terms<K>) >= least_chunks &&
-         chunk_bytes <= static_cast<double>(caches().l2) / 2 && (o.n > kernels.lanes || o.m <= kernels.rows_of(1));
+  return core::ceil_divide(o.k, chunk_terms<K>) >= least_chunks && chunk_bytes <= l2 / 2 &&
+         (o.n > kernels.lanes || o.m <= kernels.rows_of(1));
 }
 
 template <class K>
@@ -52,7 +56,7 @@ double deep_cost(const plan::Problem& problem, const MicroKernels<K>& kernels) {
       k * static_cast<double>(size) * pack_seconds * ((reading.packs_a ? m : 0) + (reading.packs_b ? n : 0));
   const double memory = first_reads(m, n, k, size);
   if (threads == 1) {
-    const double nearness = stays_near(o, kernels) ? 1.03 : 4;
+    const double nearness = stays_near(o, kernels, reading) ? 1.03 : 4;
     return (arithmetic * nearness + packing + memory + 100e-9) * static_cast<double>(problem.description.batch_count);
   }
   const std::int64_t parts = chunks * std::min(panels, core::ceil_divide(std::int64_t{threads}, chunks));

@@ -48,8 +48,10 @@ bool sums_as_vectors(const GemmDescription& d) {
   // Shorter sums leave lanes without terms, and smaller products are over before vectors are at hand.
   constexpr std::int64_t least_terms = held_padding;
   constexpr std::int64_t least_across = 1 << 14;
+  if (r.across) return r.terms >= std::max(least_terms, least_across / r.lines);
   // Each vector's sums are folded for themselves.
-  return r.across ? r.terms >= std::max(least_terms, least_across / r.lines) : r.terms >= least_terms * r.vectors;
+  const bool is_small = r.lines <= most_vectors_at_once;
+  return r.terms >= std::max(least_terms, least_terms * r.vectors / (is_small ? 1 : 2));
 }
 
 bool sums_as_all_kernels(const GemmDescription& d) {
