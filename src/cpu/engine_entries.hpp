@@ -12,7 +12,7 @@
 #include "cpu/loops/bf16.hpp"
 #include "cpu/loops/packed.hpp"
 #include "cpu/loops/tuned_blocking.hpp"
-#include "cpu/micro/tile.hpp"
+#include "cpu/micro/amx.hpp"
 #include "cpu/scaled.hpp"
 #include "cpu/small/deep.hpp"
 #include "cpu/small/direct.hpp"
@@ -31,6 +31,17 @@ template <class K>
 inline constexpr auto types_of<K> = std::array{
     GemmTypes{element_type_v<Input<K>>, ElementType::f32},
     GemmTypes{element_type_v<Input<K>>, std::is_same_v<Input<K>, Float16> ? ElementType::f16 : ElementType::bf16}};
+
+/// Whose bits a product has is settled by its sizes and the processor, before costs are compared.
+template <class K>
+std::string_view gives_way(const plan::Problem& problem) {
+  if (const auto reason = gives_way_to_vectors(problem); !reason.empty()) return reason;
+  if constexpr (std::is_same_v<K, Bf16Tiles>)
+    return sums_in_tiles(problem) ? std::string_view() : "the bits of this product are those of pairs";
+  if constexpr (std::is_same_v<Input<K>, BFloat16>)
+    return sums_in_tiles(problem) ? "the bits of this product are those of AMX's tiles" : std::string_view();
+  return {};
+}
 
 template <Isa isa>
 std::string_view unavailable(int) {
@@ -60,7 +71,7 @@ plan::KernelEntry packed_entry() {
           [](const plan::Problem& p) {
             return with_scales<Sum<K>>(p, [](const plan::Problem& q) { return make_packed(q, Micro(), name.view()); });
           },
-      .gives_way = gives_way_to_vectors,
+      .gives_way = gives_way<K>,
       .conjugates = true,
       .reproducible = true,
       .tunable = [](GemmTypes,
@@ -81,13 +92,13 @@ plan::KernelEntry near_entry(std::string_view name) {
               [](const plan::Problem& p) {
                 return with_scales<Sum<K>>(p, [](const plan::Problem& q) { return make_near(q, Micro()); });
               },
-          .gives_way = gives_way_to_vectors,
+          .gives_way = gives_way<K>,
           .reproducible = true};
 }
 
-template <Isa isa, auto Pairs, auto Otherwise>
+template <Isa isa, class K, auto Pairs, auto Otherwise>
 plan::KernelEntry near_bf16_entry(std::string_view name) {
-  plan::KernelEntry entry = near_entry<isa, Bf16Pairs, Pairs>(name);
+  plan::KernelEntry entry = near_entry<isa, K, Pairs>(name);
   entry.prepare = [](const plan::Problem& p) {
     return with_scales<float>(
         p, [](const plan::Problem& q) { return make_bf16(q, make_near(q, Pairs()), make_near(q, Otherwise())); });
@@ -95,10 +106,10 @@ plan::KernelEntry near_bf16_entry(std::string_view name) {
   return entry;
 }
 
-/// bf16 by pairs where that flushes nothing, else widened: the same bits.
-template <Isa isa, auto Pairs, auto Otherwise, Name name>
+/// bf16 by pairs or in tile registers where that flushes nothing, else widened: the same bits.
+template <Isa isa, class K, auto Pairs, auto Otherwise, Name name>
 plan::KernelEntry bf16_entry() {
-  plan::KernelEntry entry = packed_entry<isa, Bf16Pairs, Pairs, name>();
+  plan::KernelEntry entry = packed_entry<isa, K, Pairs, name>();
   entry.prepare = [](const plan::Problem& p) {
     return with_scales<float>(p, [](const plan::Problem& q) {
       return make_bf16(q, make_packed(q, Pairs(), name.view()), make_packed(q, Otherwise(), name.view()));
@@ -121,7 +132,7 @@ plan::KernelEntry direct_entry(std::string_view name) {
               [](const plan::Problem& p) {
                 return with_scales<T>(p, [](const plan::Problem& q) { return make_direct(q, Micro()); });
               },
-          .gives_way = gives_way_to_vectors,
+          .gives_way = gives_way<T>,
           .conjugates = true,
           .reproducible = true};
 }
@@ -140,27 +151,37 @@ plan::KernelEntry stream_entry(std::string_view name) {
               [](const plan::Problem& p) {
                 return with_scales<T>(p, [](const plan::Problem& q) { return make_stream(q, Micro()); });
               },
-          .gives_way = gives_way_to_vectors,
+          .gives_way = gives_way<T>,
           .reproducible = true};
 }
 
-template <Isa isa, class T, auto Micro>
+template <Isa isa, class K, auto Micro>
 plan::KernelEntry deep_entry(std::string_view name) {
   return {.name = name,
           .backend = Backend::cpu,
           .role = "engine",
           .summary = "long sums in chunks: one after the other, or shared by threads and added to C in order",
-          .types = types_of<T>,
+          .types = types_of<K>,
           .unavailable = unavailable<isa>,
-          .refuses = deep_refuses<T>,
+          .refuses = [](const plan::Problem& p) { return deep_refuses(p, Micro()); },
           .cost = [](const plan::Problem& p) { return deep_cost(p, Micro()); },
           .prepare =
               [](const plan::Problem& p) {
-                return with_scales<T>(p, [](const plan::Problem& q) { return make_deep(q, Micro()); });
+                return with_scales<Sum<K>>(p, [](const plan::Problem& q) { return make_deep(q, Micro()); });
               },
-          .gives_way = gives_way_to_vectors,
+          .gives_way = gives_way<K>,
           .conjugates = true,
           .reproducible = true};
+}
+
+template <Isa isa, class K, auto Pairs, auto Otherwise>
+plan::KernelEntry deep_bf16_entry(std::string_view name) {
+  plan::KernelEntry entry = deep_entry<isa, K, Pairs>(name);
+  entry.prepare = [](const plan::Problem& p) {
+    return with_scales<float>(
+        p, [](const plan::Problem& q) { return make_bf16(q, make_deep(q, Pairs()), make_deep(q, Otherwise())); });
+  };
+  return entry;
 }
 
 inline constexpr std::array certified_types{

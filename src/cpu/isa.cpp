@@ -5,6 +5,11 @@
 
 #include "core/environment.hpp"
 
+#if defined(__x86_64__) && defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 namespace exactile::cpu {
 namespace {
 
@@ -16,7 +21,13 @@ Isa processor_isa() noexcept {
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   const bool vnni = __builtin_cpu_supports("avx512vnni");
   const bool bf16 = __builtin_cpu_supports("avx512bf16");
-  if (avx2 && avx512) return !vnni ? Isa::avx512 : bf16 ? Isa::avx512_bf16 : Isa::avx512_vnni;
+  const bool amx =
+      __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-int8") && __builtin_cpu_supports("amx-bf16");
+  if (avx2 && avx512) {
+    if (!vnni) return Isa::avx512;
+    if (!bf16) return Isa::avx512_vnni;
+    return amx ? Isa::amx : Isa::avx512_bf16;
+  }
   if (avx2) return Isa::avx2;
 #endif
   return Isa::portable;
@@ -45,12 +56,13 @@ std::string_view to_string(Isa isa) noexcept {
     case Isa::avx512: return "avx512";
     case Isa::avx512_vnni: return "avx512_vnni";
     case Isa::avx512_bf16: return "avx512_bf16";
+    case Isa::amx: return "amx";
   }
   return "unknown";
 }
 
 std::optional<Isa> isa_named(std::string_view name) noexcept {
-  for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512, Isa::avx512_vnni, Isa::avx512_bf16})
+  for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512, Isa::avx512_vnni, Isa::avx512_bf16, Isa::amx})
     if (to_string(isa) == name) return isa;
   return std::nullopt;
 }
@@ -60,14 +72,31 @@ Isa widest_isa() noexcept {
   return isa;
 }
 
+bool amx_is_permitted() noexcept {
+#if defined(__x86_64__) && defined(__linux__)
+  static const bool is_permitted = [] {
+    constexpr long request_permission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+    constexpr long tile_data = 18;
+    return widest_isa() >= Isa::amx && syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+  }();
+  return is_permitted;
+#else
+  return false;
+#endif
+}
+
 bool shuffles_delay_multiply_adds() noexcept { return is_intel(); }
 
 bool reads_delay_multiply_adds() noexcept { return is_intel(); }
 
 std::string_view why_unavailable(Isa isa) noexcept {
+  if (isa == Isa::amx && isa <= widest_isa() && !amx_is_permitted())
+    return "the operating system does not let this process use AMX";
   if (isa <= widest_isa()) return {};
+  if (isa == Isa::amx && isa <= processor_isa()) return "runs where EXACTILE_MAX_ISA=amx asks for it";
   if (isa <= processor_isa()) return "EXACTILE_MAX_ISA forbids this instruction set";
   switch (isa) {
+    case Isa::amx: return "needs AMX, which this processor does not offer";
     case Isa::avx512_bf16: return "needs AVX-512 BF16 and VNNI, which this processor does not offer";
     case Isa::avx512_vnni: return "needs AVX-512 VNNI, which this processor does not offer";
     case Isa::avx512: return "needs AVX-512 F, BW, DQ and VL, which this processor does not offer";

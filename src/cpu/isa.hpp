@@ -8,15 +8,16 @@
 namespace exactile::cpu {
 
 /// Instruction sets the kernels are built for, each a superset of the one before.
-enum class Isa : std::uint8_t { portable, avx2, avx512, avx512_vnni, avx512_bf16 };
+enum class Isa : std::uint8_t { portable, avx2, avx512, avx512_vnni, avx512_bf16, amx };
 
-inline constexpr std::string_view isa_names = "portable, avx2, avx512, avx512_vnni or avx512_bf16";
+inline constexpr std::string_view isa_names = "portable, avx2, avx512, avx512_vnni, avx512_bf16 or amx";
 
 [[nodiscard]] std::string_view to_string(Isa isa) noexcept;
 /// The set that to_string() calls so, if there is one.
 [[nodiscard]] std::optional<Isa> isa_named(std::string_view name) noexcept;
 
-/// The widest set this processor and operating system offer, cut to EXACTILE_MAX_ISA (one of isa_names).
+/// The widest set this processor and operating system offer, cut to EXACTILE_MAX_ISA (one of isa_names). amx, which is
+/// new, is there only where that variable names it.
 [[nodiscard]] Isa widest_isa() noexcept;
 
 /// Whether a shuffle of a whole AVX-512 register takes the place of a multiply-add: Intel's processors do both on one
@@ -26,6 +27,10 @@ inline constexpr std::string_view isa_names = "portable, avx2, avx512, avx512_vn
 /// Whether reads are what multiply-adds wait for where two threads share a core, as they do on Intel's processors: each
 /// then has half of L1, of the reads a cycle, and of what may wait for them.
 [[nodiscard]] bool reads_delay_multiply_adds() noexcept;
+
+/// Whether the system lets this process use the tile registers of AMX, which it is asked when this is called first:
+/// what a thread keeps of them on its stack in a signal handler is more than some programs set aside.
+[[nodiscard]] bool amx_is_permitted() noexcept;
 
 /// Why kernels of `isa` cannot run here; empty if they can.
 [[nodiscard]] std::string_view why_unavailable(Isa isa) noexcept;

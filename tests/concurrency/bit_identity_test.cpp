@@ -190,6 +190,29 @@ TEST(BitIdentity, PairsRoundAsTheirCaller) {
   }
 }
 
+/// Tile registers flush subnormal numbers: a product that has one is summed otherwise, and its other rows alike.
+TEST(BitIdentity, TilesOfBf16SumAlikeWhateverWouldBeFlushed) {
+  const GemmDescription d = contiguous(bf16_f32, 70, 90, 1100);
+  std::vector<std::byte> kept;
+  for (const char* name : {"amx_bf16_32x32", "amx_bf16_near", "amx_bf16_deep"}) {
+    Matrices matrices(d, 19);
+    const KernelOfType kernel{name, bf16_f32};
+    if (product(d, matrices, kernel, 1).empty()) continue;  // not on this processor, or not of so many terms
+    const std::vector<std::byte> whole = matrices.c_rows(0, d.m - 1);
+    if (!kept.empty()) EXPECT_TRUE(whole == kept) << name;
+    kept = whole;
+    constexpr BFloat16 subnormal = [] {
+      BFloat16 x;
+      x.bits = 1;
+      return x;
+    }();
+    auto* const a = static_cast<BFloat16*>(const_cast<void*>(matrices.arguments().a));
+    a[d.m * d.k - 1] = subnormal;
+    (void)product(d, matrices, kernel, 1);
+    EXPECT_TRUE(matrices.c_rows(0, d.m - 1) == whole) << name;
+  }
+}
+
 #if defined(__x86_64__) && defined(__GLIBC__)
 TEST(BitIdentity, WorkersFlushSubnormalsAsTheirCaller) {
   const GemmDescription d = contiguous(f32, 500, 400, 300);

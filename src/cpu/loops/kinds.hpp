@@ -2,7 +2,7 @@
 /// \file The kinds of product that the packed loops do: a row here, its Elements, and micro-kernels.
 #pragma once
 
-#include "cpu/micro/elements.hpp"
+#include "cpu/micro/amx.hpp"
 
 #define EXACTILE_FOR_EACH_KIND(DO) \
   EXACTILE_FOR_EACH_PLAIN_KIND(DO) \
@@ -25,4 +25,6 @@
   DO(Widened<Float8E4M3>)                 \
   DO(Widened<Float8E5M2>)                 \
   DO(I8Quads)                             \
-  DO(I8Pairs)
+  DO(I8Pairs)                             \
+  DO(I8Tiles)                             \
+  DO(Bf16Tiles)

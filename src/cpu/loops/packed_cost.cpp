@@ -43,14 +43,23 @@ double packed_cost(const plan::Problem& problem, const MicroKernels<K>& kernels)
   const double on_the_way = tile.packs_a ? tile_pack_seconds : 0;
   const double b_bytes = static_cast<double>(sizeof(Input<K>)) * k * n;
   const Outline outline = outline_of(problem, o, kernels);
+  // Threads that share a block of columns pack it for themselves.
+  const double copies =
+      std::max(1.0, static_cast<double>(outline.threads) / static_cast<double>(outline.column_blocks));
   const double packing =
-      b_bytes * (o.b.column_stride == 1 ? on_the_way : pack_seconds) +
+      b_bytes * copies * (o.b.column_stride == 1 ? on_the_way : pack_seconds) +
       static_cast<double>(sizeof(Input<K>)) * m * k * seconds_of_a(o, outline.a_source, outline.column_blocks);
   // As direct's cost has it, with which these tiles compete for small products.
   const bool is_near = wide_tiles_compete(kernels, o.m, o.n, o.k) && b_bytes <= static_cast<double>(caches().l2) / 2;
   const double memory = is_near ? 0 : first_reads(m, n, k, static_cast<std::int64_t>(sizeof(Input<K>)));
-  return ((arithmetic + packing + memory) / outline.threads + 300e-9) *
-         static_cast<double>(problem.description.batch_count);
+  const auto products = static_cast<double>(problem.description.batch_count);
+  if (outline.threads == 1) return (arithmetic + packing + memory + 300e-9) * products;
+  const Blocking& blocks = outline.model.blocking;
+  const std::int64_t tiles = core::ceil_divide(o.m, blocks.mr) * core::ceil_divide(o.n, blocks.nr);
+  // Before each step, and when all is done.
+  const double meetings =
+      static_cast<double>(core::ceil_divide(o.m, blocks.mc) * core::ceil_divide(o.k, blocks.kc) + 1) * meeting_seconds;
+  return ((arithmetic * unevenness(tiles, outline.threads) + packing + memory) / outline.threads + meetings) * products;
 }
 
 #define EXACTILE_JUDGE(...)                                                                         \

@@ -1,23 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Sums along lines: lane l of a sum takes the terms l, l + L, l + 2L, ..., each with one multiply-add; then lanes are
-/// added in pairs, l and l + L/2, l and l + L/4, and so on. L is lanes_of_sum, whatever the instruction set, so that
-/// the bits are too. A complex sum is two: of w times the real part of x and of w times its imaginary part.
+/// Sums along lines, each in the lanes of highway_lane_sums.hpp.
 #pragma once
 
-#include <complex>
-
-#include "cpu/micro/highway_lanes.hpp"
-#include "cpu/micro/vector_kernels.hpp"
+#include "cpu/micro/highway_lane_sums.hpp"
 
 namespace exactile::cpu::HWY_NAMESPACE {
-
-/// Four registers of AVX-512; a complex sum is two of two.
-template <class In>
-inline constexpr int lanes_of_sum = (core::is_complex_v<In> ? 128 : 256) / static_cast<int>(sizeof(LaneOf<In>));
-
-template <class In>
-inline constexpr int registers_of_sum = lanes_of_sum<In> / lane_count<LaneOf<In>>;
 
 /// From what is read to what is asked for, in bytes of each line: into L1, or, of a line by itself, further ahead into
 /// L2, and with it as much of the vector, which may be as long.
@@ -25,116 +13,6 @@ template <int lines>
 inline constexpr std::int64_t ahead_along = lines == 1 ? 2048 : 256;
 template <int lines>
 inline constexpr int nearness = lines == 1 ? 2 : 3;
-
-template <class D>
-HWY_INLINE hn::TFromD<D> fold(D d, hn::Vec<D> v) {
-  if constexpr (hn::MaxLanes(d) == 1) {
-    return hn::GetLane(v);
-  } else {
-    const hn::Half<D> half;
-    return fold(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
-  }
-}
-
-template <class V, int Registers>
-HWY_INLINE V add_registers(V (&sums)[Registers]) {
-  constexpr int half = Registers / 2;
-  if constexpr (half == 0) {
-    return sums[0];
-  } else {
-    V halves[half];
-    unrolled<half>([&](auto r) __attribute__((always_inline)) { halves[r] = hn::Add(sums[r], sums[r + half]); });
-    return add_registers(halves);
-  }
-}
-
-/// The sums of one vector of w with one of x, in the registers of a sum.
-template <class In>
-struct LaneSums {
-  using Lane = LaneOf<In>;
-  static constexpr int registers = registers_of_sum<In>;
-  Vector<Lane> sums[registers];
-
-  HWY_INLINE void clear() {
-    unrolled<registers>([&](auto r) __attribute__((always_inline)) { sums[r] = hn::Zero(Lanes<Lane>()); });
-  }
-  template <int r>
-  HWY_INLINE void add(Vector<Lane> w, const Lane* x) {
-    add_product<Lane>(sums[r], w, hn::LoadU(Lanes<Lane>(), x));
-  }
-  [[nodiscard]] HWY_INLINE Accumulator<In> total() { return fold(Lanes<Lane>(), add_registers(sums)); }
-};
-
-/// A vector of w holds both parts of lane_count / 2 terms; x holds the real parts of these twice, then the imaginary
-/// ones.
-template <class T>
-struct LaneSums<std::complex<T>> {
-  static constexpr int registers = registers_of_sum<std::complex<T>>;
-  Vector<T> by_real[registers];
-  Vector<T> by_imaginary[registers];
-
-  HWY_INLINE void clear() {
-    unrolled<registers>([&](auto r)
-                            __attribute__((always_inline)) { by_real[r] = by_imaginary[r] = hn::Zero(Lanes<T>()); });
-  }
-  template <int r>
-  HWY_INLINE void add(Vector<T> w, const T* x) {
-    add_product<T>(by_real[r], w, hn::LoadU(Lanes<T>(), x));
-    add_product<T>(by_imaginary[r], w, hn::LoadU(Lanes<T>(), x + lane_count<T>));
-  }
-  [[nodiscard]] HWY_INLINE std::complex<T> total() {
-    const hn::Full128<T> pairs;
-    const auto real = fold_to_pairs(Lanes<T>(), add_registers(by_real));
-    const auto imaginary = fold_to_pairs(Lanes<T>(), add_registers(by_imaginary));
-    T r[2];
-    T i[2];
-    store_pair(pairs, real, r);
-    store_pair(pairs, imaginary, i);
-    return {r[0] - i[1], r[1] + i[0]};
-  }
-
- private:
-  template <class D>
-  static HWY_INLINE auto fold_to_pairs(D d, hn::Vec<D> v) {
-    if constexpr (hn::MaxLanes(d) * sizeof(T) == 16) {
-      return v;
-    } else {
-      const hn::Half<D> half;
-      return fold_to_pairs(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
-    }
-  }
-  template <class D>
-  static HWY_INLINE void store_pair(D d, hn::Vec<D> v, T (&pair)[2]) {
-    T all[hn::MaxLanes(d)];
-    hn::StoreU(v, d, all);
-    if constexpr (sizeof(T) == 4) {
-      pair[0] = all[0] + all[2];
-      pair[1] = all[1] + all[3];
-    } else {
-      pair[0] = all[0];
-      pair[1] = all[1];
-    }
-  }
-};
-
-/// Terms of a vector.
-template <class In>
-inline constexpr int terms_of_vector = lane_count<LaneOf<In>> / (core::is_complex_v<In> ? 2 : 1);
-
-template <class In>
-HWY_INLINE Vector<LaneOf<In>> load_terms(const In* w) {
-  if constexpr (core::is_complex_v<In>)
-    return load_lanes(reinterpret_cast<const LaneOf<In>*>(w));
-  else
-    return load_lanes(w);
-}
-template <class In>
-HWY_INLINE Vector<LaneOf<In>> load_some_terms(const In* w, std::int64_t terms) {
-  if constexpr (core::is_complex_v<In>)
-    return load_some_lanes<LaneOf<In>>(reinterpret_cast<const LaneOf<In>*>(w), 2 * terms);
-  else
-    return load_some_lanes<LaneOf<In>>(w, terms);
-}
 
 /// Where the lines of a group lie, and how far from one of them to what follows its end: a line of the next group, or
 /// more of the same.
@@ -156,6 +34,35 @@ HWY_INLINE void ask_for_vector(const LaneOf<In>* held) {
   });
 }
 
+/// Register r of each sum takes a vector of terms from p on.
+template <class In, int LinesAtOnce, int Vectors, class Register, class Load>
+HWY_INLINE void add_terms(const LinesAt<In>& at, std::int64_t p, Register r, const LaneOf<In>* held,
+                          std::int64_t held_stride, LaneSums<In> (&sums)[LinesAtOnce][Vectors], const Load& load) {
+  unrolled<LinesAtOnce>([&](auto j) __attribute__((always_inline)) {
+    const Vector<LaneOf<In>> w = load(at.w + j * at.stride + p);
+    unrolled<Vectors>([&](auto i)
+                          __attribute__((always_inline)) { sums[j][i].template add<r>(w, held + i * held_stride); });
+  });
+}
+
+/// The last terms, fewer than all lanes of a sum.
+template <class In, int LinesAtOnce, int Vectors>
+HWY_INLINE void add_rest(const LinesAt<In>& at, std::int64_t p, const HeldVectors<In>& x,
+                         LaneSums<In> (&sums)[LinesAtOnce][Vectors]) {
+  constexpr int vector_terms = terms_of_vector<In>;
+  unrolled<registers_of_sum<In>>([&](auto r) __attribute__((always_inline)) {
+    const std::int64_t left = at.terms - p;
+    const LaneOf<In>* end = x.end + (p - at.terms / held_padding * held_padding) * held_lanes<In>;
+    if (left >= vector_terms)
+      add_terms(at, p, r, end, x.end_stride, sums, load_terms<In>);
+    else if (left > 0)
+      add_terms(
+          at, p, r, end, x.end_stride,
+          sums, [left](const In* w) __attribute__((always_inline)) { return load_some_terms<In>(w, left); });
+    p += vector_terms;
+  });
+}
+
 /// A group of `LinesAtOnce` lines with `Vectors` vectors.
 template <class In, int LinesAtOnce, int Vectors>
 HWY_INLINE void sum_group(const LinesAt<In>& at, const HeldVectors<In>& x, LaneSums<In> (&sums)[LinesAtOnce][Vectors]) {
@@ -167,21 +74,13 @@ HWY_INLINE void sum_group(const LinesAt<In>& at, const HeldVectors<In>& x, LaneS
   unrolled<LinesAtOnce>([&](auto j) __attribute__((always_inline)) {
     unrolled<Vectors>([&](auto i) __attribute__((always_inline)) { sums[j][i].clear(); });
   });
-  const auto add = [&](std::int64_t p, auto r, const LaneOf<In>* held, std::int64_t held_stride, auto&& load)
-      __attribute__((always_inline)) {
-    unrolled<LinesAtOnce>([&](auto j) __attribute__((always_inline)) {
-      const Vector<LaneOf<In>> w = load(at.w + j * at.stride + p);
-      unrolled<Vectors>([&](auto i)
-                            __attribute__((always_inline)) { sums[j][i].template add<r>(w, held + i * held_stride); });
-    });
-  };
   std::int64_t p = 0;
   // What is asked for behind a line's end lies in the next group.
   const auto add_up_to = [&](std::int64_t end, std::int64_t distance) __attribute__((always_inline)) {
     for (; p + step <= end; p += step) {
       unrolled<registers>([&](auto r) __attribute__((always_inline)) {
         const std::int64_t term = p + r * vector_terms;
-        add(term, r, x.held + term * held_lanes<In>, x.held_stride, load_terms<In>);
+        add_terms(at, term, r, x.held + term * held_lanes<In>, x.held_stride, sums, load_terms<In>);
       });
       if constexpr (LinesAtOnce == 1 && Vectors == 1) ask_for_vector<In>(x.held + p * held_lanes<In>);
       unrolled<LinesAtOnce>([&](auto j) __attribute__((always_inline)) {
@@ -193,41 +92,90 @@ HWY_INLINE void sum_group(const LinesAt<In>& at, const HeldVectors<In>& x, LaneS
   };
   add_up_to(at.terms - ahead, ahead);
   add_up_to(at.terms, at.next + ahead - at.terms);
-  unrolled<registers>([&](auto r) __attribute__((always_inline)) {
-    const std::int64_t left = at.terms - p;
-    const LaneOf<In>* end = x.end + (p - at.terms / held_padding * held_padding) * held_lanes<In>;
-    if (left >= vector_terms)
-      add(p, r, end, x.end_stride, load_terms<In>);
-    else if (left > 0)
-      add(
-          p, r, end,
-          x.end_stride, [left](const In* w) __attribute__((always_inline)) { return load_some_terms<In>(w, left); });
-    p += vector_terms;
-  });
+  add_rest(at, p, x, sums);
 }
+
+/// Where the sums of a group outnumber registers: a stretch of terms is passed over once for each two registers of a
+/// sum, whose lanes are every fourth line of a cache, and stays in L1 meanwhile with the vectors' terms.
+template <class In, int LinesAtOnce, int Vectors>
+HWY_INLINE void sum_group_by_registers(const LinesAt<In>& at, const HeldVectors<In>& x,
+                                       LaneSums<In> (&sums)[LinesAtOnce][Vectors]) {
+  using Lane = LaneOf<In>;
+  constexpr int together = 2;
+  constexpr int vector_terms = terms_of_vector<In>;
+  constexpr std::int64_t step = std::int64_t{registers_of_sum<In>} * vector_terms;
+  constexpr std::int64_t stretch = 4096 / static_cast<std::int64_t>(sizeof(Lane)) / step * step;
+  unrolled<LinesAtOnce>([&](auto j) __attribute__((always_inline)) {
+    unrolled<Vectors>([&](auto i) __attribute__((always_inline)) { sums[j][i].clear(); });
+  });
+  const std::int64_t whole = at.terms / step * step;
+  for (std::int64_t begin = 0; begin < whole; begin += stretch) {
+    const std::int64_t end = std::min(begin + stretch, whole);
+    const std::int64_t distance = end < whole ? stretch : at.next - begin;
+    unrolled<registers_of_sum<In> / together>([&](auto pass) __attribute__((always_inline)) {
+      Vector<Lane> some[LinesAtOnce][Vectors][together];
+      const auto each = [&](const auto& visit) __attribute__((always_inline)) {
+        unrolled<LinesAtOnce>([&](auto j) __attribute__((always_inline)) {
+          unrolled<Vectors>([&](auto i) __attribute__((always_inline)) {
+            unrolled<together>([&](auto r) __attribute__((always_inline)) {
+              visit(some[j][i][r], sums[j][i].sums[pass * together + r]);
+            });
+          });
+        });
+      };
+      each([](Vector<Lane> & here, Vector<Lane> & there) __attribute__((always_inline)) { here = there; });
+      for (std::int64_t p = begin + pass * together * vector_terms; p < end; p += step)
+        unrolled<together>([&](auto r) __attribute__((always_inline)) {
+          unrolled<LinesAtOnce>([&](auto j) __attribute__((always_inline)) {
+            const In* const from = at.w + j * at.stride + p + r * vector_terms;
+            const Vector<Lane> w = load_terms<In>(from);
+            if constexpr (r == 0) __builtin_prefetch(from + distance);
+            unrolled<Vectors>([&](auto i) __attribute__((always_inline)) {
+              add_product<Lane>(some[j][i][r], w,
+                                hn::LoadU(Lanes<Lane>(), x.held + i * x.held_stride + p + r * vector_terms));
+            });
+          });
+        });
+      each([](Vector<Lane> & here, Vector<Lane> & there) __attribute__((always_inline)) { there = here; });
+    });
+  }
+  add_rest(at, whole, x, sums);
+}
+
+/// Registers hold the sums of four vectors at one time with AVX-512; else they hold parts of more sums, two lines of
+/// three vectors.
+template <class In>
+inline constexpr bool holds_whole_sums = lane_count<float> == 16 || core::is_complex_v<In>;
 
 template <class In, int LinesAtOnce, int Vectors>
 HWY_INLINE void sum_lines(const LinesAt<In>& at, const HeldVectors<In>& x, Accumulator<In>* sums,
                           std::int64_t sums_stride) {
   LaneSums<In> lanes[LinesAtOnce][Vectors];
-  sum_group<In, LinesAtOnce, Vectors>(at, x, lanes);
+  if constexpr (Vectors == 1 || holds_whole_sums<In>)
+    sum_group<In, LinesAtOnce, Vectors>(at, x, lanes);
+  else
+    sum_group_by_registers<In, LinesAtOnce, Vectors>(at, x, lanes);
   unrolled<LinesAtOnce>([&](auto j) __attribute__((always_inline)) {
     unrolled<Vectors>([&](auto i) __attribute__((always_inline)) { sums[j * sums_stride + i] = lanes[j][i].total(); });
   });
 }
 
-/// Lines that one group of so many vectors can have: their sums stay in registers.
-template <int Vectors>
-inline constexpr int lines_at_once = lane_count<float> == 16 ? (Vectors == 1   ? 4
-                                                                : Vectors == 2 ? 2
-                                                                               : 1)
-                                                             : 1;
-inline constexpr int vectors_at_once = lane_count<float> == 16 ? 4 : 1;
+/// Lines that one group of so many vectors can have, and vectors of a group.
+template <class In, int Vectors>
+inline constexpr int lines_at_once = lane_count<float> == 16                ? (Vectors == 1   ? 4
+                                                                               : Vectors == 2 ? 2
+                                                                                              : 1)
+                                     : Vectors > 1 && !holds_whole_sums<In> ? 2
+                                                                            : 1;
+template <class In>
+inline constexpr int vectors_at_once = lane_count<float> == 16 ? 4
+                                       : holds_whole_sums<In>  ? 1
+                                                               : 3;
 
 template <class In, int Vectors>
 void sum_lines_with(const LinesAt<In>& at, const HeldVectors<In>& x, Accumulator<In>* sums, std::int64_t sums_stride,
                     std::int64_t lines) {
-  constexpr int group = lines_at_once<Vectors>;
+  constexpr int group = lines_at_once<In, Vectors>;
   if (lines == group)
     sum_lines<In, group, Vectors>(at, x, sums, sums_stride);
   else
@@ -236,24 +184,37 @@ void sum_lines_with(const LinesAt<In>& at, const HeldVectors<In>& x, Accumulator
                                 sums_stride);
 }
 
+/// Lines of a group, by the vectors it has at most.
+template <class In>
+std::int64_t lines_of_group(int vectors) {
+  switch (vectors) {
+    case 1: return lines_at_once<In, 1>;
+    case 2: return lines_at_once<In, 2>;
+    case 3: return lines_at_once<In, 3>;
+    default: return lines_at_once<In, 4>;
+  }
+}
+
 template <class In>
 void sums_along(const In* w, std::int64_t w_stride, std::int64_t lines, std::int64_t terms, const HeldVectors<In>& x,
                 int vectors, Accumulator<In>* sums) {
-  const int at_once = std::min(vectors, vectors_at_once);
-  // Short lines, one behind the other, are one stream.
-  const bool is_short = terms * static_cast<std::int64_t>(sizeof(In)) <= ahead_along<1>;
-  const std::int64_t group = is_short ? 1 : at_once == 1 ? lines_at_once<1> : at_once == 2 ? lines_at_once<2> : 1;
+  const int groups = (vectors + vectors_at_once<In> - 1) / vectors_at_once<In>;
+  const int at_once = (vectors + groups - 1) / groups;
+  // Short lines of one vector, one behind the other, are one stream.
+  const bool is_stream = vectors == 1 && terms * static_cast<std::int64_t>(sizeof(In)) <= ahead_along<1>;
+  const std::int64_t group = is_stream ? 1 : lines_of_group<In>(at_once);
   for (std::int64_t j = 0; j < lines; j += group) {
     const std::int64_t here = std::min(group, lines - j);
     const LinesAt<In> at{w + j * w_stride, w_stride, terms, j + group < lines ? group * w_stride : terms};
-    for (int i = 0; i < vectors; i += vectors_at_once) {
+    for (int i = 0; i < vectors; i += at_once) {
       const HeldVectors<In> from = x.from(i);
       Accumulator<In>* to = sums + j * vectors + i;
-      switch (std::min(vectors - i, vectors_at_once)) {
+      switch (std::min(vectors - i, at_once)) {
         case 1: sum_lines_with<In, 1>(at, from, to, vectors, here); break;
         case 2: sum_lines_with<In, 2>(at, from, to, vectors, here); break;
         case 3: sum_lines_with<In, 3>(at, from, to, vectors, here); break;
-        default: sum_lines_with<In, 4>(at, from, to, vectors, here); break;
+        default:
+          if constexpr (vectors_at_once<In> == 4) sum_lines_with<In, 4>(at, from, to, vectors, here);
       }
     }
   }

@@ -41,6 +41,7 @@ template <class K, int Sums, int Instructions = 1>
 const MicroKernels<K>& packed_kernels() {
   static constexpr MicroKernels<K> table{.tile = &find_any_packed_tile<K, Sums>,
                                          .asking_tile = &find_any_asking_packed_tile<K, Sums>,
+                                         .add_sums = &add_sums<Sum<K>>,
                                          .pack_a = &pack_groups<K, false>,
                                          .pack_b = &pack_groups<K, true>,
                                          .copy_a = &copy_row_of_a<K>,
@@ -59,6 +60,7 @@ MicroKernels<Widened<Narrow>> widened_kernels(const MicroKernels<float>& f32) {
   using K = Widened<Narrow>;
   return {.tile = f32.tile,
           .asking_tile = f32.asking_tile,
+          .add_sums = f32.add_sums,
           .pack_a = &pack_groups<K, false>,
           .pack_b = &pack_groups<K, true>,
           .copy_a = &copy_row_of_a<K>,

@@ -48,15 +48,23 @@ bool sums_as_vectors(const GemmDescription& d) {
   // Shorter sums leave lanes without terms, and smaller products are over before vectors are at hand.
   constexpr std::int64_t least_terms = held_padding;
   constexpr std::int64_t least_across = 1 << 14;
-  if (r.terms < least_terms) return false;
-  if (r.across) return r.terms >= least_across / r.lines;
-  return r.lines > most_vectors_at_once || r.terms >= least_terms * r.vectors;
+  if (r.across) return r.terms >= std::max(least_terms, least_across / r.lines);
+  // Each vector's sums are folded for themselves.
+  const bool is_small = r.lines <= most_vectors_at_once;
+  return r.terms >= std::max(least_terms, least_terms * r.vectors / (is_small ? 1 : 2));
 }
 
 bool sums_as_all_kernels(const GemmDescription& d) {
   const bool shares_chunks =
       d.types.input == d.types.output && (d.types.input == ElementType::f32 || d.types.input == ElementType::f64);
   return shares_chunks && std::min(d.m, d.n) <= most_vectors_at_once && vector_roles(d).across;
+}
+
+bool sums_in_tiles(const plan::Problem& problem) {
+  const GemmDescription& d = problem.description;
+  constexpr std::int64_t side = 16;  // of a tile
+  return d.types.input == ElementType::bf16 && !problem.reproducible && std::min(d.m, d.n) >= side && d.k >= 2 * side &&
+         why_unavailable(Isa::amx).empty();
 }
 
 std::string_view gives_way_to_vectors(const plan::Problem& problem) {

@@ -36,6 +36,10 @@ struct VectorRoles {
 /// Whether the vector kernels and the others leave the same bits of this product, so that costs may decide.
 [[nodiscard]] bool sums_as_all_kernels(const GemmDescription& description);
 
+/// Whether the sums of this product are those of AMX's tile registers, see docs/adr/0006: of bf16 that fills tiles, on
+/// processors that have them.
+[[nodiscard]] bool sums_in_tiles(const plan::Problem& problem);
+
 /// For the other kernels' KernelEntry::gives_way.
 [[nodiscard]] std::string_view gives_way_to_vectors(const plan::Problem& problem);
 

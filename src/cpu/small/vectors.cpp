@@ -259,9 +259,8 @@ double vectors_cost(const plan::Problem& problem, int vector_bytes) {
   const auto size = static_cast<double>(size_in_bytes(d.types.input));
   const double elements = static_cast<double>(r.lines) * static_cast<double>(r.terms);
   const double lanes = vector_bytes / static_cast<double>(size_in_bytes(accumulator_type(d.types.input)));
-  // Across lines each multiply-add waits for a factor that is loaded and repeated.
-  const double cycles = r.across ? 2 : 1;
-  const double arithmetic = cycles * elements * static_cast<double>(r.vectors) / (lanes * nominal_hertz);
+  // One multiply-add a cycle: each waits for a term of x that is loaded, too.
+  const double arithmetic = elements * static_cast<double>(r.vectors) / (lanes * nominal_hertz);
   const double memory = elements * size / bytes_per_second / 2;
   return (std::max(arithmetic, memory) + 100e-9) * static_cast<double>(d.batch_count);
 }

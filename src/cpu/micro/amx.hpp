@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file What the tile registers of AMX multiply, and the micro-kernels that do it. They need amx_is_permitted().
+#pragma once
+
+#include "cpu/micro/tile.hpp"
+
+namespace exactile::cpu {
+
+/// i8 by four terms, both with a sign (TDPBSSD). So many terms leave a tile's rows of A in L1 beside what passes of B.
+struct I8Tiles {};
+template <>
+struct Elements<I8Tiles> {
+  using Input = std::int8_t;
+  using Lane = std::int32_t;
+  using Sum = std::int32_t;
+  static constexpr std::int64_t group = 4;
+  static constexpr std::int64_t corrections = 0;
+  static constexpr std::int64_t chunk_terms = 1024;
+};
+
+/// bf16 by sixteen pairs of terms (TDPBF16PS): the even ones' products are added from zero, and the odd ones', then
+/// both together, then their sum to that of the pairs before. Subnormal numbers count as zero.
+struct Bf16Tiles {};
+template <>
+struct Elements<Bf16Tiles> {
+  using Input = BFloat16;
+  using Lane = float;
+  using Sum = float;
+  static constexpr std::int64_t group = 2;
+  static constexpr std::int64_t corrections = 0;
+  static constexpr std::int64_t chunk_terms = 512;
+};
+
+const MicroKernels<I8Tiles>& amx_i8();
+const MicroKernels<Bf16Tiles>& amx_bf16();
+/// The same sums of bf16, bit for bit, by multiply-adds that flush nothing.
+const MicroKernels<Bf16Tiles>& avx512_bf16_in_order_of_tiles();
+
+}  // namespace exactile::cpu

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled with this instruction set's flags, and called only after isa.cpp found it and was given leave.
+#include "cpu/micro/amx_tile.hpp"
+#include "cpu/micro/highway_narrow_kernels.hpp"
+
+namespace exactile::cpu::HWY_NAMESPACE {
+
+template <>
+struct Groups<Bf16Tiles> : Groups<Bf16Pairs> {};
+
+template <>
+struct Groups<I8Tiles> : Groups<I8Quads> {
+  static HWY_INLINE void finish_a(std::int32_t*, std::int64_t, std::int64_t) {}
+  static HWY_INLINE void finish_b(std::int32_t*, std::int64_t, std::int64_t) {}
+};
+
+namespace {
+
+/// What LDTILECFG reads.
+struct alignas(64) TileConfiguration {
+  std::uint8_t palette = 1;
+  std::uint8_t start_row = 0;
+  std::uint8_t reserved[14] = {};
+  std::uint16_t row_bytes[16] = {};
+  std::uint8_t rows[16] = {};
+};
+
+constexpr TileConfiguration configuration_of(int height) {
+  TileConfiguration c;
+  const int above = height < amx::side ? height : amx::side;
+  const int below = height - above;
+  const int heights[] = {above, above, below, below, above, below, amx::side, amx::side};
+  for (int t = 0; t < 8; ++t) {
+    c.rows[t] = static_cast<std::uint8_t>(heights[t]);
+    c.row_bytes[t] = heights[t] > 0 ? 64 : 0;
+  }
+  return c;
+}
+
+template <int... Below>
+constexpr auto configurations(std::integer_sequence<int, Below...>) {
+  return std::array{configuration_of(Below + 1)...};
+}
+
+/// The processor's tile registers. Assembly: GCC's intrinsics take no register that is a template's argument.
+template <class K>
+struct Registers {
+  static void configure(int height) {
+    static constexpr auto all = configurations(std::make_integer_sequence<int, amx::rows>());
+    asm volatile("ldtilecfg %0" : : "m"(all[static_cast<std::size_t>(height - 1)]));
+  }
+  template <int Tile>
+  static void zero() {
+    asm volatile("tilezero %%tmm%c0" : : "i"(Tile));
+  }
+  template <int Tile, class T>
+  static void load(const T* from, std::int64_t stride) {
+    asm volatile("tileloadd (%0,%1,1), %%tmm%c2" : : "r"(from), "r"(stride * 4), "i"(Tile) : "memory");
+  }
+  template <int Tile, class T>
+  static void store(T* to, std::int64_t stride) {
+    asm volatile("tilestored %%tmm%c2, (%0,%1,1)" : : "r"(to), "r"(stride * 4), "i"(Tile) : "memory");
+  }
+  template <int Sums, int A, int B>
+  static void multiply() {
+    if constexpr (std::is_same_v<K, Bf16Tiles>)
+      asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(Sums), "i"(A), "i"(B));
+    else
+      asm volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(Sums), "i"(A), "i"(B));
+  }
+  static void release() { asm volatile("tilerelease"); }
+  static void add_sums(const Sum<K>* sums, Sum<K>* c, std::int64_t columns, Sum<K> alpha, Sum<K> beta) {
+    HWY_NAMESPACE::add_sums(sums, c, columns, alpha, beta);
+  }
+};
+
+/// Panels of A with their rows one behind the other, each of lanes_of(terms): what tile registers load.
+template <class K>
+void pack_rows_of_a(const Input<K>* from, std::int64_t lane_stride, std::int64_t term_stride, std::int64_t lanes,
+                    std::int64_t width, std::int64_t terms, Lane<K>* panels) {
+  constexpr std::int64_t at_once = amx::side * Elements<K>::group;
+  alignas(64) Lane<K> by_groups[amx::side * amx::rows];
+  const std::int64_t groups = lanes_of<K>(terms);
+  for (std::int64_t first = 0; first < lanes; first += width, panels += width * groups) {
+    const std::int64_t here = lanes - first < width ? lanes - first : width;
+    for (std::int64_t l = here; l < width; ++l)
+      for (std::int64_t g = 0; g < groups; ++g) panels[l * groups + g] = Lane<K>(0);
+    for (std::int64_t p = 0; p < terms; p += at_once) {
+      const std::int64_t some = terms - p < at_once ? terms - p : at_once;
+      pack_groups<K, false>(from + first * lane_stride + p * term_stride, lane_stride, term_stride, here, here, some,
+                            by_groups);
+      turn(by_groups, here, lanes_of<K>(some), groups, here, panels + p / Elements<K>::group);
+    }
+  }
+}
+
+/// The sums of tile registers by multiply-adds, for rows of A and one vector of columns: the even terms of sixteen
+/// pairs from zero, and the odd ones, then both together.
+template <int Rows>
+void add_in_order_of_tiles(const float* a, std::int64_t a_stride, const float* b, std::int64_t b_stride,
+                           std::int64_t pairs, float* sums) {
+  const Lanes<float> d;
+  const Lanes<std::uint32_t> bits;
+  const auto high = hn::Set(bits, 0xffff0000U);
+  const auto even_of = [&](Vector<float> v) { return hn::BitCast(d, hn::ShiftLeft<16>(hn::BitCast(bits, v))); };
+  const auto odd_of = [&](Vector<float> v) { return hn::BitCast(d, hn::And(high, hn::BitCast(bits, v))); };
+  Vector<float> all[Rows];
+  for (int i = 0; i < Rows; ++i) all[i] = hn::Zero(d);
+  for (std::int64_t first = 0; first < pairs; first += amx::side) {
+    Vector<float> even[Rows];
+    Vector<float> odd[Rows];
+    for (int i = 0; i < Rows; ++i) even[i] = odd[i] = hn::Zero(d);
+    const std::int64_t end = pairs - first < amx::side ? pairs : first + amx::side;
+    for (std::int64_t p = first; p < end; ++p) {
+      const auto row = hn::LoadU(d, b + p * b_stride);
+      for (int i = 0; i < Rows; ++i) {
+        const auto lane = hn::BitCast(d, hn::Set(bits, std::bit_cast<std::uint32_t>(a[i * a_stride + p])));
+        even[i] = hn::MulAdd(even_of(lane), even_of(row), even[i]);
+        odd[i] = hn::MulAdd(odd_of(lane), odd_of(row), odd[i]);
+      }
+    }
+    for (int i = 0; i < Rows; ++i) all[i] = hn::Add(all[i], hn::Add(even[i], odd[i]));
+  }
+  for (int i = 0; i < Rows; ++i) hn::StoreU(all[i], d, sums + i * amx::lanes);
+}
+
+template <AOrder Order, int Height, int Vectors>
+void sums_in_order_of_tiles(const TileShape& shape, const float* a, const float* b, float* c, float alpha, float beta) {
+  constexpr int together = 4;
+  alignas(64) float sums[Height * amx::lanes];
+  const std::int64_t a_stride = Order == AOrder::rows ? shape.a_stride : shape.k;
+  for (int v = 0; v < Vectors; ++v) {
+    const float* const column = b + v * amx::side;
+    int i = 0;
+    for (; i + together <= Height; i += together)
+      add_in_order_of_tiles<together>(a + i * a_stride, a_stride, column, shape.b_stride, shape.k,
+                                      sums + i * amx::lanes + v * amx::side);
+    for (; i < Height; ++i)
+      add_in_order_of_tiles<1>(a + i * a_stride, a_stride, column, shape.b_stride, shape.k,
+                               sums + i * amx::lanes + v * amx::side);
+  }
+  for (int i = 0; i < Height; ++i)
+    add_sums(sums + i * amx::lanes, c + i * shape.c_stride, (Vectors - 1) * amx::side + shape.last_lanes, alpha, beta);
+}
+
+template <AOrder Order, int Height>
+void whole_sums_in_order_of_tiles(const TileShape& shape, const float* a, const float* b, float* c, float alpha,
+                                  float beta, const Ahead<float>&) {
+  sums_in_order_of_tiles<Order, Height, 2>(shape, a, b, c, alpha, beta);
+}
+
+template <AOrder Order, int... Below>
+constexpr auto heights_in_order(std::integer_sequence<int, Below...>) {
+  using Kernel = MicroKernels<Bf16Tiles>::Kernel;
+  return std::array{std::array<Kernel, amx::rows>{&sums_in_order_of_tiles<Order, Below + 1, 1>...},
+                    std::array<Kernel, amx::rows>{&sums_in_order_of_tiles<Order, Below + 1, 2>...}};
+}
+template <AOrder Order, int... Below>
+constexpr auto whole_heights_in_order(std::integer_sequence<int, Below...>) {
+  return std::array<MicroKernels<Bf16Tiles>::AskingKernel, amx::rows>{
+      &whole_sums_in_order_of_tiles<Order, Below + 1>...};
+}
+
+using Heights = std::make_integer_sequence<int, amx::rows>;
+
+MicroKernels<Bf16Tiles>::Kernel find_in_order_of_tiles(AOrder order, int height, int vectors, bool) {
+  static constexpr std::array table{heights_in_order<AOrder::rows>(Heights()),
+                                    heights_in_order<AOrder::columns>(Heights())};
+  const auto& by_vectors = table[order == AOrder::rows ? 0 : 1];
+  return by_vectors[static_cast<std::size_t>(vectors - 1)][static_cast<std::size_t>(height - 1)];
+}
+
+MicroKernels<Bf16Tiles>::AskingKernel find_whole_in_order_of_tiles(AOrder order, int height, int) {
+  static constexpr std::array table{whole_heights_in_order<AOrder::rows>(Heights()),
+                                    whole_heights_in_order<AOrder::columns>(Heights())};
+  return table[order == AOrder::rows ? 0 : 1][static_cast<std::size_t>(height - 1)];
+}
+
+template <class K>
+constexpr MicroKernels<K> tile_kernels() {
+  using Found = amx::Kernels<K, Registers<K>>;
+  return {.tile = &Found::tile,
+          .asking_tile = &Found::asking_tile,
+          .add_sums = &add_sums<Sum<K>>,
+          .pack_a = &pack_rows_of_a<K>,
+          .pack_b = &pack_groups<K, true>,
+          .copy_a = &copy_row_of_a<K>,
+          .lanes = amx::side,
+          .vectors = 2,
+          .rows = amx::rows,
+          .most_vectors = 2,
+          .sums = 2 * amx::rows,
+          .instructions = 1};
+}
+
+}  // namespace
+}  // namespace exactile::cpu::HWY_NAMESPACE
+
+namespace exactile::cpu {
+
+const MicroKernels<I8Tiles>& amx_i8() {
+  static constexpr auto table = HWY_NAMESPACE::tile_kernels<I8Tiles>();
+  return table;
+}
+const MicroKernels<Bf16Tiles>& amx_bf16() {
+  static constexpr auto table = HWY_NAMESPACE::tile_kernels<Bf16Tiles>();
+  return table;
+}
+const MicroKernels<Bf16Tiles>& avx512_bf16_in_order_of_tiles() {
+  static constexpr auto table = [] {
+    auto kernels = HWY_NAMESPACE::tile_kernels<Bf16Tiles>();
+    kernels.tile = &HWY_NAMESPACE::find_in_order_of_tiles;
+    kernels.asking_tile = &HWY_NAMESPACE::find_whole_in_order_of_tiles;
+    return kernels;
+  }();
+  return table;
+}
+
+}  // namespace exactile::cpu

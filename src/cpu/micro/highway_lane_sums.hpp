@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A sum in lanes: lane l takes the terms l, l + L, l + 2L, ..., each with one multiply-add; then lanes are added in
+/// pairs, l and l + L/2, l and l + L/4, and so on. L is lanes_of_sum, whatever the instruction set, so that the bits
+/// are too. A complex sum is two: of w times the real part of x and of w times its imaginary part.
+#pragma once
+
+#include <complex>
+
+#include "cpu/micro/highway_lanes.hpp"
+#include "cpu/micro/vector_kernels.hpp"
+
+namespace exactile::cpu::HWY_NAMESPACE {
+
+/// Four registers of AVX-512; a complex sum is two of two.
+template <class In>
+inline constexpr int lanes_of_sum = (core::is_complex_v<In> ? 128 : 256) / static_cast<int>(sizeof(LaneOf<In>));
+
+template <class In>
+inline constexpr int registers_of_sum = lanes_of_sum<In> / lane_count<LaneOf<In>>;
+
+template <class D>
+HWY_INLINE hn::TFromD<D> fold(D d, hn::Vec<D> v) {
+  if constexpr (hn::MaxLanes(d) == 1) {
+    return hn::GetLane(v);
+  } else {
+    const hn::Half<D> half;
+    return fold(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  }
+}
+
+template <class V, int Registers>
+HWY_INLINE V add_registers(V (&sums)[Registers]) {
+  constexpr int half = Registers / 2;
+  if constexpr (half == 0) {
+    return sums[0];
+  } else {
+    V halves[half];
+    unrolled<half>([&](auto r) __attribute__((always_inline)) { halves[r] = hn::Add(sums[r], sums[r + half]); });
+    return add_registers(halves);
+  }
+}
+
+/// The sums of one vector of w with one of x, in the registers of a sum.
+template <class In>
+struct LaneSums {
+  using Lane = LaneOf<In>;
+  static constexpr int registers = registers_of_sum<In>;
+  Vector<Lane> sums[registers];
+
+  HWY_INLINE void clear() {
+    unrolled<registers>([&](auto r) __attribute__((always_inline)) { sums[r] = hn::Zero(Lanes<Lane>()); });
+  }
+  template <int r>
+  HWY_INLINE void add(Vector<Lane> w, const Lane* x) {
+    add_product<Lane>(sums[r], w, hn::LoadU(Lanes<Lane>(), x));
+  }
+  [[nodiscard]] HWY_INLINE Accumulator<In> total() { return fold(Lanes<Lane>(), add_registers(sums)); }
+};
+
+/// A vector of w holds both parts of lane_count / 2 terms; x holds the real parts of these twice, then the imaginary
+/// ones.
+template <class T>
+struct LaneSums<std::complex<T>> {
+  static constexpr int registers = registers_of_sum<std::complex<T>>;
+  Vector<T> by_real[registers];
+  Vector<T> by_imaginary[registers];
+
+  HWY_INLINE void clear() {
+    unrolled<registers>([&](auto r)
+                            __attribute__((always_inline)) { by_real[r] = by_imaginary[r] = hn::Zero(Lanes<T>()); });
+  }
+  template <int r>
+  HWY_INLINE void add(Vector<T> w, const T* x) {
+    add_product<T>(by_real[r], w, hn::LoadU(Lanes<T>(), x));
+    add_product<T>(by_imaginary[r], w, hn::LoadU(Lanes<T>(), x + lane_count<T>));
+  }
+  [[nodiscard]] HWY_INLINE std::complex<T> total() {
+    const hn::Full128<T> pairs;
+    const auto real = fold_to_pairs(Lanes<T>(), add_registers(by_real));
+    const auto imaginary = fold_to_pairs(Lanes<T>(), add_registers(by_imaginary));
+    T r[2];
+    T i[2];
+    store_pair(pairs, real, r);
+    store_pair(pairs, imaginary, i);
+    return {r[0] - i[1], r[1] + i[0]};
+  }
+
+ private:
+  template <class D>
+  static HWY_INLINE auto fold_to_pairs(D d, hn::Vec<D> v) {
+    if constexpr (hn::MaxLanes(d) * sizeof(T) == 16) {
+      return v;
+    } else {
+      const hn::Half<D> half;
+      return fold_to_pairs(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+    }
+  }
+  template <class D>
+  static HWY_INLINE void store_pair(D d, hn::Vec<D> v, T (&pair)[2]) {
+    T all[hn::MaxLanes(d)];
+    hn::StoreU(v, d, all);
+    if constexpr (sizeof(T) == 4) {
+      pair[0] = all[0] + all[2];
+      pair[1] = all[1] + all[3];
+    } else {
+      pair[0] = all[0];
+      pair[1] = all[1];
+    }
+  }
+};
+
+/// Terms of a vector.
+template <class In>
+inline constexpr int terms_of_vector = lane_count<LaneOf<In>> / (core::is_complex_v<In> ? 2 : 1);
+
+template <class In>
+HWY_INLINE Vector<LaneOf<In>> load_terms(const In* w) {
+  if constexpr (core::is_complex_v<In>)
+    return load_lanes(reinterpret_cast<const LaneOf<In>*>(w));
+  else
+    return load_lanes(w);
+}
+template <class In>
+HWY_INLINE Vector<LaneOf<In>> load_some_terms(const In* w, std::int64_t terms) {
+  if constexpr (core::is_complex_v<In>)
+    return load_some_lanes<LaneOf<In>>(reinterpret_cast<const LaneOf<In>*>(w), 2 * terms);
+  else
+    return load_some_lanes<LaneOf<In>>(w, terms);
+}
+
+}  // namespace exactile::cpu::HWY_NAMESPACE

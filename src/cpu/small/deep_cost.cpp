@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "cpu/loops/kinds.hpp"
+#include "cpu/loops/rates.hpp"
+#include "cpu/small/deep.hpp"
+#include "cpu/small/deep_reading.hpp"
+
+namespace exactile::cpu {
+namespace {
+
+constexpr double most_bytes_of_c = 1 << 20;
+
+}  // namespace
+
+template <class K>
+std::string_view deep_refuses(const plan::Problem& problem, const MicroKernels<K>& kernels) {
+  const Orientation o = preferred_orientation(problem.description);
+  if (problem.description.types.output != element_type_v<Sum<K>>) return "C is narrower than its sums";
+  if (static_cast<double>(o.m) * static_cast<double>(o.n) * sizeof(Sum<K>) > most_bytes_of_c)
+    return "C is large enough to be shared out among threads";
+  if (!c_is_row_contiguous(o)) return "C has neither unit row stride nor unit column stride";
+  if (DeepReading<K>(o, kernels).bytes() > caches().l2) return "a chunk of what must be packed does not fit into L2";
+  return {};
+}
+
+/// Whether one thread finds a chunk of A and B in L2 whenever it comes by; of a B that is packed, a chunk of A, which
+/// passes for each panel. A single vector of columns is better off with long streams of A, see direct, unless one tile
+/// holds all rows; few chunks are not worth the asking ahead.
+template <class K>
+bool stays_near(const Orientation& o, const MicroKernels<K>& kernels, const DeepReading<K>& reading) {
+  constexpr std::int64_t least_chunks = 4;
+  const auto l2 = static_cast<double>(caches().l2);
+  if (reading.packs_b)
+    return static_cast<double>(o.m * std::min(o.k, chunk_terms<K>)) * static_cast<double>(packed_size<K>) <= l2 / 4;
+  const double chunk_bytes = static_cast<double>(o.m + o.n) * static_cast<double>(chunk_terms<K> * packed_size<K>);
+  return core::ceil_divide(o.k, chunk_terms<K>) >= least_chunks && chunk_bytes <= l2 / 2 &&
+         (o.n > kernels.lanes || o.m <= kernels.rows_of(1));
+}
+
+template <class K>
+double deep_cost(const plan::Problem& problem, const MicroKernels<K>& kernels) {
+  const Orientation o = preferred_orientation(problem.description);
+  const DeepReading<K> reading(o, kernels);
+  const std::int64_t chunks = core::ceil_divide(o.k, chunk_terms<K>);
+  const auto m = static_cast<double>(o.m);
+  const auto n = static_cast<double>(o.n);
+  const auto k = static_cast<double>(o.k);
+  const double c = m * static_cast<double>(core::round_up(o.n, kernels.lanes));
+  const auto size = static_cast<std::int64_t>(sizeof(Input<K>));
+  const double adding = c * static_cast<double>(chunks) * static_cast<double>(sizeof(Sum<K>)) * 2 * pack_seconds;
+  const std::int64_t panels = core::ceil_divide(o.n, reading.width);
+  const int threads = useful_threads(m * n * k, chunks * panels, problem.threads);
+  const double arithmetic = c * k / terms_per_second(kernels);
+  const double packing =
+      k * static_cast<double>(size) * pack_seconds * ((reading.packs_a ? m : 0) + (reading.packs_b ? n : 0));
+  const double memory = first_reads(m, n, k, size);
+  if (threads == 1) {
+    const double nearness = stays_near(o, kernels, reading) ? 1.03 : 4;
+    return (arithmetic * nearness + packing + memory + 100e-9) * static_cast<double>(problem.description.batch_count);
+  }
+  const std::int64_t parts = chunks * std::min(panels, core::ceil_divide(std::int64_t{threads}, chunks));
+  return ((1.6 * arithmetic * unevenness(parts, threads) + packing + memory + adding) / threads + 3 * meeting_seconds) *
+         static_cast<double>(problem.description.batch_count);
+}
+
+#define EXACTILE_JUDGE(...)                                                                       \
+  template std::string_view deep_refuses(const plan::Problem&, const MicroKernels<__VA_ARGS__>&); \
+  template double deep_cost(const plan::Problem&, const MicroKernels<__VA_ARGS__>&);
+EXACTILE_FOR_EACH_KIND(EXACTILE_JUDGE)
+
+}  // namespace exactile::cpu

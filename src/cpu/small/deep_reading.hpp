@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file How deep products read a chunk of terms.
+#pragma once
+
+#include <algorithm>
+
+#include "core/checked.hpp"
+#include "cpu/micro/tile.hpp"
+#include "cpu/small/in_place.hpp"
+
+namespace exactile::cpu {
+
+/// How one thread reads a chunk of both operands: where they lie, or packed on the way where micro-kernels cannot.
+template <class K>
+struct DeepReading {
+  bool packs_a;
+  bool packs_b;
+  AOrder order;
+  std::int64_t width;     ///< columns of a panel
+  std::int64_t a_stride;  ///< of packed rows of A, which lie a line further apart than they are long
+  std::int64_t a_lanes;   ///< of all packed rows of a chunk
+  std::int64_t b_lanes;   ///< of a packed panel of a chunk
+
+  DeepReading(const Orientation& o, const MicroKernels<K>& kernels)
+      : packs_a(!reads_operands<K> || (!a_by_rows(o) && !a_by_columns(o))),
+        packs_b(!reads_operands<K> || (o.b.column_stride != 1 && o.n != 1)) {
+    constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(Lane<K>));
+    const bool by_rows = packs_a ? !reads_operands<K> && a_by_rows(o) : o.a.row_stride != 1 && o.m != 1;
+    order = by_rows ? AOrder::rows : AOrder::columns;
+    width = std::int64_t{packs_a || packs_b ? kernels.vectors : kernels.most_vectors} * kernels.lanes;
+    const std::int64_t terms = std::min(o.k, chunk_terms<K>);
+    a_stride = core::round_up(lanes_of<K>(terms), line) + line;
+    a_lanes = packs_a ? core::round_up(o.m * a_stride, line) : 0;
+    b_lanes = packs_b ? core::round_up(width * packed_lanes<K>(terms), line) : 0;
+  }
+  [[nodiscard]] std::int64_t bytes() const { return (a_lanes + b_lanes) * static_cast<std::int64_t>(sizeof(Lane<K>)); }
+};
+
+}  // namespace exactile::cpu
