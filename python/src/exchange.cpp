@@ -23,11 +23,12 @@ struct Exchange {
 };
 
 /// Of a class of arrays, remembered for the last one that was asked for: programs have one. Guarded by the GIL.
-const Exchange* exchange_of(PyTypeObject* type) {
-  static PyTypeObject* known = nullptr;
+const Exchange* exchange_of(nb::handle array_class) {
+  static PyObject* known = nullptr;
   static const Exchange* exchange = nullptr;
+  PyObject* const type = array_class.ptr();
   if (type == known) return exchange;
-  const nb::object capsule = nb::getattr(reinterpret_cast<PyObject*>(type), "__dlpack_c_exchange_api__", nb::none());
+  const nb::object capsule = nb::getattr(array_class, "__dlpack_c_exchange_api__", nb::none());
   const Exchange* found = nullptr;
   if (PyCapsule_IsValid(capsule.ptr(), "dlpack_exchange_api"))
     found = static_cast<const Exchange*>(PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
@@ -57,8 +58,8 @@ void set_error(void*, const char* kind, const char* message) {
 }  // namespace
 
 nb::object multiply_by_exchange(nb::handle a, nb::handle b, const std::function<Request(ElementType)>& request) {
-  if (Py_TYPE(a.ptr()) != Py_TYPE(b.ptr())) return nb::none();
-  const Exchange* exchange = exchange_of(Py_TYPE(a.ptr()));
+  if (!a.type().is(b.type())) return nb::none();
+  const Exchange* exchange = exchange_of(a.type());
   dlpack::Tensor left;
   dlpack::Tensor right;
   if (exchange == nullptr || !look(*exchange, a, left) || !look(*exchange, b, right)) return nb::none();
