@@ -9,7 +9,7 @@ import time
 
 import torch
 from common import arguments, exactile, write
-from cuda import driver, tf32
+from device import device, software, tf32
 
 import exactile.torch
 
@@ -97,21 +97,20 @@ def deviation(losses, exact):
 
 def main():
     options = arguments(__doc__, steps=200, batch=16, length=256, width=1024, layers=4)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    done = runs(options, device)
+    on_gpu = torch.cuda.is_available()
+    done = runs(options, "cuda" if on_gpu else "cpu")
     names = list(done)
     rows = [{"step": step, "loss": {name: float(f"{done[name][0][step]:.9g}") for name in names}}
             for step in range(options.steps)]
     summary = {name: {"seconds_a_step": round(seconds, 6),
                       "deviation": float(f"{deviation(losses, done['float64'][0]):.3g}")}
                for name, (losses, seconds) in done.items()}
-    on_gpu = device == "cuda"
     write(options.output, schema="exactile.training/1", family="Python, a transformer trained in f32",
-          device={"name": torch.cuda.get_device_name().removeprefix("NVIDIA "), "kind": "gpu"} if on_gpu else
-          {"name": "a processor", "kind": "cpu", "threads": torch.get_num_threads()},
-          software={"torch": torch.__version__, **({"driver": driver(), "CUDA": str(torch.version.cuda)} if on_gpu else {})},
+          device=device() if on_gpu else {"name": "a processor", "kind": "cpu", "threads": torch.get_num_threads()},
+          software=software() if on_gpu else {"torch": torch.__version__},
           operands=f"{options.layers} layers of width {options.width}, batches of {options.batch} x {options.length}",
-          contenders={name: torch.__version__ for name in names if name != "exactile"}, summary=summary, results=rows)
+          contenders={name: f"torch {torch.__version__}" for name in names if name != "exactile"}, summary=summary,
+          results=rows)
 
 
 if __name__ == "__main__":
