@@ -56,7 +56,7 @@ def test_what_follows_a_product(random):
     np.testing.assert_allclose(c.get(), np.maximum(2 * (a @ b) + bias, 0), rtol=1e-4, atol=1e-4)
     assert exactile.verify(*on_device, exactile.matmul(*on_device))
     assert exactile.error_bound(*on_device).shape == (50, 70)
-    with pytest.raises(ValueError, match="overlap|share"):
+    with pytest.raises(ValueError, match="shares memory"):
         exactile.matmul(on_device[0][:, :50], on_device[0][:, 10:], out=on_device[0][:, :50])
 
 

@@ -82,6 +82,30 @@ def test_matmul_conjugates_and_out(device):
         exactile.matmul(a.mH, b, dtype=float)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int32], ids=str)
+def test_out(device, dtype):
+    a, b = tensor(20, 30, dtype=dtype, device=device), tensor(30, 40, dtype=dtype, device=device)
+    exact = (a.cpu() @ b.cpu()).to(device)
+    for out in (torch.empty(20, 40, dtype=dtype, device=device), torch.empty(40, 20, dtype=dtype, device=device).T,
+                torch.empty(40, 80, dtype=dtype, device=device)[::2, ::2]):
+        assert exactile.matmul(a, b, out=out) is out
+        close(out, exact)
+        assert exactile.matmul(a, b, out=out, alpha=2, beta=1) is out
+        close(out, 3 * exact)
+    wide = torch.empty(20, 40, dtype=torch.float64, device=device)
+    assert exactile.matmul(a, b, out=wide) is wide
+    close(wide, exact.double())
+    with pytest.raises(ValueError, match="out has shape"):
+        exactile.matmul(a, b, out=out.T)
+    with pytest.raises(ValueError, match="beta is given without out"):
+        exactile.matmul(a, b, beta=1)
+    with pytest.raises(ValueError, match="shares memory"):
+        exactile.matmul(b[:30, :30], b[:30, 10:], out=b[:30, :30])
+    if dtype.is_floating_point:
+        with pytest.raises(ValueError, match="read-only"):
+            exactile.matmul(a, b, out=torch.empty(20, 40, dtype=dtype, device=device, requires_grad=True))
+
+
 def test_bound_and_check_of_tensors(device):
     a, b = tensor(20, 30, dtype=torch.bfloat16, device=device), tensor(30, 40, dtype=torch.bfloat16, device=device)
     assert exactile.verify(a, b, exactile.matmul(a, b))
