@@ -21,7 +21,7 @@ class CuPy(NumPy):
                             "make room for its product there") from error
         self._cupy = cupy
         self._class = type(array)
-        self._namespace = array.__array_namespace__() if hasattr(array, "__array_namespace__") else None
+        self._namespace: Any = array.__array_namespace__() if hasattr(array, "__array_namespace__") else None
         self._device = self._seen(array).device
         # What another library enqueued on a stream of its own is waited for by CuPy's import of its array.
 
