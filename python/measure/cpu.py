@@ -59,7 +59,7 @@ def against_call(call, dtype, seconds, size=1024):
     if not np.array_equal(c, exactile.matmul(a, b, threads=1)):
         raise RuntimeError(f"{dtype}: the C++ call and the package differ")
     times = in_turns({"exactile": timed(lambda: exactile.matmul(a, b, threads=1), 1), "C++ call": direct},
-                     max(5, int(seconds / (2 * once))))
+                     max(25, int(seconds / (2 * once))))
     return row_of(times, "C++ call", type=SHORT[dtype.name], m=size, n=size, k=size)
 
 
