@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CuPy's arrays, and through it those of any library with __cuda_array_interface__, on CuPy's current stream."""
+"""CuPy's arrays, and through it those of any library with __cuda_array_interface__ or, on a CUDA device, with
+__dlpack__: on CuPy's current stream, which DLPack's producer is told."""
 from types import TracebackType
 from typing import Any
 
@@ -19,7 +20,9 @@ class CuPy(NumPy):
             raise TypeError(f"matmul: an array of type {type(array).__name__} lies on a CUDA device: CuPy is needed to "
                             "make room for its product there") from error
         self._cupy = cupy
-        self._device = cupy.asarray(array).device
+        self._class = type(array)
+        self._namespace: Any = array.__array_namespace__() if hasattr(array, "__array_namespace__") else None
+        self._device = self._seen(array).device
         # What another library enqueued on a stream of its own is waited for by CuPy's import of its array.
 
     def __enter__(self) -> "CuPy":
@@ -30,11 +33,16 @@ class CuPy(NumPy):
                  trace: TracebackType | None) -> None:
         self._device.__exit__(kind, error, trace)
 
+    def _seen(self, array: Any) -> Any:
+        """A CuPy array of the same memory."""
+        by_dlpack = hasattr(array, "__dlpack__") and not hasattr(array, "__cuda_array_interface__")
+        return self._cupy.from_dlpack(array) if by_dlpack else self._cupy.asarray(array)
+
     def owns(self, array: Any) -> bool:
         return isinstance(array, self._cupy.ndarray)
 
     def array(self, given: Any, name: str, like: Any = None) -> Any:
-        array = self._cupy.asarray(given)
+        array = self._seen(given)
         if array.device != self._device:
             raise ValueError(f"matmul: {name} lies on {array.device}: expected {self._device}, where the others are")
         return array
@@ -70,4 +78,7 @@ class CuPy(NumPy):
         array[...] = elements
 
     def finish(self, array: Any) -> Any:
-        return array
+        """An array of the caller's library, where it has a way to make one of what DLPack exports."""
+        if issubclass(self._class, self._cupy.ndarray) or not hasattr(self._namespace, "from_dlpack"):
+            return array
+        return self._namespace.from_dlpack(array)

@@ -12,6 +12,9 @@ def matmul(a: Any, b: Any, out: Any, dtype: Any, accuracy: str, backend: str, al
            reproducible: bool) -> Any:
     """exactile.matmul(), its arguments by position."""
     library = library_of(a, b, out)
+    if library.own_matmul is not None:
+        return library.own_matmul(a, b, out, dtype, accuracy, backend, alpha, beta, bias, activation, row_scales,
+                                  column_scales, threads, reproducible)
     with library:
         a, b = library.array(a, "a"), library.array(b, "b")
         types = product_types(library, a, b, out, dtype)

@@ -7,8 +7,14 @@ from typing import Any, Protocol
 from . import _exactile
 
 
+_CUDA = (2, 13)  # DLPack's numbers of a CUDA device's memory and of managed memory
+
+
 class Library(Protocol):
     """An array library. As a context it makes its arrays' device the current one."""
+
+    own_matmul: Any
+    """What does the whole of exactile.matmul(), where results cannot be written to; None elsewhere."""
 
     def __enter__(self) -> Any: ...
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
@@ -82,9 +88,13 @@ def _other_library(array: Any) -> Library | None:
         return CuPy(array)
     from . import _numpy
 
-    if _numpy.is_array(array):
+    if _numpy.is_array(array) or not hasattr(array, "__dlpack__"):
         return None
-    return _numpy.Foreign(array) if hasattr(array, "__dlpack__") else None
+    if array.__dlpack_device__()[0] in _CUDA:
+        from ._cupy import CuPy
+
+        return CuPy(array)
+    return _numpy.Foreign(array)
 
 
 def imported(name: str) -> Any:

@@ -27,6 +27,8 @@ def dtype_of(name: str) -> Any:
 class NumPy:
     """NumPy as a Library."""
 
+    own_matmul: Any = None
+
     def __enter__(self) -> "NumPy":
         return self
 
@@ -105,7 +107,7 @@ class Foreign(NumPy):
         device = array.__dlpack_device__()[0]
         if device != 1:
             raise TypeError(f"matmul: an array of type {type(array).__name__} lies on a device (DLPack's type "
-                            f"{device}): expected one in host memory; torch and CuPy arrays may lie on a GPU")
+                            f"{device}): expected one in the memory of the host or of a CUDA device")
         self._class = type(array)
         self._namespace = array.__array_namespace__() if hasattr(array, "__array_namespace__") else None
 

@@ -31,6 +31,8 @@ def stream_of(tensor: torch.Tensor) -> int:
 class Torch:
     """torch as a Library."""
 
+    own_matmul: Any = None
+
     def __init__(self, like: torch.Tensor) -> None:
         self._device = like.device
         self._guard = torch.cuda.device(like.device) if like.is_cuda else None

@@ -156,9 +156,14 @@ class _Products(TorchDispatchMode):
     def __torch_dispatch__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         keywords = kwargs or {}
         ours = _REPLACED.get(function)
-        if ours is None or not all(self._takes(x) for x in args if isinstance(x, Tensor)):
-            return function(*args, **keywords)
-        return ours(self._accuracy, *args, **keywords)
+        if ours is not None and all(self._takes(x) for x in args if isinstance(x, Tensor)):
+            return ours(self._accuracy, *args, **keywords)
+        if ours is None and torch.is_inference_mode_enabled():  # there linear, matmul and einsum come here undivided
+            with self:
+                parts = function.decompose(*args, **keywords)
+            if parts is not NotImplemented:
+                return parts
+        return function(*args, **keywords)
 
     def _takes(self, x: Tensor) -> bool:
         return type(x) in (Tensor, torch.nn.Parameter) and x.dtype in self._dtypes and x.device.type in ("cpu", "cuda")

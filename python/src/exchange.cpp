@@ -6,7 +6,6 @@
 #include "dlpack.hpp"
 
 namespace exactile::python {
-namespace {
 
 /// https://github.com/dmlc/dlpack/blob/main/include/dlpack/dlpack.h: DLPackExchangeAPI. Functions answer 0, or other
 /// numbers with a Python exception set.
@@ -22,12 +21,15 @@ struct Exchange {
   int (*current_stream)(std::int32_t device_type, std::int32_t index, void** stream);
 };
 
+namespace {
+
 /// Of a class of arrays, remembered for the last one that was asked for: programs have one. Guarded by the GIL.
-const Exchange* exchange_of(PyTypeObject* type) {
-  static PyTypeObject* known = nullptr;
+const Exchange* exchange_of(nb::handle array_class) {
+  static PyObject* known = nullptr;
   static const Exchange* exchange = nullptr;
+  PyObject* const type = array_class.ptr();
   if (type == known) return exchange;
-  const nb::object capsule = nb::getattr(reinterpret_cast<PyObject*>(type), "__dlpack_c_exchange_api__", nb::none());
+  const nb::object capsule = nb::getattr(array_class, "__dlpack_c_exchange_api__", nb::none());
   const Exchange* found = nullptr;
   if (PyCapsule_IsValid(capsule.ptr(), "dlpack_exchange_api"))
     found = static_cast<const Exchange*>(PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
@@ -38,57 +40,85 @@ const Exchange* exchange_of(PyTypeObject* type) {
   return exchange = found;
 }
 
-/// What a tensor's elements alone do not say: that it has a gradient, or that its library negates it when it is read.
-bool is_lazy(nb::handle tensor) {
-  return nb::cast<bool>(nb::getattr(tensor, "requires_grad", nb::bool_(false))) ||
-         (nb::hasattr(tensor, "is_neg") && nb::cast<bool>(tensor.attr("is_neg")()));
+/// The value of a tensor's attribute; `name` lives as long as the process, so that no string is made for each call.
+nb::object attribute(nb::handle tensor, PyObject* name) {
+  PyObject* const value = PyObject_GetAttr(tensor.ptr(), name);
+  if (value == nullptr) PyErr_Clear();
+  return nb::steal(value);
 }
 
-bool look(const Exchange& exchange, nb::handle tensor, dlpack::Tensor& out) {
-  if (exchange.look(tensor.ptr(), &out) == 0) return true;
-  PyErr_Clear();
-  return false;
+/// What a tensor's elements alone do not say: that it has a gradient, or that its library negates it when it is read.
+bool is_lazy(nb::handle tensor) {
+  static PyObject* const has_gradient = PyUnicode_InternFromString("requires_grad");
+  static PyObject* const is_negated = PyUnicode_InternFromString("is_neg");
+  if (attribute(tensor, has_gradient).is(nb::handle(Py_True))) return true;
+  const nb::object negated = attribute(tensor, is_negated);
+  return negated.is_valid() && nb::cast<bool>(negated());
+}
+
+/// Of a tensor that is read and written as it lies; false for others.
+bool look(const Exchange& exchange, nb::handle tensor, View& view, dlpack::Tensor& found) {
+  if (exchange.look(tensor.ptr(), &found) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  const bool is_real = found.type.code != dlpack::complex && found.type.bits * found.type.lanes >= 16;
+  return is_real && describe(found, view).empty() && !is_lazy(tensor);
 }
 
 void set_error(void*, const char* kind, const char* message) {
   PyErr_Format(PyExc_RuntimeError, "%s: %s", kind, message);
 }
 
+void run(const ExchangedPair& pair, const View& c, Request& request) {
+  place(request.options, c);
+  if (c.device >= 0 &&
+      pair.exchange->current_stream(pair.device.type, pair.device.index, &request.execution.queue) != 0)
+    throw nb::python_error();
+  multiply(pair.a, pair.b, c, request);
+}
+
 }  // namespace
 
-nb::object multiply_by_exchange(nb::handle a, nb::handle b, const std::function<Request(ElementType)>& request) {
-  if (Py_TYPE(a.ptr()) != Py_TYPE(b.ptr())) return nb::none();
-  const Exchange* exchange = exchange_of(Py_TYPE(a.ptr()));
+bool look_at_pair(nb::handle a, nb::handle b, ExchangedPair& pair) {
+  if (!a.type().is(b.type())) return false;
+  pair.exchange = exchange_of(a.type());
   dlpack::Tensor left;
   dlpack::Tensor right;
-  if (exchange == nullptr || !look(*exchange, a, left) || !look(*exchange, b, right)) return nb::none();
-  if (left.type != right.type || left.type.code == dlpack::complex || left.type.bits * left.type.lanes < 16)
-    return nb::none();
-  View view_a;
-  View view_b;
-  if (!describe(left, view_a).empty() || !describe(right, view_b).empty() || view_a.device != view_b.device)
-    return nb::none();
-  if (is_lazy(a) || is_lazy(b)) return nb::none();
+  if (pair.exchange == nullptr || !look(*pair.exchange, a, pair.a, left) || !look(*pair.exchange, b, pair.b, right))
+    return false;
+  pair.type = left.type;
+  pair.device = left.device;
+  return left.type == right.type && pair.a.device == pair.b.device;
+}
 
-  Shape shape = result_shape(view_a, view_b);
-  dlpack::Tensor prototype = left;
+bool look_at_out(const ExchangedPair& pair, nb::handle a, nb::handle out, View& view) {
+  if (out.is_none()) return true;
+  dlpack::Tensor found;
+  if (!a.type().is(out.type()) || !look(*pair.exchange, out, view, found)) return false;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(view.dimensions); ++i)
+    if (view.extents[i] > 1 && view.strides[i] <= 0) return false;
+  return found.type == pair.type && view.device == pair.a.device;
+}
+
+nb::object multiply_exchanged(const ExchangedPair& pair, nb::handle out, View& view, Request& request) {
+  if (!out.is_none()) {
+    run(pair, view, request);
+    return nb::borrow(out);
+  }
+  Shape shape = result_shape(pair.a, pair.b);
+  dlpack::Tensor prototype{};
+  prototype.device = pair.device;
+  prototype.type = pair.type;
   prototype.shape = shape.extents.data();
-  prototype.strides = nullptr;
   prototype.dimensions = shape.dimensions;
-  prototype.byte_offset = 0;
   dlpack::ManagedVersioned* made = nullptr;
-  if (exchange->allocate(&prototype, &made, nullptr, set_error) != 0) throw nb::python_error();
+  if (pair.exchange->allocate(&prototype, &made, nullptr, set_error) != 0) throw nb::python_error();
   std::unique_ptr<dlpack::ManagedVersioned, void (*)(void*)> own(made, dlpack::give_back<dlpack::ManagedVersioned>);
-  View view_c;
-  static_cast<void>(describe(made->tensor, view_c));
-  Request on_stream = request(view_a.type);
-  place(on_stream.options, view_c);
-  if (view_a.device >= 0 &&
-      exchange->current_stream(left.device.type, left.device.index, &on_stream.execution.queue) != 0)
-    throw nb::python_error();
-  multiply(view_a, view_b, view_c, on_stream);
+  static_cast<void>(describe(made->tensor, view));
+  run(pair, view, request);
   void* object = nullptr;
-  if (exchange->give(own.release(), &object) != 0) throw nb::python_error();
+  if (pair.exchange->give(own.release(), &object) != 0) throw nb::python_error();
   return nb::steal(static_cast<PyObject*>(object));
 }
 

@@ -49,30 +49,30 @@ nb::object general(nb::handle a, nb::handle b, nb::handle out, nb::handle dtype,
 nb::object matmul(nb::handle a, nb::handle b, nb::handle out, nb::handle dtype, std::string_view accuracy,
                   std::string_view backend, nb::handle alpha, nb::handle beta, nb::handle bias, nb::handle activation,
                   nb::handle row_scales, nb::handle column_scales, nb::handle threads, bool reproducible) {
-  View view_a;
-  View view_b;
+  const auto request_for = [&](ElementType input) {
+    Request request = request_of(input, accuracy, backend, alpha, beta, threads, reproducible);
+    if (out.is_none() && !request.beta.is_zero())
+      fail(PyExc_ValueError, "matmul: beta is given without out, the array that it scales");
+    return request;
+  };
   View view_c;
-  const bool bare = all_none({dtype, bias, activation, row_scales, column_scales});
-  if (!bare || !view_numpy_pair(a, b, view_a, view_b) || !view_numpy_out(a, out, view_c)) {
-    if (bare && out.is_none() && is_number(beta, 0)) {
-      const auto request = [&](ElementType type) {
-        return request_of(type, accuracy, backend, alpha, beta, threads, reproducible);
-      };
-      nb::object made = multiply_by_exchange(a, b, request);
-      if (!made.is_none()) return made;
+  if (all_none({dtype, bias, activation, row_scales, column_scales})) {
+    View view_a;
+    View view_b;
+    if (view_numpy_pair(a, b, view_a, view_b) && view_numpy_out(a, out, view_c)) {
+      const Request request = request_for(view_a.type);
+      nb::object result = out.is_none() ? new_numpy(a, result_shape(view_a, view_b).span(), view_c) : nb::borrow(out);
+      multiply(view_a, view_b, view_c, request);
+      return out.is_none() ? number_if_alone(std::move(result), view_c) : result;
     }
-    return general(a, b, out, dtype, accuracy, backend, alpha, beta, bias, activation, row_scales, column_scales,
-                   threads, reproducible);
+    ExchangedPair pair;
+    if (look_at_pair(a, b, pair) && look_at_out(pair, a, out, view_c)) {
+      Request request = request_for(pair.a.type);
+      return multiply_exchanged(pair, out, view_c, request);
+    }
   }
-  const Request request = request_of(view_a.type, accuracy, backend, alpha, beta, threads, reproducible);
-  if (!out.is_none()) {
-    multiply(view_a, view_b, view_c, request);
-    return nb::borrow(out);
-  }
-  if (!request.beta.is_zero()) fail(PyExc_ValueError, "matmul: beta is given without out, the array that it scales");
-  nb::object made = new_numpy(a, result_shape(view_a, view_b).span(), view_c);
-  multiply(view_a, view_b, view_c, request);
-  return number_if_alone(std::move(made), view_c);
+  return general(a, b, out, dtype, accuracy, backend, alpha, beta, bias, activation, row_scales, column_scales, threads,
+                 reproducible);
 }
 
 std::optional<View> given(nb::handle view) {

@@ -197,9 +197,10 @@ Backend backend_of(std::string_view name) {
 
 Activation activation_of(nb::handle name) {
   if (name.is_none()) return Activation::none;
-  const char* const utf8 = PyUnicode_AsUTF8(name.ptr());
+  Py_ssize_t length = 0;
+  const char* const utf8 = PyUnicode_AsUTF8AndSize(name.ptr(), &length);
   if (utf8 == nullptr) throw nb::python_error();
-  const std::string_view text = utf8;
+  const std::string_view text(utf8, static_cast<std::size_t>(length));
   for (const Activation activation : {Activation::relu, Activation::gelu})
     if (text == to_string(activation)) return activation;
   fail(PyExc_ValueError, "activation = '" + std::string(text) + "': expected None, 'relu' or 'gelu'");
@@ -213,12 +214,21 @@ int threads_of(nb::handle threads) {
   fail(PyExc_ValueError, "threads = " + std::to_string(count) + ": expected None, or 1 or more");
 }
 
+namespace {
+
+/// By Python's complex(), which knows what other packages' numbers are; it would read text too.
+std::complex<double> complex_of(nb::handle number, const char* name) {
+  if (PyUnicode_Check(number.ptr()) != 0) fail(PyExc_TypeError, std::string(name) + ": expected a number, not a str");
+  const nb::object value =
+      nb::steal(PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PyComplex_Type), number.ptr(), nullptr));
+  if (!value.is_valid()) throw nb::python_error();
+  return {PyComplex_RealAsDouble(value.ptr()), PyComplex_ImagAsDouble(value.ptr())};
+}
+
+}  // namespace
+
 Scalar scalar_of(nb::handle number, ElementType input, const char* name) {
-  if (is_complex(input)) {
-    const Py_complex value = PyComplex_AsCComplex(number.ptr());
-    if (PyErr_Occurred() != nullptr) throw nb::python_error();
-    return std::complex<double>(value.real, value.imag);
-  }
+  if (is_complex(input)) return complex_of(number, name);
   if (is_floating(input)) {
     const double value = PyFloat_AsDouble(number.ptr());
     if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "numpy.hpp"
 
+#include <nanobind/stl/string_view.h>
 #include <numpy/arrayobject.h>
 
 #include <cstring>
@@ -22,14 +23,13 @@ bool numpy_is_there() {
   return true;
 }
 
+/// Of a type that another package added to NumPy's. The stable ABI has names of types as Python's strings only.
 std::optional<ElementType> added_type(const PyArray_Descr* type) {
-  constexpr std::string_view prefix = "ml_dtypes.";
-  constexpr std::string_view folder = "ml_dtypes._ml_dtypes_ext.";
-  std::string_view name = type->typeobj->tp_name;
-  if (name.starts_with(folder))
-    name.remove_prefix(folder.size());
-  else if (name.starts_with(prefix))
-    name.remove_prefix(prefix.size());
+  const nb::handle of_elements = reinterpret_cast<PyObject*>(type->typeobj);
+  const nb::object module = of_elements.attr("__module__");
+  const nb::object held = of_elements.attr("__name__");
+  if (nb::cast<std::string_view>(module) != "ml_dtypes") return std::nullopt;
+  const auto name = nb::cast<std::string_view>(held);
   if (name == "bfloat16") return ElementType::bf16;
   if (name == "float8_e4m3fn") return ElementType::f8e4m3;
   if (name == "float8_e5m2") return ElementType::f8e5m2;
@@ -104,7 +104,7 @@ nb::object new_numpy(nb::handle a, std::span<const std::int64_t> shape, View& vi
   if (PyArray_ITEMSIZE(as_array(a)) == 1)
     type = PyArray_DescrFromType(NPY_FLOAT);
   else
-    Py_INCREF(type);
+    Py_INCREF(reinterpret_cast<PyObject*>(type));
   npy_intp extents[most_dimensions];
   for (std::size_t i = 0; i < shape.size(); ++i) extents[i] = shape[i];
   PyObject* made =

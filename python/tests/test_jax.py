@@ -25,16 +25,60 @@ def close(mine, theirs):
                                if mine.dtype.itemsize == 2 else 1e-4, atol=1e-2)
 
 
-@pytest.mark.skipif(jax.default_backend() != "cpu", reason="arrays on a GPU are exactile.jax's")
 def test_matmul_of_jax_arrays():
     c = exactile.matmul(array(3, 4), array(4, 5))
-    assert isinstance(c, jax.Array)
+    assert isinstance(c, jax.Array) and c.devices() == array(3, 4).devices()
     close(c, array(3, 4) @ array(4, 5))
+    close(exactile.matmul(array(3, 4), np.asarray(array(4, 5))), array(3, 4) @ array(4, 5))
     assert exactile.matmul(array(3, 4, dtype="bfloat16"), array(4, 5)).dtype == jnp.float32
     with pytest.raises(TypeError, match="is being traced"):
         jax.jit(lambda a, b: exactile.matmul(a, b))(array(3, 4), array(4, 5))
-    with pytest.raises(TypeError, match="out is of type"):
+    with pytest.raises(TypeError, match="out is of type|never written to"):
         exactile.matmul(array(3, 4), array(4, 5), out=array(3, 5))
+    assert exactile.verify(array(3, 4), array(4, 5), c)
+    assert exactile.error_bound(array(3, 4), array(4, 5)).shape == (3, 5)
+
+
+@pytest.fixture(params=["matmul", "as on a GPU"])
+def matmul(request, monkeypatch):
+    """exactile.matmul(), and what it becomes for arrays on a GPU, which works on any device."""
+    if request.param != "matmul":
+        from exactile import _jax
+
+        there = _jax.Jax.__init__
+
+        def on_gpu(self, array):
+            there(self, array)
+            self.own_matmul = self._matmul
+
+        monkeypatch.setattr(_jax.Jax, "__init__", on_gpu)
+    return exactile.matmul
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16", "int32", "uint8", "complex64"])
+@pytest.mark.parametrize("shapes", [((3, 4), (4, 5)), ((4,), (4, 5)), ((3, 4), (4,)), ((2, 3, 4), (4, 5))], ids=str)
+def test_what_follows_a_product(matmul, shapes, dtype):
+    a, b = (array(*shape, dtype=dtype) for shape in shapes)
+    close(matmul(a, b, alpha=2), (2 * (a @ b)).astype(dtype))
+    if len(shapes[1]) == 2:
+        bias = array(5, dtype=dtype)
+        close(matmul(a, b, bias=bias), a @ b + bias)
+    if dtype in ("float32", "bfloat16") and len(shapes[0]) > 1 and len(shapes[1]) > 1:
+        bias, rows, columns = array(3, 1, dtype=dtype), array(3), array(5)
+        wide = rows[:, None] * (a.astype("float32") @ b.astype("float32")) * columns + bias
+        for activation, function in ((None, lambda x: x), ("relu", jax.nn.relu),
+                                     ("gelu", lambda x: jax.nn.gelu(x, approximate=False))):
+            c = matmul(a, b, bias=bias, row_scales=rows, column_scales=columns, activation=activation)
+            close(c, function(wide).astype(dtype))
+
+
+def test_refusals_of_what_follows(matmul):
+    a, b = array(3, 4), array(4, 5)
+    for keywords, error in (({"row_scales": array(4)}, ValueError), ({"bias": array(3)}, ValueError),
+                            ({"activation": "tanh"}, ValueError), ({"backend": "tpu"}, ValueError),
+                            ({"beta": 1}, (TypeError, ValueError))):
+        with pytest.raises(error):
+            matmul(a, b, **keywords)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16", "complex64", "int64", "int32", "uint8"])

@@ -50,8 +50,8 @@ def test_dlpack(random):
     check(a, b, exactile.matmul(a, Exporter(b, old=True)))
     a.flags.writeable = False
     check(a, b, exactile.matmul(Exporter(a), Exporter(b)))
-    with pytest.raises(TypeError, match=r"lies on a device \(DLPack's type 2\)"):
-        exactile.matmul(Exporter(a, device=(2, 0)), b)
+    with pytest.raises(TypeError, match=r"lies on a device \(DLPack's type 8\)"):
+        exactile.matmul(Exporter(a, device=(8, 0)), b)
 
 
 def test_views_take_dlpack_themselves(random):
@@ -68,12 +68,15 @@ def test_views_take_dlpack_themselves(random):
         exactile._exactile.View.of(Exporter(np.zeros(3, np.int16)))
 
 
-def test_cuda_arrays_without_cupy(random):
+def test_cuda_arrays_without_cupy(random, monkeypatch):
     class CudaArray:
         __cuda_array_interface__ = {"shape": (2, 2), "typestr": "<f4", "data": (0, False), "version": 3}
 
-    with pytest.raises(TypeError, match="CuPy is needed"):
-        exactile.matmul(CudaArray(), CudaArray())
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    on_device = Exporter(operand(random, (2, 2), np.float32), device=(2, 0))
+    for array in (CudaArray(), on_device):
+        with pytest.raises(TypeError, match="CuPy is needed"):
+            exactile.matmul(array, array)
 
 
 class HostDevice:
@@ -109,6 +112,7 @@ def cupy(monkeypatch):
 
     stream = types.SimpleNamespace(ptr=0)
     module = types.SimpleNamespace(ndarray=HostArray, asarray=wrapped(np.asarray), array=wrapped(np.array),
+                                   from_dlpack=wrapped(lambda x: np.asarray(x.array)),
                                    ascontiguousarray=wrapped(np.ascontiguousarray), empty=wrapped(np.empty),
                                    cuda=types.SimpleNamespace(get_current_stream=lambda: stream))
     monkeypatch.setitem(sys.modules, "cupy", module)
@@ -135,6 +139,20 @@ def test_cupy(random, cupy, dtype):
         plan = exactile.Plan(cupy.asarray(a), cupy.asarray(b))
         check(a, b, np.asarray(plan(cupy.asarray(a), cupy.asarray(b))))
     assert HostDevice.entered == 0
+
+
+def test_dlpack_on_a_device(random, cupy):
+    """Through CuPy; what comes back is of the caller's library where that can take it."""
+    a, b = operand(random, (5, 6), np.float32), operand(random, (6, 7), np.float32)
+    on_device = [Exporter(x, device=(2, 0)) for x in (a, b)]
+    c = exactile.matmul(*on_device)
+    assert isinstance(c, HostArray)
+    check(a, b, np.asarray(c))
+    namespace = types.SimpleNamespace(from_dlpack=lambda array: ("theirs", array))
+    on_device[0].__array_namespace__ = lambda: namespace
+    whose, c = exactile.matmul(*on_device)
+    assert whose == "theirs"
+    check(a, b, np.asarray(c))
 
 
 def test_threadpoolctl_limits_products():

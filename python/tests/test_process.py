@@ -133,6 +133,6 @@ def test_nothing_is_kept(random, wrap):
 
     calls(2000)
     before = resident()
-    calls(50_000 if wrap is not Exporter else 10_000)
-    # An object of each call, 32 bytes at least, would be 320 KB.
+    calls(50_000)  # of two products each
+    # An object of each call, 32 bytes at least, would be 3.2 MB.
     assert resident() - before < 300_000

@@ -82,6 +82,30 @@ def test_matmul_conjugates_and_out(device):
         exactile.matmul(a.mH, b, dtype=float)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int32], ids=str)
+def test_out(device, dtype):
+    a, b = tensor(20, 30, dtype=dtype, device=device), tensor(30, 40, dtype=dtype, device=device)
+    exact = (a.cpu() @ b.cpu()).to(device)
+    for out in (torch.empty(20, 40, dtype=dtype, device=device), torch.empty(40, 20, dtype=dtype, device=device).T,
+                torch.empty(40, 80, dtype=dtype, device=device)[::2, ::2]):
+        assert exactile.matmul(a, b, out=out) is out
+        close(out, exact)
+        assert exactile.matmul(a, b, out=out, alpha=2, beta=1) is out
+        close(out, 3 * exact)
+    wide = torch.empty(20, 40, dtype=torch.float64, device=device)
+    assert exactile.matmul(a, b, out=wide) is wide
+    close(wide, exact.double())
+    with pytest.raises(ValueError, match="out has shape"):
+        exactile.matmul(a, b, out=out.T)
+    with pytest.raises(ValueError, match="beta is given without out"):
+        exactile.matmul(a, b, beta=1)
+    with pytest.raises(ValueError, match="shares memory"):
+        exactile.matmul(b[:30, :30], b[:30, 10:], out=b[:30, :30])
+    if dtype.is_floating_point:
+        with pytest.raises(ValueError, match="read-only"):
+            exactile.matmul(a, b, out=torch.empty(20, 40, dtype=dtype, device=device, requires_grad=True))
+
+
 def test_bound_and_check_of_tensors(device):
     a, b = tensor(20, 30, dtype=torch.bfloat16, device=device), tensor(30, 40, dtype=torch.bfloat16, device=device)
     assert exactile.verify(a, b, exactile.matmul(a, b))
@@ -146,13 +170,18 @@ def test_gradients(device):
     torch.autograd.gradgradcheck(ours.mm, (wide(3, 4), wide(4, 2)))
 
 
-def test_compile_without_a_break(device):
+@pytest.mark.parametrize("how", [{"backend": "aot_eager"}, {"mode": "reduce-overhead"}], ids=str)
+def test_compile_without_a_break(device, how):
+    if device == "cpu" and "mode" in how:
+        pytest.skip("CUDA graphs are for CUDA devices, and a C++ compiler for the rest is not everywhere")
+
     def layer(x, weight, bias):
         return torch.relu(ours.linear(x, weight, bias)) @ ours.mm(weight, weight.T)
 
     x, weight, bias = (tensor(*s, device=device, grad=True) for s in ((6, 5, 8), (4, 8), (4,)))
-    compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
-    close(compiled(x, weight, bias), layer(x, weight, bias))
+    compiled = torch.compile(layer, fullgraph=True, **how)
+    for _ in range(3):  # the second time a graph is captured, the third it is replayed
+        close(compiled(x, weight, bias).clone(), layer(x, weight, bias))
     expected = torch.autograd.grad(layer(x, weight, bias).sum(), (x, weight, bias))
     for mine, theirs in zip(torch.autograd.grad(compiled(x, weight, bias).sum(), (x, weight, bias)), expected):
         close(mine, theirs)
@@ -184,6 +213,22 @@ def test_enabled_replaces_products(device, monkeypatch):
     with ours.enabled(torch.float64):
         tensor(3, 4, dtype=torch.float64, device=device) @ tensor(4, 5, dtype=torch.float64, device=device)
     assert len(calls) == 8
+
+
+@pytest.mark.parametrize("mode", [torch.enable_grad, torch.no_grad, torch.inference_mode])
+def test_enabled_in_every_mode(device, monkeypatch, mode):
+    calls = []
+    product = ours._product
+    monkeypatch.setattr(ours, "_product", lambda *a, **k: calls.append(1) or product(*a, **k))
+    layer, x = torch.nn.Linear(8, 16).to(device), tensor(2, 5, 8, device=device)
+    products = [lambda: layer(x), lambda: x @ layer.weight.T, lambda: torch.einsum("bik,jk->bij", x, layer.weight),
+                lambda: torch.nn.functional.linear(x[0], layer.weight)]
+    for count, function in enumerate(products, 1):
+        with mode(), ours.enabled():
+            mine = function()
+            assert len(calls) == count
+        close(mine.detach().clone(), function().detach())
+    assert len(calls) == len(products)
 
 
 def test_a_model_learns_the_same(device):

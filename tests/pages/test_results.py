@@ -66,7 +66,7 @@ def test_ratio_agrees_with_the_speeds(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_product_twice(name):
-    keys = ("type", "m", "n", "k", "batch", "threads", "kernel", "accuracy", "fill", "layout", "memory", "a", "b")
+    keys = ("type", "m", "n", "k", "batch", "threads", "kernel", "accuracy", "fill", "layout", "memory", "a", "b", "step")
     seen = [tuple(row.get(key) for key in keys) for row in results.load(name)["results"]]
     assert len(seen) == len(set(seen))
 
