@@ -2,7 +2,6 @@
 #include "cuda/kernels/gemv/division.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdlib>
 
@@ -42,7 +41,7 @@ Candidate candidate(const GemmDescription& d, const Division& division, const De
            .bytes = static_cast<double>(d.batch_count) * (matrix + vectors),
            .copied_bytes = 2 * sums,
            .side_kernels = division.reduces_in_memory() ? 1 : 0,
-           .path = (division.contiguous == Contiguous::k ? 0 : 1) + (division.load_bytes >= 8 ? 0 : 2)}};
+           .path = (division.contiguous == Contiguous::k ? 0 : 1) + (division.is_aligned ? 0 : 2)}};
 }
 
 }  // namespace
@@ -53,24 +52,23 @@ GemmDescription oriented(const GemmDescription& description) {
   return is_transposed(description) ? plan::transposed(description) : description;
 }
 
-int load_bytes(const GemmDescription& d, const void* w) {
-  const auto size = static_cast<int>(size_of(d));
+bool is_aligned(const GemmDescription& d, const void* w) {
+  constexpr std::int64_t bytes = 16;
   const bool along_k = contiguous_of(d) == Contiguous::k;
   const std::int64_t near = along_k ? d.b.row_stride : d.b.column_stride;
   const std::int64_t far = along_k ? d.b.column_stride : d.b.row_stride;
-  if (near != 1 || d.b.pointer_array) return size;
-  std::uint64_t bits = static_cast<std::uint64_t>(std::abs(far) * size) | reinterpret_cast<std::uintptr_t>(w);
-  if (d.batch_count > 1) bits |= static_cast<std::uint64_t>(std::abs(d.b.batch_stride) * size);
-  if (bits % 16 == 0) return along_k ? 16 : std::min(16, most_elements_of_lane * size);
-  return bits % 4 == 0 ? std::max(size, 4) : size;
+  return near == 1 && !d.b.pointer_array && far * size_of(d) % bytes == 0 &&
+         (d.batch_count == 1 || d.b.batch_stride * size_of(d) % bytes == 0) &&
+         reinterpret_cast<std::uintptr_t>(w) % bytes == 0;
 }
 
 Division division_of(const GemmDescription& d, const Device& device, int split_k) {
-  Division division{.contiguous = contiguous_of(d), .rows = rows_of(d), .load_bytes = load_bytes(d, nullptr)};
+  Division division{.contiguous = contiguous_of(d), .rows = rows_of(d), .is_aligned = is_aligned(d, nullptr)};
   const int of_lane = static_cast<int>(std::min<std::int64_t>(most_elements_of_lane, 16 / size_of(d)));
   division.tile_columns = division.contiguous == Contiguous::k ? warps * columns_of_warp : 32 * of_lane;
   division.column_tiles = core::ceil_divide(d.n, division.tile_columns);
-  division.k_of_slice = core::round_up(core::ceil_divide(std::max<std::int64_t>(d.k, 1), split_k), slice_step);
+  division.k_of_slice =
+      core::round_up(core::ceil_divide(std::max<std::int64_t>(d.k, 1), split_k), slice_step(division.contiguous));
   division.split_k = static_cast<int>(core::ceil_divide(std::max<std::int64_t>(d.k, 1), division.k_of_slice));
   division.in_clusters = division.split_k > 1 && division.split_k <= most_ranks && device.compute_capability >= 90;
   return division;

@@ -19,42 +19,65 @@
 
 namespace exactile::cuda::gemv_family {
 
+/// What C may be beside the type that sums: the narrow floats' own type, or bf16 for 8 bits.
+template <class In>
+using UsualOut =
+    std::conditional_t<std::is_same_v<In, __nv_fp8_e4m3> || std::is_same_v<In, __nv_fp8_e5m2>, __nv_bfloat16,
+                       std::conditional_t<std::is_integral_v<In>, DeviceAccumulator<In>, In>>;
+
 /// A product as oriented(). Passed by value.
-template <class In, class Out>
+template <class In>
 struct Parameters {
   GemmDescription d;
   const In* a;
   const In* w;
-  Out* c;
+  void* c;
   DeviceAccumulator<In>* sums;  ///< [product][slice][m][n], where slices meet in memory
-  Epilogue<In, Out> epilogue;
+  Epilogue<In, UsualOut<In>> epilogue;
+  Epilogue<In, DeviceAccumulator<In>> epilogue_of_sums;  ///< where C has the type that sums
+  bool c_is_of_sums;
   std::int64_t column_tiles;
   std::int64_t k_of_slice;
   int split_k;
   bool in_clusters;
 };
 
-/// An instance. `load_bytes`: of a load from W.
-template <class InT, int Rows, Contiguous where, int load_bytes>
+/// Finishes element (i, j).
+template <class In>
+__device__ void store(const Parameters<In>& p, std::int64_t product, std::int64_t i, std::int64_t j,
+                      DeviceAccumulator<In> sum) {
+  const OperandLayout& layout = p.d.c;
+  const std::int64_t place = i * layout.row_stride + j * layout.column_stride;
+  if (std::is_same_v<UsualOut<In>, DeviceAccumulator<In>> || !p.c_is_of_sums) {
+    p.epilogue.store(product_base(static_cast<UsualOut<In>*>(p.c), layout, product) + place, sum, i, j);
+  } else {
+    p.epilogue_of_sums.store(product_base(static_cast<DeviceAccumulator<In>*>(p.c), layout, product) + place, sum, i,
+                             j);
+  }
+}
+
+/// An instance. `is_aligned`: W is read by vectors, else by elements.
+template <class InT, int Rows, Contiguous where, bool is_aligned>
 struct Shape {
   using In = InT;
   using Accumulator = DeviceAccumulator<In>;
   static constexpr int size = static_cast<int>(sizeof(In));
   static constexpr int rows = Rows;
   static constexpr bool along_k = where == Contiguous::k;
-  static constexpr int width = load_bytes / size;  ///< elements of a load
+  /// Elements of a load.
+  static constexpr int width = is_aligned ? (along_k ? 16 / size : std::min(most_elements_of_lane, 16 / size)) : 1;
   /// Loads that give a lane what one would where W is aligned.
   static constexpr int loads = std::max(1, std::min(most_elements_of_lane, 16 / size) / width);
   static constexpr int columns = along_k ? columns_of_warp : loads * width;  ///< of a lane
-  static constexpr int lines = 4;                                            ///< of W in a warp's step
+  /// Columns of W, or rows of it, in a warp's step: 64 bytes of a lane where N is contiguous.
+  static constexpr int lines = along_k ? columns : 64 / (columns * size);
   static constexpr int tile_columns = along_k ? warps * columns : 32 * columns;
   static constexpr int step = along_k ? 32 * loads * width : warps * lines;  ///< of K, of a CTA
   /// Of K, kept in shared memory at a time.
   static constexpr int chunk = std::min(2048, 16384 / (rows * static_cast<int>(sizeof(Accumulator))));
   static constexpr int bytes_of_sums = rows * columns * static_cast<int>(sizeof(Accumulator));  ///< of a lane
   static constexpr int ctas_per_sm = bytes_of_sums <= 64 ? 3 : bytes_of_sums <= 128 ? 2 : 1;
-  static_assert(!along_k || columns == lines);
-  static_assert(chunk % step == 0 && slice_step % step == 0);
+  static_assert(chunk % step == 0 && slice_step(where) % step == 0);
 };
 
 template <class T, int width>
@@ -279,9 +302,9 @@ template <class S>
 inline constexpr int shared_bytes = static_cast<int>(sizeof(typename S::Accumulator)) *
                                     std::max(S::rows* S::chunk, (S::rows + (S::along_k ? 0 : warps)) * S::tile_columns);
 
-template <class S, class Out>
+template <class S>
 __global__ void __launch_bounds__(threads, S::ctas_per_sm)
-    gemv_kernel(const __grid_constant__ Parameters<typename S::In, Out> p) {
+    gemv_kernel(const __grid_constant__ Parameters<typename S::In> p) {
   using Accumulator = typename S::Accumulator;
   extern __shared__ __align__(16) unsigned char shared[];
   auto* const kept = reinterpret_cast<Accumulator*>(shared);
@@ -329,14 +352,14 @@ __global__ void __launch_bounds__(threads, S::ctas_per_sm)
     }
     Accumulator x = ranks > 1 ? *in_cta(kept + e, 0) : kept[e];
     for (int other = 1; other < ranks; ++other) x = add(x, *in_cta(kept + e, other));
-    p.epilogue.store(product_base(p.c, d.c, product) + i * d.c.row_stride + j * d.c.column_stride, x, i, j);
+    store(p, product, i, j, x);
   }
   if (ranks > 1) cluster_barrier();  // no CTA leaves while others read its sums
 }
 
 /// Adds the slices' sums in order; a thread an element.
-template <class In, class Out>
-__global__ void __launch_bounds__(threads) reduce_kernel(const __grid_constant__ Parameters<In, Out> p) {
+template <class In>
+__global__ void __launch_bounds__(threads) reduce_kernel(const __grid_constant__ Parameters<In> p) {
   const GemmDescription& d = p.d;
   const std::int64_t elements = d.m * d.n;
   start_kernel_after();
@@ -350,7 +373,7 @@ __global__ void __launch_bounds__(threads) reduce_kernel(const __grid_constant__
     DeviceAccumulator<In> x = sums[0];
 #pragma unroll 8
     for (int slice = 1; slice < p.split_k; ++slice) x = add(x, sums[slice * elements]);
-    p.epilogue.store(product_base(p.c, d.c, product) + i * d.c.row_stride + j * d.c.column_stride, x, i, j);
+    store(p, product, i, j, x);
   }
 }
 

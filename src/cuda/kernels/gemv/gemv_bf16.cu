@@ -5,7 +5,6 @@
 namespace exactile::cuda::gemv_family {
 
 std::unique_ptr<DeviceProduct> make_bf16(const GemmDescription& d, const Device& device, const Configuration& c) {
-  if (d.types.output == ElementType::f32) return make<__nv_bfloat16, float>(d, device, c);
   return make<__nv_bfloat16>(d, device, c);
 }
 

@@ -5,7 +5,7 @@
 namespace exactile::cuda::gemv_family {
 
 std::unique_ptr<DeviceProduct> make_f16(const GemmDescription& d, const Device& device, const Configuration& c) {
-  return d.types.output == ElementType::f32 ? make<__half, float>(d, device, c) : make<__half>(d, device, c);
+  return make<__half>(d, device, c);
 }
 
 }  // namespace exactile::cuda::gemv_family

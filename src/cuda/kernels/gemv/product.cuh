@@ -13,7 +13,7 @@
 
 namespace exactile::cuda::gemv_family {
 
-template <class In, class Out>
+template <class In>
 class Product final : public DeviceProduct {
  public:
   Product(const GemmDescription& d, const Device& device, const Configuration& configuration)
@@ -26,20 +26,22 @@ class Product final : public DeviceProduct {
 
   [[nodiscard]] Status launch(const Launch& launch) const override {
     const GemmArguments arguments = is_transposed_ ? plan::transposed(launch.arguments) : launch.arguments;
-    const Parameters<In, Out> p{.d = d_,
-                                .a = static_cast<const In*>(arguments.a),
-                                .w = static_cast<const In*>(arguments.b),
-                                .c = static_cast<Out*>(arguments.c),
-                                .sums = static_cast<DeviceAccumulator<In>*>(launch.workspace),
-                                .epilogue = Epilogue<In, Out>(d_, arguments),
-                                .column_tiles = division_.column_tiles,
-                                .k_of_slice = division_.k_of_slice,
-                                .split_k = division_.split_k,
-                                .in_clusters = division_.in_clusters};
+    const Parameters<In> p{.d = d_,
+                           .a = static_cast<const In*>(arguments.a),
+                           .w = static_cast<const In*>(arguments.b),
+                           .c = arguments.c,
+                           .sums = static_cast<DeviceAccumulator<In>*>(launch.workspace),
+                           .epilogue = Epilogue<In, UsualOut<In>>(d_, arguments),
+                           .epilogue_of_sums = Epilogue<In, DeviceAccumulator<In>>(d_, arguments),
+                           .c_is_of_sums = d_.types.output == accumulator_type(d_.types.input),
+                           .column_tiles = division_.column_tiles,
+                           .k_of_slice = division_.k_of_slice,
+                           .split_k = division_.split_k,
+                           .in_clusters = division_.in_clusters};
     const Status status = division_.contiguous == Contiguous::k ? launch_where<Contiguous::k>(p, launch.stream)
                                                                 : launch_where<Contiguous::n>(p, launch.stream);
     if (!status.ok() || !division_.reduces_in_memory()) return status;
-    return check(launch_early(can_start_early_, reduce_kernel<In, Out>, reduce_ctas(), threads, 0, launch.stream, p),
+    return check(launch_early(can_start_early_, reduce_kernel<In>, reduce_ctas(), threads, 0, launch.stream, p),
                  "launch", name);
   }
 
@@ -52,35 +54,30 @@ class Product final : public DeviceProduct {
   [[nodiscard]] std::int64_t workspace_bytes() const override { return gemv_family::workspace_bytes(d_, division_); }
   [[nodiscard]] double model_bytes() const override {
     const auto m = static_cast<double>(d_.m), n = static_cast<double>(d_.n), k = static_cast<double>(d_.k);
-    return static_cast<double>(d_.batch_count) * (sizeof(In) * (m + n) * k + sizeof(Out) * m * n) +
+    return static_cast<double>(d_.batch_count) *
+               (sizeof(In) * (m + n) * k + static_cast<double>(size_in_bytes(d_.types.output)) * m * n) +
            2 * static_cast<double>(workspace_bytes());
   }
 
  private:
   template <Contiguous where>
-  [[nodiscard]] Status launch_where(const Parameters<In, Out>& p, cudaStream_t stream) const {
-    constexpr int size = sizeof(In);
-    constexpr int widest = where == Contiguous::k ? 16 : std::min(16, most_elements_of_lane * size);
-    const int bytes = load_bytes(d_, p.w);
-    if (bytes == widest) return launch_rows<where, widest>(p, stream);
-    if constexpr (size < 4)
-      if (bytes == 4) return launch_rows<where, 4>(p, stream);
-    return launch_rows<where, size>(p, stream);
+  [[nodiscard]] Status launch_where(const Parameters<In>& p, cudaStream_t stream) const {
+    return is_aligned(d_, p.w) ? launch_rows<where, true>(p, stream) : launch_rows<where, false>(p, stream);
   }
 
-  template <Contiguous where, int bytes>
-  [[nodiscard]] Status launch_rows(const Parameters<In, Out>& p, cudaStream_t stream) const {
+  template <Contiguous where, bool is_aligned>
+  [[nodiscard]] Status launch_rows(const Parameters<In>& p, cudaStream_t stream) const {
     switch (division_.rows) {
-      case 1: return enqueue<Shape<In, 1, where, bytes>>(p, stream);
-      case 4: return enqueue<Shape<In, 4, where, bytes>>(p, stream);
-      default: return enqueue<Shape<In, most_rows, where, bytes>>(p, stream);
+      case 1: return enqueue<Shape<In, 1, where, is_aligned>>(p, stream);
+      case 4: return enqueue<Shape<In, 4, where, is_aligned>>(p, stream);
+      default: return enqueue<Shape<In, most_rows, where, is_aligned>>(p, stream);
     }
   }
 
   template <class S>
-  [[nodiscard]] Status enqueue(const Parameters<In, Out>& p, cudaStream_t stream) const {
+  [[nodiscard]] Status enqueue(const Parameters<In>& p, cudaStream_t stream) const {
     const auto ctas = static_cast<unsigned>(division_.column_tiles * division_.split_k * d_.batch_count);
-    const auto kernel = gemv_kernel<S, Out>;
+    const auto kernel = gemv_kernel<S>;
     return check(division_.in_clusters
                      ? launch_clusters(division_.split_k, kernel, ctas, threads, shared_bytes<S>, stream, p)
                      : launch_early(can_start_early_, kernel, ctas, threads, shared_bytes<S>, stream, p),
@@ -99,9 +96,9 @@ class Product final : public DeviceProduct {
   bool can_start_early_;
 };
 
-template <class In, class Out = In>
+template <class In>
 std::unique_ptr<DeviceProduct> make(const GemmDescription& d, const Device& device, const Configuration& c) {
-  return std::make_unique<Product<In, Out>>(d, device, c);
+  return std::make_unique<Product<In>>(d, device, c);
 }
 
 }  // namespace exactile::cuda::gemv_family
