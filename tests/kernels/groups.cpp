@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <random>
 #include <set>
+#include <string>
 #include <tuple>
 
 namespace exactile::test {
@@ -22,7 +25,11 @@ struct Shape {
 class Runner {
  public:
   explicit Runner(const KernelOfType& kernel)
-      : kernel_(kernel), fills_(verification::fills_for(kernel.types.input)), more_terms_(terms_before(kernel)) {}
+      : kernel_(kernel),
+        fills_(verification::fills_for(kernel.types.input)),
+        more_terms_(terms_before(kernel)),
+        one_of_(cases_for_each_run(kernel)),
+        dice_(std::hash<std::string>()(test_name(kernel))) {}
 
   /// The shape as this kernel is given it: those for a long K alone have that much more of it, where they need it.
   [[nodiscard]] Shape fit(Shape shape) const {
@@ -43,6 +50,7 @@ class Runner {
     return test;
   }
   void run(const Case& test) {
+    if (one_of_ > 1 && dice_() % one_of_ != 0) return;
     // After a few failures more of them say nothing new.
     if (tally_.failed < 5) tally_ += check_case(test);
   }
@@ -51,6 +59,13 @@ class Runner {
   [[nodiscard]] const Tally& tally() const { return tally_; }
 
  private:
+  /// EXACTILE_TEST_SAMPLE=n runs one of n cases, drawn by lot, another draw for each kernel. Configurations share their
+  /// kernel's code but for the tile.
+  [[nodiscard]] static std::uint64_t cases_for_each_run(const KernelOfType& kernel) {
+    constexpr std::uint64_t of_configuration = 3;
+    return number_from_environment("EXACTILE_TEST_SAMPLE", 1) * (kernel.parameters.empty() ? 1 : of_configuration);
+  }
+
   /// Terms of K that the kernel cannot do without, if that is why it refuses; 0 if it is not.
   [[nodiscard]] static std::int64_t terms_before(const KernelOfType& kernel) {
     constexpr std::int64_t few = 7;
@@ -62,6 +77,8 @@ class Runner {
   const KernelOfType& kernel_;
   std::vector<Fill> fills_;
   std::int64_t more_terms_;
+  std::uint64_t one_of_;
+  std::mt19937_64 dice_;
   std::uint64_t turn_ = 0;
   Tally tally_;
 };

@@ -17,27 +17,48 @@
 
 namespace exactile::cuda::model {
 
-GemmDescription draw_product(GemmTypes types, std::mt19937_64& dice) {
+namespace {
+
+/// Log-uniform from least to most; of 100 sizes 45 are multiples of 64 and 30 of 8.
+std::int64_t draw_size(std::mt19937_64& dice, double least, double most) {
   std::uniform_real_distribution<double> uniform(0, 1);
-  const auto size = [&](double least, double most) {
-    const auto drawn = static_cast<std::int64_t>(std::llround(least * std::pow(most / least, uniform(dice))));
-    const double grid = uniform(dice);
-    const std::int64_t step = grid < 0.45 ? 64 : grid < 0.75 ? 8 : 1;
-    return std::max(static_cast<std::int64_t>(least), (drawn + step / 2) / step * step);
-  };
+  const auto drawn = static_cast<std::int64_t>(std::llround(least * std::pow(most / least, uniform(dice))));
+  const double grid = uniform(dice);
+  const std::int64_t step = grid < 0.45 ? 64 : grid < 0.75 ? 8 : 1;
+  return std::max(static_cast<std::int64_t>(least), (drawn + step / 2) / step * step);
+}
+
+/// A is transposed in a fifth of all products, B in half of them.
+GemmDescription drawn_layouts(GemmTypes types, std::int64_t m, std::int64_t n, std::int64_t k, std::mt19937_64& dice) {
+  std::uniform_real_distribution<double> uniform(0, 1);
+  const bool a_by_columns = uniform(dice) < 0.2, b_by_columns = uniform(dice) < 0.5;
+  return {.types = types,
+          .m = m,
+          .n = n,
+          .k = k,
+          .a = a_by_columns ? OperandLayout{1, m} : OperandLayout{k, 1},
+          .b = b_by_columns ? OperandLayout{1, k} : OperandLayout{n, 1},
+          .c = {n, 1}};
+}
+
+}  // namespace
+
+GemmDescription draw_product(GemmTypes types, std::mt19937_64& dice) {
   const double most_terms = types.input == ElementType::f64 ? 4e10 : 2.5e11;
   while (true) {
-    const std::int64_t m = size(1, 8192), n = size(64, 16384), k = size(64, 16384);
-    const bool a_by_columns = uniform(dice) < 0.2, b_by_columns = uniform(dice) < 0.5;
-    if (static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) > most_terms) continue;
-    return {.types = types,
-            .m = m,
-            .n = n,
-            .k = k,
-            .a = a_by_columns ? OperandLayout{1, m} : OperandLayout{k, 1},
-            .b = b_by_columns ? OperandLayout{1, k} : OperandLayout{n, 1},
-            .c = {n, 1}};
+    const std::int64_t m = draw_size(dice, 1, 8192), n = draw_size(dice, 64, 16384), k = draw_size(dice, 64, 16384);
+    if (static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) <= most_terms)
+      return drawn_layouts(types, m, n, k, dice);
   }
+}
+
+GemmDescription draw_thin_product(GemmTypes types, std::mt19937_64& dice) {
+  std::uniform_int_distribution<int> side(0, 2), few(1, 8), some(1, 64);
+  const int thin = side(dice);
+  const bool is_vector = std::uniform_int_distribution<int>(0, 1)(dice) == 0;
+  std::int64_t sizes[] = {draw_size(dice, 64, 8192), draw_size(dice, 64, 16384), draw_size(dice, 64, 16384)};
+  sizes[thin] = is_vector ? few(dice) : some(dice);
+  return drawn_layouts(types, sizes[0], sizes[1], sizes[2], dice);
 }
 
 namespace {
@@ -70,6 +91,7 @@ constexpr Pass passes[] = {{{bf16, bf16}, 0.2},
 Result<bool> measure_pass(const Device& device, const Pass& pass, DeviceRows& rows, std::mt19937_64& dice,
                           const std::function<bool()>& goes_on, double until) {
   constexpr double within = 3;
+  constexpr std::size_t thin_every = 4;
   constexpr std::size_t products_before_fit = 40;  // from then on what is far from the fastest is not run
   const auto bench = Bench::open(device, pass.types);
   if (!bench.ok()) return bench.status();
@@ -77,8 +99,9 @@ Result<bool> measure_pass(const Device& device, const Pass& pass, DeviceRows& ro
   for (std::size_t measured = 0; seconds_now() < until; ++measured) {
     if (measured == products_before_fit) fit(rows, kernels());
     if (measured == 0 || measured == products_before_fit) model.emplace(device, rows, kernels());
-    auto product =
-        bench.value()->measure(draw_product(pass.types, dice), pass.accuracy, kernels(), *model, rows.ways, within);
+    const bool is_thin = measured % thin_every == thin_every - 1;
+    const GemmDescription d = is_thin ? draw_thin_product(pass.types, dice) : draw_product(pass.types, dice);
+    auto product = bench.value()->measure(d, pass.accuracy, kernels(), *model, rows.ways, within);
     if (!product.ok()) return product.status();
     if (!product.value().times.empty()) rows.products.push_back(std::move(product.value()));
     if (!goes_on()) return false;

@@ -14,6 +14,9 @@ namespace exactile::cuda::model {
 /// 8, A by columns in a fifth and B in half, so many multiply-adds at most.
 [[nodiscard]] GemmDescription draw_product(GemmTypes types, std::mt19937_64& dice);
 
+/// The same, but one of m, n and k is from 1 to 8 in half of them, from 1 to 64 in the others.
+[[nodiscard]] GemmDescription draw_thin_product(GemmTypes types, std::mt19937_64& dice);
+
 /// exactile::measure_device() for this backend.
 [[nodiscard]] Result<Measurements> measure(const Measuring& measuring);
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Vectors times a matrix: which operand is read how, and how K is divided. Host only, no CUDA.
+///
+/// The product is turned so that C has at most most_rows rows, the vectors: rows of A. The matrix W is B, and all time
+/// goes into reading it once.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "cuda/kernel.hpp"
+
+namespace exactile::cuda::gemv_family {
+
+inline constexpr std::string_view name = "gemv";
+inline constexpr int most_rows = 8;
+inline constexpr int threads = 256;
+inline constexpr int warps = threads / 32;
+inline constexpr int columns_of_warp = 4;        ///< where K is contiguous
+inline constexpr int most_elements_of_lane = 8;  ///< of a row of W where N is contiguous
+inline constexpr std::int64_t most_ranks = 8;    ///< CTAs of a cluster, on all devices that have clusters
+
+/// The dimension of W in which its elements are neighbours.
+enum class Contiguous { k, n };
+
+/// K slices begin at multiples: some steps of a CTA.
+[[nodiscard]] constexpr int slice_step(Contiguous contiguous) { return contiguous == Contiguous::k ? 512 : 128; }
+
+/// How a product, turned, is divided. A CTA computes all rows of a tile of columns over a slice of K.
+struct Division {
+  Contiguous contiguous = Contiguous::k;
+  int rows = 1;             ///< of the instance: 1, 4 or 8
+  bool is_aligned = false;  ///< W is read by vectors, of 16 bytes where these are 8 elements at most
+  int tile_columns = 0;     ///< of C, of a CTA
+  std::int64_t column_tiles = 0;
+  std::int64_t k_of_slice = 0;
+  int split_k = 1;
+  bool in_clusters = false;  ///< the slices of a tile are CTAs of a cluster; otherwise their sums meet in memory
+
+  [[nodiscard]] bool reduces_in_memory() const { return split_k > 1 && !in_clusters; }
+};
+
+/// Whether C^T = B^T A^T is computed: where C has fewer columns than rows.
+[[nodiscard]] bool is_transposed(const GemmDescription& description);
+[[nodiscard]] GemmDescription oriented(const GemmDescription& description);
+
+/// Whether W at that address can be read by vectors of 16 bytes; of d as oriented().
+[[nodiscard]] bool is_aligned(const GemmDescription& d, const void* w);
+
+/// Of d as oriented(). `split_k` is an upper limit: a slice has slice_step() terms or more.
+[[nodiscard]] Division division_of(const GemmDescription& d, const Device& device, int split_k);
+
+/// Sums of all slices in memory; 0 where they do not meet there.
+[[nodiscard]] std::int64_t workspace_bytes(const GemmDescription& d, const Division& division);
+
+[[nodiscard]] std::string_view refuses(const plan::Problem& problem, const Device& device);
+[[nodiscard]] std::vector<Candidate> candidates(const plan::Problem& problem, const Device& device);
+
+}  // namespace exactile::cuda::gemv_family

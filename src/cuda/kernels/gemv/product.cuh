@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Host side of vectors times a matrix: the instance that an address allows, and its launch.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/checked.hpp"
+#include "cuda/kernels/gemv/gemv.cuh"
+#include "cuda/tile/cluster_launch.cuh"
+#include "plan/transposed.hpp"
+
+namespace exactile::cuda::gemv_family {
+
+template <class In>
+class Product final : public DeviceProduct {
+ public:
+  Product(const GemmDescription& d, const Device& device, const Configuration& configuration)
+      : is_transposed_(is_transposed(d)),
+        d_(oriented(d)),
+        division_(division_of(d_, device, configuration.split_k)),
+        can_start_early_(device.compute_capability >= 90) {
+    if (!waits_for_kernel_before) division_.in_clusters = false;
+  }
+
+  [[nodiscard]] Status launch(const Launch& launch) const override {
+    const GemmArguments arguments = is_transposed_ ? plan::transposed(launch.arguments) : launch.arguments;
+    const Parameters<In> p{.d = d_,
+                           .a = static_cast<const In*>(arguments.a),
+                           .w = static_cast<const In*>(arguments.b),
+                           .c = arguments.c,
+                           .sums = static_cast<DeviceAccumulator<In>*>(launch.workspace),
+                           .epilogue = Epilogue<In, UsualOut<In>>(d_, arguments),
+                           .epilogue_of_sums = Epilogue<In, DeviceAccumulator<In>>(d_, arguments),
+                           .c_is_of_sums = d_.types.output == accumulator_type(d_.types.input),
+                           .column_tiles = division_.column_tiles,
+                           .k_of_slice = division_.k_of_slice,
+                           .split_k = division_.split_k,
+                           .in_clusters = division_.in_clusters};
+    const Status status = division_.contiguous == Contiguous::k ? launch_where<Contiguous::k>(p, launch.stream)
+                                                                : launch_where<Contiguous::n>(p, launch.stream);
+    if (!status.ok() || !division_.reduces_in_memory()) return status;
+    return check(launch_early(can_start_early_, reduce_kernel<In>, reduce_ctas(), threads, 0, launch.stream, p),
+                 "launch", name);
+  }
+
+  [[nodiscard]] std::string blocking() const override {
+    return "BM=" + std::to_string(division_.rows) + " BN=" + std::to_string(division_.tile_columns) +
+           " SPLIT_K=" + std::to_string(division_.split_k) +
+           (division_.contiguous == Contiguous::k ? ", along K" : ", along N") +
+           (division_.in_clusters ? ", split-K in clusters" : "") + (is_transposed_ ? ", as C^T" : "");
+  }
+  [[nodiscard]] std::int64_t workspace_bytes() const override { return gemv_family::workspace_bytes(d_, division_); }
+  [[nodiscard]] double model_bytes() const override {
+    const auto m = static_cast<double>(d_.m), n = static_cast<double>(d_.n), k = static_cast<double>(d_.k);
+    return static_cast<double>(d_.batch_count) *
+               (sizeof(In) * (m + n) * k + static_cast<double>(size_in_bytes(d_.types.output)) * m * n) +
+           2 * static_cast<double>(workspace_bytes());
+  }
+
+ private:
+  template <Contiguous where>
+  [[nodiscard]] Status launch_where(const Parameters<In>& p, cudaStream_t stream) const {
+    return is_aligned(d_, p.w) ? launch_rows<where, true>(p, stream) : launch_rows<where, false>(p, stream);
+  }
+
+  template <Contiguous where, bool is_aligned>
+  [[nodiscard]] Status launch_rows(const Parameters<In>& p, cudaStream_t stream) const {
+    switch (division_.rows) {
+      case 1: return enqueue<Shape<In, 1, where, is_aligned>>(p, stream);
+      case 4: return enqueue<Shape<In, 4, where, is_aligned>>(p, stream);
+      default: return enqueue<Shape<In, most_rows, where, is_aligned>>(p, stream);
+    }
+  }
+
+  template <class S>
+  [[nodiscard]] Status enqueue(const Parameters<In>& p, cudaStream_t stream) const {
+    const auto ctas = static_cast<unsigned>(division_.column_tiles * division_.split_k * d_.batch_count);
+    const auto kernel = gemv_kernel<S>;
+    return check(division_.in_clusters
+                     ? launch_clusters(division_.split_k, kernel, ctas, threads, shared_bytes<S>, stream, p)
+                     : launch_early(can_start_early_, kernel, ctas, threads, shared_bytes<S>, stream, p),
+                 "launch", name);
+  }
+
+  [[nodiscard]] unsigned reduce_ctas() const {
+    constexpr std::int64_t most = 1 << 20;
+    return static_cast<unsigned>(
+        std::min(core::ceil_divide(d_.m * d_.n * d_.batch_count, std::int64_t{threads}), most));
+  }
+
+  bool is_transposed_;
+  GemmDescription d_;  ///< as computed
+  Division division_;
+  bool can_start_early_;
+};
+
+template <class In>
+std::unique_ptr<DeviceProduct> make(const GemmDescription& d, const Device& device, const Configuration& c) {
+  return std::make_unique<Product<In>>(d, device, c);
+}
+
+}  // namespace exactile::cuda::gemv_family
