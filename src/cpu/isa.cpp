@@ -44,7 +44,7 @@ bool is_intel() noexcept {
 
 Isa cap() noexcept {
   const auto name = core::environment("EXACTILE_MAX_ISA");
-  return name ? isa_named(*name).value_or(Isa::avx512_bf16) : Isa::avx512_bf16;
+  return name ? isa_named(*name).value_or(Isa::amx) : Isa::amx;
 }
 
 }  // namespace
@@ -93,7 +93,6 @@ std::string_view why_unavailable(Isa isa) noexcept {
   if (isa == Isa::amx && isa <= widest_isa() && !amx_is_permitted())
     return "the operating system does not let this process use AMX";
   if (isa <= widest_isa()) return {};
-  if (isa == Isa::amx && isa <= processor_isa()) return "runs where EXACTILE_MAX_ISA=amx asks for it";
   if (isa <= processor_isa()) return "EXACTILE_MAX_ISA forbids this instruction set";
   switch (isa) {
     case Isa::amx: return "needs AMX, which this processor does not offer";

@@ -16,8 +16,7 @@ inline constexpr std::string_view isa_names = "portable, avx2, avx512, avx512_vn
 /// The set that to_string() calls so, if there is one.
 [[nodiscard]] std::optional<Isa> isa_named(std::string_view name) noexcept;
 
-/// The widest set this processor and operating system offer, cut to EXACTILE_MAX_ISA (one of isa_names). amx, which is
-/// new, is there only where that variable names it.
+/// The widest set this processor and operating system offer, cut to EXACTILE_MAX_ISA (one of isa_names).
 [[nodiscard]] Isa widest_isa() noexcept;
 
 /// Whether a shuffle of a whole AVX-512 register takes the place of a multiply-add: Intel's processors do both on one
