@@ -4,6 +4,7 @@
 import os
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # read when NumPy is imported
+os.environ["EXACTILE_BACKEND"] = "cpu"  # where there is a GPU, too
 
 import statistics  # noqa: E402
 import subprocess  # noqa: E402

@@ -223,5 +223,45 @@ def ladder():
     return as_svg(figure)
 
 
+def modes():
+    """f32 on a GPU: what each accuracy of ours and each mode of cuBLAS takes, and errs."""
+    data = load("gpu-python-modes")
+    figure, panels = plt.subplots(1, len(data["results"]), figsize=(9.5, 3.4), sharey=True)
+    for axes, row in zip(panels, data["results"]):
+        for name, seconds in row["seconds"].items():
+            ours = name.startswith("exactile")
+            axes.plot(1e3 * seconds, row["norm_error"][name], "o", color=OURS if ours else RIVALS[0], markersize=5)
+            axes.annotate(
+                name.removeprefix("exactile ") if ours else name.removeprefix("cuBLAS "),
+                (1e3 * seconds, row["norm_error"][name]),
+                fontsize=7,
+                xytext=(4, 3),
+                textcoords="offset points",
+            )
+        axes.set(xscale="log", yscale="log", xlabel="milliseconds", title=f"f32 {shape(row)}")
+        axes.margins(x=0.25)
+        axes.grid()
+    panels[0].set_ylabel("error, Frobenius norm over that of C")
+    for name, colour in (("exactile", OURS), ("cuBLAS", RIVALS[0])):
+        panels[-1].plot([], [], "o", color=colour, label=name)
+    panels[-1].legend(loc="upper right")
+    return as_svg(figure)
+
+
+def training():
+    """How far each training's loss is from that of the same steps in float64."""
+    data = load("gpu-python-training")
+    figure, axes = plt.subplots(figsize=(7, 3.4))
+    steps = [row["step"] for row in data["results"]]
+    names = ["torch tf32", "torch f32", "torch f32, sums reordered", "exactile"]
+    for name, colour in zip(names, [RIVALS[0], RIVALS[1], RIVALS[2], OURS]):
+        distance = [abs(row["loss"][name] - row["loss"]["float64"]) for row in data["results"]]
+        axes.plot(steps, distance, color=colour, linewidth=1, label=name)
+    axes.set(yscale="log", xlabel="step", ylabel="|loss - loss in float64|")
+    axes.grid()
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=len(names), fontsize=8)
+    return as_svg(figure)
+
+
 def pictures():
-    return [(draw.__name__, draw()) for draw in (ratios, sizes, shapes, errors, ladder)]
+    return [(draw.__name__, draw()) for draw in (ratios, sizes, shapes, errors, ladder, modes, training)]
