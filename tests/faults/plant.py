@@ -152,7 +152,7 @@ OPENCL_FAULTS = [
      [(CL_PACK, r"min\(end, k\)", "min(end, k > 256 ? k - 1 : k)"),
       (CL_PACK, r"term < k \?", "term < (k > 256 ? k - 1 : k) ?")]),
     ("lda-ignored", "lda ignored when padded", "`pack.cl`",
-     [(CL_PACK, r"x\[i \* x_row \+ term \* x_column\]", "x[i * (x_column == 1 && x_row > k ? k : x_row) + term * x_column]")]),
+     [(CL_PACK, r"element_of\(x, x_row,", "element_of(x, x_column == 1 && x_row > k ? k : x_row,")]),
     ("half-precision", "inputs rounded to half the precision", "`element.cl`, f32",
      [(CL_ELEMENT, r"(#else\ntypedef Sum In;\n)#define WIDEN_IN\(x\) \(x\)",
        r"\1#if defined(INPUT_f32)\n#define WIDEN_IN(x) as_float(as_uint(x) & 0xfffff000u)\n#else\n"

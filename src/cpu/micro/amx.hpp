@@ -18,8 +18,8 @@ struct Elements<I8Tiles> {
   static constexpr std::int64_t chunk_terms = 1024;
 };
 
-/// bf16 by sixteen pairs of terms (TDPBF16PS): the even ones' products are added from zero, and the odd ones', then both
-/// together, then their sum to that of the pairs before. Subnormal numbers count as zero.
+/// bf16 by sixteen pairs of terms (TDPBF16PS): the even ones' products are added from zero, and the odd ones', then
+/// both together, then their sum to that of the pairs before. Subnormal numbers count as zero.
 struct Bf16Tiles {};
 template <>
 struct Elements<Bf16Tiles> {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -70,8 +71,11 @@ struct DeviceModel::Neighbour {
 class DeviceModel::Corrections {
  public:
   explicit Corrections(const DeviceRows& rows) {
-    for (const MeasuredProduct& product : rows.products)
+    for (const MeasuredProduct& product : rows.products) {
       products_.push_back({place_of(product.description), &product, std::nullopt});
+      for (const Time& time : product.times)
+        first_with_.try_emplace(rows.ways[static_cast<std::size_t>(time.way)].kernel, &product);
+    }
   }
 
   struct Product {
@@ -82,9 +86,16 @@ class DeviceModel::Corrections {
 
   std::mutex mutex;
   std::vector<Product>& products() { return products_; }
+  /// Whether the kernel was there when the product was measured: rows are added in the order of time, and those from
+  /// before a kernel say nothing of it.
+  [[nodiscard]] bool was_there(std::string_view kernel, const MeasuredProduct& product) const {
+    const auto first = first_with_.find(kernel);
+    return first != first_with_.end() && first->second <= &product;
+  }
 
  private:
   std::vector<Product> products_;
+  std::map<std::string, const MeasuredProduct*, std::less<>> first_with_;
 };
 
 namespace {
@@ -175,7 +186,8 @@ std::vector<DeviceModel::Neighbour> DeviceModel::neighbours(const GemmDescriptio
           const double estimated = seconds(candidate.demand, *rates, rows_.overheads, rows_.facts);
           const auto measured = measured_seconds(*product->measured, rows_.ways, kernel->name, candidate.configuration);
           // What is not listed took longer than all that is.
-          if (!measured && estimated >= kept * best) continue;
+          if (!measured && (estimated >= kept * best || !corrections_->was_there(kernel->name, *product->measured)))
+            continue;
           const double error = std::log(measured.value_or(kept * best) / estimated);
           const auto [at, is_new] = errors.try_emplace(key_of(kernel, candidate.configuration), error);
           if (!is_new) at->second = std::min(at->second, static_cast<float>(error));
