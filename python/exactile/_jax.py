@@ -54,7 +54,7 @@ class Jax(NumPy):
         if backend not in ("auto", "cuda"):
             raise ValueError(f"matmul: backend = {backend!r}: expected 'auto' or 'cuda' for arrays on {self._device}")
         if reproducible:
-            raise NotImplementedError("matmul: reproducible = True: the processor has such products, a GPU has none")
+            raise NotImplementedError("matmul: reproducible = True: expected False for JAX's arrays on a GPU")
         a, b = (x if isinstance(x, jax.Array) else jax.device_put(jnp.asarray(x), self._device) for x in (a, b))
         if activation is None and bias is row_scales is column_scales is None and alpha == 1:
             return matmul(a, b, dtype=dtype, accuracy=accuracy)

@@ -65,6 +65,10 @@ void pack(const Call& call, std::optional<bool> is_a, std::optional<Op> op, Size
                  .that(holds(ld, lies_plain ? height : width), 8),
              call))
     return;
+  if (alpha == T(0)) {  // which reads no matrix
+    std::fill_n(to, height * width, T(0));
+    return;
+  }
   constexpr Size side = 16;  // tiles, so that one side or the other does not leave L1
   for (Size left = 0; left < width; left += side)
     for (Size top = 0; top < height; top += side)

@@ -36,7 +36,13 @@ template <class R, class Function>
 inline Vector<R> shuffled(Vector<R> a, Vector<R> b, Function f) {
   typename VectorOf<R>::mask mask;
   for (Size k = 0; k < lanes<R>; ++k) mask[k] = static_cast<typename VectorOf<R>::Mask>(f(k));
+#if defined(__clang__)  // which reads this file for clang-tidy, and knows no such function
+  Vector<R> all{};
+  for (Size k = 0; k < lanes<R>; ++k) all[k] = mask[k] < lanes<R> ? a[mask[k]] : b[mask[k] - lanes<R>];
+  return all;
+#else
   return __builtin_shuffle(a, b, mask);
+#endif
 }
 
 /// Rows become columns: in stage d, blocks of d x d off the diagonal change places.

@@ -5,6 +5,9 @@
 
 #include "core/environment.hpp"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #if defined(__x86_64__) && defined(__linux__)
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,6 +15,16 @@
 
 namespace exactile::cpu {
 namespace {
+
+#if defined(__x86_64__)
+/// AMX-BF16, AMX-TILE and AMX-INT8 are bits 22, 24 and 25 of EDX of leaf 7. Whether the system saves the registers is
+/// for amx_is_permitted() to find.
+bool has_amx() noexcept {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  constexpr unsigned all = 1U << 22 | 1U << 24 | 1U << 25;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & all) == all;
+}
+#endif
 
 Isa processor_isa() noexcept {
 #if defined(__x86_64__)
@@ -21,12 +34,10 @@ Isa processor_isa() noexcept {
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   const bool vnni = __builtin_cpu_supports("avx512vnni");
   const bool bf16 = __builtin_cpu_supports("avx512bf16");
-  const bool amx =
-      __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-int8") && __builtin_cpu_supports("amx-bf16");
   if (avx2 && avx512) {
     if (!vnni) return Isa::avx512;
     if (!bf16) return Isa::avx512_vnni;
-    return amx ? Isa::amx : Isa::avx512_bf16;
+    return has_amx() ? Isa::amx : Isa::avx512_bf16;
   }
   if (avx2) return Isa::avx2;
 #endif

@@ -69,14 +69,18 @@ Choices& choices() {
 
 }  // namespace
 
+std::shared_ptr<const Choice> known_choice(const GemmDescription& description, int device) {
+  Choices& all = choices();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.known.find({description, device});
+  return found == all.known.end() ? nullptr : found->second;
+}
+
 std::shared_ptr<const Choice> choice_for(const GemmDescription& description, int device) {
   constexpr std::size_t most = 4096;
+  if (auto known = known_choice(description, device)) return known;
   Choices& all = choices();
   const Key key{description, device};
-  {
-    const std::lock_guard lock(all.mutex);
-    if (const auto found = all.known.find(key); found != all.known.end()) return found->second;
-  }
   // Not under the lock: it opens libraries, and two threads that choose the same choose alike.
   auto made = std::make_shared<Choice>();
   choose(description, device, *made);

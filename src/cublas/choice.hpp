@@ -23,4 +23,7 @@ struct Choice {
 /// thread may ask.
 [[nodiscard]] std::shared_ptr<const Choice> choice_for(const GemmDescription& description, int device);
 
+/// The choice if it was made before, else null: nothing is planned, and nothing opened.
+[[nodiscard]] std::shared_ptr<const Choice> known_choice(const GemmDescription& description, int device);
+
 }  // namespace exactile::cublas

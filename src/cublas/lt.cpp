@@ -99,8 +99,13 @@ bool is_plain(cublasLtMatmulDesc_t operation) {
                              CUBLASLT_MATMUL_DESC_C_SCALE_POINTER, CUBLASLT_MATMUL_DESC_D_SCALE_POINTER,
                              CUBLASLT_MATMUL_DESC_AMAX_D_POINTER})
     if (attribute<const void*>(operation, pointer, nullptr) != nullptr) return false;
-  return is(CUBLASLT_MATMUL_DESC_COMPUTE_TYPE, CUBLAS_COMPUTE_32F) && is(CUBLASLT_MATMUL_DESC_SCALE_TYPE, CUDA_R_32F) &&
-         is(CUBLASLT_MATMUL_DESC_POINTER_MODE, CUBLASLT_POINTER_MODE_HOST) &&
+  // Every version has these; of the others one that cannot be read is one that is not set.
+  const auto is_read_as = [&](cublasLtMatmulDescAttributes_t which, std::int32_t value) {
+    return attribute<std::int32_t>(operation, which, -1) == value;
+  };
+  return is_read_as(CUBLASLT_MATMUL_DESC_COMPUTE_TYPE, CUBLAS_COMPUTE_32F) &&
+         is_read_as(CUBLASLT_MATMUL_DESC_SCALE_TYPE, CUDA_R_32F) &&
+         is_read_as(CUBLASLT_MATMUL_DESC_POINTER_MODE, CUBLASLT_POINTER_MODE_HOST) &&
          is(CUBLASLT_MATMUL_DESC_TRANSC, CUBLAS_OP_N) && is(CUBLASLT_MATMUL_DESC_FILL_MODE, CUBLAS_FILL_MODE_FULL) &&
          is(CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, 0);
 }

@@ -43,13 +43,13 @@ Outcome try_ours(const Product& product) {
   const Driver* const known = driver();
   CUdevice device = 0;
   if (known == nullptr || known->current_device(&device) != CUDA_SUCCESS) return forwarded("no device is current");
-  const auto choice = choice_for(product.description, device);
-  if (!choice->plan) return forwarded(choice->reason);
   CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
   if (known->is_capturing(product.stream, &capture) != CUDA_SUCCESS || capture == CU_STREAM_CAPTURE_STATUS_INVALIDATED)
     return forwarded("the stream cannot be used while another is captured");
   const bool is_captured = capture == CU_STREAM_CAPTURE_STATUS_ACTIVE;
-  if (is_captured && !choice->has_run.load(std::memory_order_relaxed))
+  const auto choice = is_captured ? known_choice(product.description, device) : choice_for(product.description, device);
+  if (choice != nullptr && !choice->plan) return forwarded(choice->reason);
+  if (is_captured && (choice == nullptr || !choice->has_run.load(std::memory_order_relaxed)))
     return forwarded("it is captured, and has not run before");
   const Status status = run(product, *known, *choice->plan, is_captured);
   // C may be half written then, and cuBLAS would begin with what is there.
@@ -70,6 +70,8 @@ std::optional<cublasStatus_t> multiply(const Product& product) noexcept {
     return outcome.status;
   } catch (const std::exception& e) {  // no memory on the host
     if (verbose) say_forwarded(product.routine, e.what());
+    return std::nullopt;
+  } catch (...) {
     return std::nullopt;
   }
 }

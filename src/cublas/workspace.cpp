@@ -49,10 +49,16 @@ Workspace::Loan::Loan(Workspace& workspace, const Driver& driver, CUstream strea
 
 Workspace::Loan::~Loan() {
   if (memory_ == 0) return;
-  if (is_captured_)
+  if (is_captured_) {
     static_cast<void>(driver_.free_in_order(memory_, stream_));
-  else
-    static_cast<void>(driver_.record(workspace_.last_use_, stream_));
+  } else if (driver_.record(workspace_.last_use_, stream_) != CUDA_SUCCESS) {
+    // Nobody could wait for this use, as where the handle serves another device than before: the next has its own.
+    static_cast<void>(driver_.free_in_order(memory_, stream_));
+    static_cast<void>(driver_.destroy_event(workspace_.last_use_));
+    workspace_.last_use_ = nullptr;
+    workspace_.memory_ = 0;
+    workspace_.bytes_ = 0;
+  }
 }
 
 /// Leaves the stream behind the last use, so that products on different streams do not meet in the memory.

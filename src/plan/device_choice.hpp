@@ -29,7 +29,7 @@ struct Offload {
   /// Whether the device copies from and to this memory by itself. Asked where the device is ready.
   bool (*is_pinned)(const void* memory, std::int64_t bytes, int device);
   /// The process that has opened the driver, for whatever reason; 0: none has.
-  int (*opened_by)();
+  int (*opened_by)() = [] { return 0; };
   /// Of a device that has a kernel for the product.
   HostLink (*link)(int device) = [](int) { return HostLink(); };
 };

@@ -174,10 +174,13 @@ class Chooser {
   }
 
   /// Partial sums wait in C: only where C holds what the kernel sums in is nothing lost. Scales are for finished sums:
-  /// an infinite one would make NaN of parts of different signs. What is certified is rounded once.
+  /// an infinite one would make NaN of parts of different signs. What is certified is rounded once, and what is
+  /// reproducible is summed as in device memory, however much of that there is.
   [[nodiscard]] bool k_may_be_cut() const {
-    const bool is_certified = product_.problem.accuracy > Accuracy::standard && is_floating(d_.types.input);
-    return d_.types.output == accumulator_type(d_.types.input) && !plan::has_scales(d_) && !is_certified;
+    const plan::Problem& problem = product_.problem;
+    const bool is_whole =
+        (problem.accuracy > Accuracy::standard || problem.reproducible) && is_floating(d_.types.input);
+    return d_.types.output == accumulator_type(d_.types.input) && !plan::has_scales(d_) && !is_whole;
   }
 
   const HostProduct& product_;

@@ -143,14 +143,16 @@ TEST(Tiling, NarrowOutputsAreNeverCutAlongK) {
   EXPECT_EQ(tiling->k_tiles, 1);
 }
 
-TEST(Tiling, CertifiedSumsAreNeverCutAlongK) {
-  const auto k_tiles = [](Accuracy accuracy) {
-    const HostProduct product({.description = contiguous(f32_types, 500, 500, 100000), .accuracy = accuracy});
+TEST(Tiling, CertifiedAndReproducibleSumsAreNeverCutAlongK) {
+  const auto k_tiles = [](Accuracy accuracy, bool reproducible) {
+    const HostProduct product(
+        {.description = contiguous(f32_types, 500, 500, 100000), .accuracy = accuracy, .reproducible = reproducible});
     const auto tiling = choose_tiling(product, 8 << 20);
     return tiling ? tiling->k_tiles : 0;
   };
-  EXPECT_GT(k_tiles(Accuracy::standard), 1);
-  EXPECT_EQ(k_tiles(Accuracy::correctly_rounded), 1);
+  EXPECT_GT(k_tiles(Accuracy::standard, false), 1);
+  EXPECT_EQ(k_tiles(Accuracy::correctly_rounded, false), 1);
+  EXPECT_EQ(k_tiles(Accuracy::standard, true), 1);
 }
 
 TEST(Tiling, SmallProductsOfABatchTravelTogether) {

@@ -167,7 +167,7 @@ class Certified final : public DeviceProduct {
 std::string_view why_refused(const plan::Problem& problem, const Device& device) {
   if (problem.accuracy <= Accuracy::standard) return "sums for compensated and correctly_rounded only";
   const GemmDescription d = turned(problem.description);
-  if (d.k > most_terms) return "sums at most 2^28 terms";
+  if (d.k > most_terms / (is_complex(d.types.input) ? 2 : 1)) return "sums at most 2^28 terms";
   const Plan plan = plan_of(d, group_of(d, problem.accuracy), problem.accuracy);
   if (static_cast<double>(plan.bytes) > 0.7 * static_cast<double>(device.memory_bytes))
     return "needs more memory for operands and sums as f64 than there is";

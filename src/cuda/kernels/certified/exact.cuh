@@ -15,7 +15,7 @@ template <bool IsWide>
 struct ExactShape {
   using Room = Extent<IsWide>;
   static constexpr int warps = IsWide ? 2 : 8;
-  static constexpr int blocks = IsWide ? 2 : 3;  ///< that an SM of compute capability 9.0 has room for
+  static constexpr int blocks = 2;  ///< that an SM of compute capability 9.0 has room for
   static constexpr int threads = 32 * warps;
   static constexpr int words = 32;  ///< of marks that belong together
   static constexpr int most_listed = 32 * threads;
@@ -194,7 +194,7 @@ class ExactElement {
 template <class Out, int Parts>
 __device__ bool settle_in_two(const Finish& f, const ExactElement<false>& element, std::int64_t product, std::int64_t i,
                               std::int64_t j) {
-  if (!f.trust.certifies) return false;
+  if (!f.trust.certifies || f.a.terms == 0) return false;
   const Place<Out, Parts> place(f, product, i, j);
   Sum sums[Parts];
 #pragma unroll

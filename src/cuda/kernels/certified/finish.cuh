@@ -96,7 +96,9 @@ template <class Out, int Parts, bool Extracts>
     const Sum& sum = sums[form.sum[t]];
     value.add_product(form.factor[t], sum.high);
     if (Extracts) value.add_product(form.factor[t], sum.low);
-    value.error += fabs(form.factor[t]) * sum.error;
+    const double error = fabs(form.factor[t]) * sum.error;
+    // What is uncertain stays so where the product underflows.
+    value.error += form.factor[t] != 0 && sum.error != 0 ? fmax(error, 0x1p-1070) : error;
   }
   for (int t = 0; t < form.fixed_count; ++t) value.add_product(form.fixed[t][0], form.fixed[t][1]);
   value.add(form.bias);

@@ -85,14 +85,14 @@ struct alignas(width * sizeof(T)) Vector {
   T at[width];
 };
 
-/// `width` neighbours, `stride` apart where that is 1; those from `valid` on are 0. `full`: all are valid.
+/// `width` neighbours, or one element; those from `valid` on are 0. `full`: all are valid.
 template <int width, bool full, class In>
-[[nodiscard]] __device__ inline Vector<In, width> load(const In* from, std::int64_t stride, std::int64_t valid) {
+[[nodiscard]] __device__ inline Vector<In, width> load(const In* from, std::int64_t valid) {
   if constexpr (full) return *reinterpret_cast<const Vector<In, width>*>(from);
   Vector<In, width> x{};
 #pragma unroll
   for (int e = 0; e < width; ++e)
-    if (e < valid) x.at[e] = from[e * stride];
+    if (e < valid) x.at[e] = from[e];
   return x;
 }
 
@@ -162,11 +162,10 @@ class Stream {
     w_ = w + first * n_stride_ + in_step_ * k_stride_;
     columns_ = d.n - first;
     has_all_columns_ = S::along_k ? columns_ >= S::columns : column + S::tile_columns <= d.n;
-    is_near_ = S::width > 1 || (S::along_k ? k_stride_ : n_stride_) == 1;
   }
 
   __device__ void load_step(Step<S>& to, std::int64_t k) const {
-    if (has_all_columns_ && k + S::step <= k_end_ && is_near_) {
+    if (has_all_columns_ && k + S::step <= k_end_) {
       load_step<true>(to, k);
     } else {
       load_step<false>(to, k);
@@ -210,7 +209,6 @@ class Stream {
  private:
   template <bool full>
   __device__ void load_step(Step<S>& to, std::int64_t k) const {
-    const std::int64_t near = S::along_k ? k_stride_ : n_stride_;
 #pragma unroll
     for (int i = 0; i < S::lines; ++i)
 #pragma unroll
@@ -218,10 +216,10 @@ class Stream {
         constexpr int apart = 32 * S::width;  // loads of a lane
         const std::int64_t left_of_k = k_end_ - k - in_step_;
         if constexpr (S::along_k) {
-          to.at[i][l] = load<S::width, full>(w_ + i * n_stride_ + (k + l * apart) * k_stride_, near,
+          to.at[i][l] = load<S::width, full>(w_ + i * n_stride_ + (k + l * apart) * k_stride_,
                                              i < columns_ ? left_of_k - l * apart : 0);
         } else {
-          to.at[i][l] = load<S::width, full>(w_ + (k + i) * k_stride_ + l * apart * n_stride_, near,
+          to.at[i][l] = load<S::width, full>(w_ + (k + i) * k_stride_ + l * apart * n_stride_,
                                              i < left_of_k ? columns_ - l * apart : 0);
         }
       }
@@ -231,7 +229,6 @@ class Stream {
   std::int64_t k_stride_, n_stride_, k_end_, columns_;
   int in_step_;
   bool has_all_columns_;
-  bool is_near_;  ///< neighbours are where a load of several would find them
 };
 
 template <class T>
