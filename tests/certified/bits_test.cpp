@@ -38,9 +38,10 @@ void expect_same_bytes(const GemmDescription& description, Accuracy accuracy, ve
   few.m = std::min<std::int64_t>(3, description.m);
   const auto rows = product(few, matrices, {.accuracy = accuracy});
   const auto count = static_cast<std::size_t>(few.m * few.n * size_in_bytes(few.types.output));
-  if (few.c.column_stride == 1 && few.batch_count == 1)
+  if (few.c.column_stride == 1 && few.batch_count == 1) {
     EXPECT_TRUE(std::equal(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(count), due.begin()))
         << few.m << " rows of " << shape;
+  }
 }
 
 void expect_same_bytes(GemmTypes types, Accuracy accuracy, verification::Fill fill, std::int64_t m, std::int64_t n,
