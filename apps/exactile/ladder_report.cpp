@@ -33,8 +33,11 @@ std::vector<std::string> titles(bool with_copies) {
 /// As short as a table of 120 columns wants it.
 std::string shown_name(const Measurement& row) {
   if (row.accuracy == Accuracy::standard) return row.summary.kernel;
-  const bool is_long = row.accuracy == Accuracy::correctly_rounded;
-  return fmt::format("{} ({})", row.summary.kernel, is_long ? "rounded" : to_string(row.accuracy));
+  // Short, so that a line has 120 columns at most.
+  const std::string_view kept = row.accuracy == Accuracy::correctly_rounded ? "exact"
+                                : row.accuracy == Accuracy::compensated     ? "comp"
+                                                                            : to_string(row.accuracy);
+  return fmt::format("{}/{}", row.summary.kernel, kept);
 }
 
 std::vector<std::string> cells(const Measurement& row, const std::vector<Measurement>& rows, bool with_copies) {

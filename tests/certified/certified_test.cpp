@@ -183,9 +183,8 @@ class Sample {
   void add_epilogue() {
     const auto scalar = [&]() -> Scalar {
       const double x = coin() ? whole(-2, 2) : uniform(-2, 2);
-      const double real = sizeof(Part) == 8 ? x : static_cast<double>(static_cast<float>(x));
-      if (parts == 1 || coin()) return real;
-      return std::complex<double>(real, whole(-3, 3) * 0.5);
+      if (parts == 1 || coin()) return x;
+      return std::complex<double>(x, coin() ? whole(-3, 3) * 0.5 : uniform(-2, 2));
     };
     alpha_ = scalar();
     beta_ = scalar();
@@ -194,6 +193,14 @@ class Sample {
     d_.bias = coin() ? Bias::per_row : Bias::per_column;
     bias_.resize(static_cast<std::size_t>((d_.bias == Bias::per_row ? d_.m : d_.n) * parts));
     for (auto& x : bias_) x = element<OutPart>(uniform(-2, 2));
+  }
+
+  /// alpha and beta count as rounded to the type that sums.
+  static std::complex<double> factor(const Scalar& scalar) {
+    const auto z = scalar.as<std::complex<double>>();
+    if (sizeof(Part) == 8) return z;
+    const volatile float real = static_cast<float>(z.real()), imaginary = static_cast<float>(z.imag());
+    return {static_cast<double>(real), static_cast<double>(imaginary)};
   }
 
   /// One component as a sum of products.
@@ -213,8 +220,7 @@ class Sample {
         all.push_back(of == 0 ? Term{-ai, bi, factor} : Term{ai, br, factor});
       }
     };
-    const auto alpha = alpha_.as<std::complex<double>>();
-    const auto beta = beta_.as<std::complex<double>>();
+    const auto alpha = factor(alpha_), beta = factor(beta_);
     const auto old = [&](int of) { return number(c_[static_cast<std::size_t>(at(d_.c, i, j) * parts + of)]); };
     const double sign = part == 0 ? -1 : 1;
     if (!alpha_.is_zero()) add_sum(part, alpha.real());

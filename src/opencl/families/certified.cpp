@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/checked.hpp"
+#include "core/rounded.hpp"
 #include "opencl/families/chosen.hpp"
 #include "opencl/families/cost.hpp"
 #include "opencl/families/panels.hpp"
@@ -222,8 +223,8 @@ class Certified final : public DeviceProduct {
     // alpha and beta count as rounded to the type that sums in other modes.
     Launch launch = given;
     if (parts_of(d_) == 2) {
-      launch.alpha = std::complex<double>(given.alpha.as<std::complex<float>>());
-      launch.beta = std::complex<double>(given.beta.as<std::complex<float>>());
+      launch.alpha = core::rounded_to_f32(given.alpha.as<std::complex<double>>());
+      launch.beta = core::rounded_to_f32(given.beta.as<std::complex<double>>());
     } else {
       launch.alpha = given.alpha.as<float>();
       launch.beta = given.beta.as<float>();

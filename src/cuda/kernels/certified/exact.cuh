@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Doubtful elements, summed again. A warp takes an element. Of f32 and narrower it first forms the sum in two parts,
-/// which leaves no doubt but where sums cancel or are ties. What is left is summed without an error: each lane adds its
-/// terms to a fixed-point number of its own in shared memory, whose lanes are then added digit by digit. The cost of a
-/// term does not depend on the data. Neighbouring elements go to the warps of one block, which read the same sectors.
+/// Doubtful elements, summed without an error. A warp takes an element: each lane adds its terms to a fixed-point
+/// number of its own in shared memory, whose lanes are then added digit by digit. The cost of a term does not depend on
+/// the data. Neighbouring elements go to the warps of one block, which read the same sectors.
 #pragma once
 
 #include "cuda/kernels/certified/finish.cuh"
@@ -15,7 +14,7 @@ template <bool IsWide>
 struct ExactShape {
   using Room = Extent<IsWide>;
   static constexpr int warps = IsWide ? 2 : 8;
-  static constexpr int blocks = 2;  ///< that an SM of compute capability 9.0 has room for
+  static constexpr int blocks = IsWide ? 2 : 3;  ///< that an SM of compute capability 9.0 has room for
   static constexpr int threads = 32 * warps;
   static constexpr int words = 32;  ///< of marks that belong together
   static constexpr int most_listed = 32 * threads;
@@ -72,38 +71,6 @@ class ExactElement {
     return special;
   }
 
-  /// The sum, of exact products, in two parts: what each addition loses is added up beside it (T. Ogita, S. M. Rump and
-  /// S. Oishi, Accurate sum and dot product, 2005). A lane's n terms are off by n^2 u^2 of their absolute values,
-  /// u = 2^-53; five steps join the lanes, with two roundings each of what was lost.
-  [[nodiscard]] __device__ Sum sum_in_two(const Panel& a, const double* row, const double* column, const Panel& b,
-                                          double norms) const {
-    double high = 0;
-    double low = 0;
-    const auto add = [&](double x) {
-      const double sum = add_rn(high, x);
-      low = add_rn(low, lost_by(high, x, sum));
-      high = sum;
-    };
-    constexpr int at_once = 8;
-    for (std::int64_t k = lane_; k < a.terms; k += 32 * at_once) {
-      double products[at_once];
-#pragma unroll
-      for (int q = 0; q < at_once; ++q) {
-        const bool inside = k + 32 * q < a.terms;
-        products[q] = inside ? multiply_rn(row[(k + 32 * q) * a.term_stride], column[(k + 32 * q) * b.term_stride]) : 0;
-      }
-#pragma unroll
-      for (int q = 0; q < at_once; ++q) add(products[q]);
-    }
-    for (int apart = 16; apart > 0; apart /= 2) {
-      const double other = __shfl_xor_sync(0xffffffff, high, apart);
-      low = add_rn(low, __shfl_xor_sync(0xffffffff, low, apart));
-      add(other);
-    }
-    const double roundings = static_cast<double>((a.terms + 31) / 32 + 8);
-    return {high, low, (1 + 0x1p-20) * roundings * roundings * 0x1p-106 * norms};
-  }
-
   /// -1, 0 or 1; for one lane.
   [[nodiscard]] __device__ double sign_of(int which) const {
     const Digits digits = sum(which);
@@ -112,28 +79,6 @@ class ExactElement {
     for (int d = 0; d < Room::digits; ++d)
       if (digits[d] != 0) return 1;
     return 0;
-  }
-
-  /// The first sum itself, rounded; it has as many digits as there are lanes, or fewer.
-  [[nodiscard]] __device__ double rounded_sum(Format format) const {
-    static_assert(!IsWide && Room::digits <= 32);
-    std::int64_t digit = lane_ < Room::digits ? sums_[lane_] : 0;
-    carry(digit);
-    const bool negative = __shfl_sync(0xffffffff, digit, Room::digits - 1) < 0;
-    if (negative) {
-      digit = -digit;
-      carry(digit);
-    }
-    const unsigned in_use = __ballot_sync(0xffffffff, digit != 0);
-    if (in_use == 0) return 0;
-    const double magnitude = rounded_magnitude(
-        width_of(in_use) - 1, Room::lowest, format,
-        [&](int d) {
-          const auto there = static_cast<std::uint64_t>(__shfl_sync(0xffffffff, digit, d & 31));
-          return d < 0 || d > 31 ? std::uint64_t{0} : there;
-        },
-        [&](int end) { return end > 0 && (in_use & ((1U << end) - 1)) != 0; });
-    return negative ? -magnitude : magnitude;
   }
 
   /// The form's value, rounded; all of its numbers and sums are finite. Known to lane 0.
@@ -152,17 +97,6 @@ class ExactElement {
   }
 
  private:
-  /// Digits of 32 bits, but for the last one, which has the sign: carries move up by one lane at a time.
-  __device__ void carry(std::int64_t& digit) const {
-    for (;;) {
-      const std::int64_t over = lane_ + 1 < Room::digits ? digit >> 32 : 0;
-      if (__ballot_sync(0xffffffff, over != 0) == 0) return;
-      const std::int64_t below = __shfl_up_sync(0xffffffff, over, 1);
-      if (lane_ + 1 < Room::digits) digit &= 0xffffffff;
-      if (lane_ > 0) digit += below;
-    }
-  }
-
   [[nodiscard]] __device__ Digits sum(int which) const { return {sums_ + which * Room::digits, 1, Room::lowest}; }
 
   /// Adds the lanes' digits: a lane takes every 32nd, and starts with another lane than its neighbours do, whose digits
@@ -190,32 +124,7 @@ class ExactElement {
   int lane_;
 };
 
-/// Sums of f32 in two parts; false where they leave a doubt, too.
-template <class Out, int Parts>
-__device__ bool settle_in_two(const Finish& f, const ExactElement<false>& element, std::int64_t product, std::int64_t i,
-                              std::int64_t j) {
-  if (!f.trust.certifies || f.a.terms == 0) return false;
-  const Place<Out, Parts> place(f, product, i, j);
-  Sum sums[Parts];
-#pragma unroll
-  for (int p = 0; p < Parts; ++p) {
-    const std::int64_t column = j * Parts + p;
-    const double norms = f.a.line(product, i).norm * f.b.line(product, column).norm;
-    sums[p] = element.sum_in_two(f.a, f.a.lane(product, i), f.b.lane(product, column), f.b, norms);
-  }
-  double results[Parts];
-#pragma unroll
-  for (int p = 0; p < Parts; ++p)
-    if (!round_component<Out, Parts, true>(f, place.form(p), sums, results[p])) return false;
-  __syncwarp();
-  if (threadIdx.x % 32 == 0)
-#pragma unroll
-    for (int p = 0; p < Parts; ++p) place.store(p, results[p]);
-  __syncwarp();
-  return true;
-}
-
-/// Sums an element without an error and stores it.
+/// Sums an element and stores it.
 template <class Out, int Parts, bool IsWide>
 __device__ void settle(const Finish& f, ExactElement<IsWide>& element, std::int64_t product, std::int64_t i,
                        std::int64_t j) {
@@ -231,9 +140,7 @@ __device__ void settle(const Finish& f, ExactElement<IsWide>& element, std::int6
     const Form form = place.form(p);
     bool is_finite = form.is_finite();
     for (int t = 0; t < form.count; ++t) is_finite = is_finite && specials[form.sum[t]] == 0;
-    if (!IsWide && Parts == 1 && f.is_plain && is_finite) {
-      if constexpr (!IsWide) results[p] = element.rounded_sum(format_of<Out>);
-    } else if (is_finite) {
+    if (is_finite) {
       results[p] = element.rounded_form(form, format_of<Out>);
     } else if (is_first) {
       double stand_ins[2] = {};
@@ -293,10 +200,7 @@ __global__ void __launch_bounds__(ExactShape<IsWide>::threads)
       const std::int64_t marked = base + list[e] / 32;
       const std::int64_t in_product = marked % f.product_words;
       const std::int64_t i = in_product % f.column_words * 32 + list[e] % 32;
-      const std::int64_t j = in_product / f.column_words;
-      if constexpr (!IsWide)
-        if (settle_in_two<Out, Parts>(f, element, marked / f.product_words, i, j)) continue;
-      settle<Out, Parts, IsWide>(f, element, marked / f.product_words, i, j);
+      settle<Out, Parts, IsWide>(f, element, marked / f.product_words, i, in_product / f.column_words);
     }
     __syncthreads();
   }

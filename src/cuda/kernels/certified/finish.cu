@@ -5,6 +5,7 @@
 #include <complex>
 
 #include "core/checked.hpp"
+#include "core/rounded.hpp"
 #include "cuda/kernels/certified/exact.cuh"
 #include "cuda/kernels/certified/stages.hpp"
 #include "cuda/runtime/shared_memory.hpp"
@@ -15,15 +16,10 @@ namespace {
 
 /// Real and imaginary part of a factor as the type that sums has them.
 void factor_of(const Scalar& s, ElementType accumulator, double (&to)[2]) {
-  if (accumulator == ElementType::f32 || accumulator == ElementType::cf32) {
-    const auto z = s.as<std::complex<float>>();
-    to[0] = static_cast<double>(z.real());
-    to[1] = static_cast<double>(z.imag());
-  } else {
-    const auto z = s.as<std::complex<double>>();
-    to[0] = z.real();
-    to[1] = z.imag();
-  }
+  auto z = s.as<std::complex<double>>();
+  if (accumulator == ElementType::f32 || accumulator == ElementType::cf32) z = core::rounded_to_f32(z);
+  to[0] = z.real();
+  to[1] = z.imag();
 }
 
 Finish finish_of(const Stage& stage) {

@@ -138,35 +138,7 @@ struct Format {
   int lowest_exponent;
 };
 
-[[nodiscard]] __host__ __device__ inline int width_of(std::uint64_t x) {
-#ifdef __CUDA_ARCH__
-  return 64 - __clzll(static_cast<long long>(x));
-#else
-  return std::bit_width(x);
-#endif
-}
-
-/// A magnitude rounded once to nearest, ties to even; infinite beyond the range of f64. `digit(d)` are its digits, 0
-/// where there is none, `top` the highest that is not 0; `any_below(d)`: whether one below that digit is not 0.
-template <class Digit, class AnyBelow>
-[[nodiscard]] __host__ __device__ double rounded_magnitude(int top, int lowest, Format format, Digit&& digit,
-                                                           AnyBelow&& any_below) {
-  const int first_bit = 32 * top + lowest + width_of(digit(top)) - 1;
-  const int last_bit = std::max(first_bit - format.precision + 1, format.lowest_exponent);
-  // The bit behind the last one may lie below all digits.
-  const int guard = last_bit - 1 - lowest;
-  const int guard_digit = guard >> 5;
-  const int shift = guard & 31;
-  const std::uint64_t low = digit(guard_digit) | digit(guard_digit + 1) << 32;
-  const std::uint64_t high = digit(guard_digit + 2) | digit(guard_digit + 3) << 32;
-  const std::uint64_t window = low >> shift | (shift == 0 ? 0 : high << (64 - shift));
-  std::uint64_t significand = window >> 1;
-  const bool beyond = (low & ((std::uint64_t{1} << shift) - 1)) != 0 || any_below(guard_digit);
-  if ((window & 1) != 0 && (beyond || (significand & 1) != 0)) ++significand;
-  return ldexp(static_cast<double>(significand), last_bit);
-}
-
-/// The number rounded once, as a double.
+/// The number rounded once to nearest, ties to even, as a double, infinite beyond its range. Digits are carried.
 [[nodiscard]] __host__ __device__ inline double rounded(const Digits& digits, int count, Format format) {
   carry_all(digits, count);
   const bool negative = digits[count - 1] < 0;
@@ -177,14 +149,25 @@ template <class Digit, class AnyBelow>
   int top = count - 1;
   while (top >= 0 && digits[top] == 0) --top;
   if (top < 0) return 0;
-  const double magnitude = rounded_magnitude(
-      top, digits.lowest, format,
-      [&](int d) { return d < 0 || d >= count ? std::uint64_t{0} : static_cast<std::uint64_t>(digits[d]); },
-      [&](int end) {
-        bool any = false;
-        for (int d = 0; d < end && !any; ++d) any = digits[d] != 0;
-        return any;
-      });
+  const auto digit = [&](int d) {
+    return d < 0 || d >= count ? std::uint64_t{0} : static_cast<std::uint64_t>(digits[d]);
+  };
+  int width = 0;
+  for (std::uint64_t rest = digit(top); rest != 0; rest >>= 1) ++width;
+  const int first_bit = 32 * top + digits.lowest + width - 1;
+  const int last_bit = std::max(first_bit - format.precision + 1, format.lowest_exponent);
+  // The bit behind the last one may lie below all digits.
+  const int guard = last_bit - 1 - digits.lowest;
+  const int guard_digit = guard >> 5;
+  const int shift = guard & 31;
+  const std::uint64_t low = digit(guard_digit) | digit(guard_digit + 1) << 32;
+  const std::uint64_t high = digit(guard_digit + 2) | digit(guard_digit + 3) << 32;
+  const std::uint64_t window = low >> shift | (shift == 0 ? 0 : high << (64 - shift));
+  std::uint64_t significand = window >> 1;
+  bool beyond = (low & ((std::uint64_t{1} << shift) - 1)) != 0;
+  for (int d = 0; d < guard_digit && !beyond; ++d) beyond = digits[d] != 0;
+  if ((window & 1) != 0 && (beyond || (significand & 1) != 0)) ++significand;
+  const double magnitude = ldexp(static_cast<double>(significand), last_bit);
   return negative ? -magnitude : magnitude;
 }
 
