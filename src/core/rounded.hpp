@@ -5,7 +5,8 @@
 
 namespace exactile::core {
 
-/// x rounded to f32. Through memory: where GCC 12 makes a vector of two such numbers, it leaves both roundings out (-O2).
+/// x rounded to f32. Through memory: where GCC 12 makes a vector of two such numbers, it leaves both roundings out
+/// (-O2).
 [[nodiscard]] inline double rounded_to_f32(double x) noexcept {
   const volatile float rounded = static_cast<float>(x);
   return static_cast<double>(rounded);
