@@ -16,13 +16,13 @@ ROLES = {
     "threads": "xeon-cpu-threads",
     "cpu_ladder": "zen5-cpu-ladder",
     "gpu_ladder": "h200-cuda-ladder",
-    "gpu_f32": "h200-cuda-f32",
-    "gpu_f64": "h200-cuda-f64",
-    "gpu_narrow": "h200-cuda-native",
+    "gpu_f32": "h100-cuda-square",
+    "gpu_f64": "h100-cuda-square",
+    "gpu_narrow": "h100-cuda-narrow",
     "gpu_cores": "h200-cuda-simt",
     "gpu_choice": "h200-cuda-choice",
     "host": "h200-host-to-host",
-    "opencl": "h200-opencl",
+    "opencl": "h100-opencl",
 }
 
 
