@@ -25,8 +25,8 @@ largest error over its bound (1 is the most allowed).
 On a terminal that is wide enough a bar shows each kernel's speed beside the fastest one's; colours are left out where
 NO_COLOR is set.
 A kernel that would take longer than 3 s is timed on part of its rows; the table marks it with a *. Kernels that keep
-another accuracy than the one asked for, standard, are shown in what they keep, named behind them (exact:
-correctly_rounded, comp: compensated).
+another accuracy than the one asked for, standard, are shown in what they keep, named behind them (cr:
+correctly_rounded, cmp: compensated).
 
 --sweep makes cubes of m*k*n = 10^3, 10^4, ... up to --max and sets cpu_naive against the planner's choice on the
 processor and on each kind of device there is. Sizes for which the memory is too small are left out.

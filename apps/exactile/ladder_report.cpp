@@ -34,8 +34,8 @@ std::vector<std::string> titles(bool with_copies) {
 std::string shown_name(const Measurement& row) {
   if (row.accuracy == Accuracy::standard) return row.summary.kernel;
   // Short, so that a line has 120 columns at most.
-  const std::string_view kept = row.accuracy == Accuracy::correctly_rounded ? "exact"
-                                : row.accuracy == Accuracy::compensated     ? "comp"
+  const std::string_view kept = row.accuracy == Accuracy::correctly_rounded ? "cr"
+                                : row.accuracy == Accuracy::compensated     ? "cmp"
                                                                             : to_string(row.accuracy);
   return fmt::format("{}/{}", row.summary.kernel, kept);
 }

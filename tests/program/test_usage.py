@@ -10,7 +10,8 @@ SIZES = ["--m", "3", "--n", "4", "--k", "5"]
 def test_help(program):
     text = program("--help").stdout
     assert all(command in text for command in COMMANDS)
-    assert "Exit status: 0 done, 1 a check failed, 2 bad usage, 3 bad input file, 4 device or memory trouble." in text
+    status = "Exit status: 0 done, 1 a check failed, 2 bad usage, 3 bad input file, 4 device or memory trouble"
+    assert status in " ".join(text.split())
     for command in COMMANDS:
         assert "--json" in program(command, "--help").stdout
 

@@ -49,12 +49,12 @@ plan::Problem in_f64(plan::Problem problem) {
 }
 
 std::string_view round_source() {
-  static const std::string text = std::string(certified_cl) + std::string(certified_round_cl);
+  static const auto& text = *new std::string(std::string(certified_cl) + std::string(certified_round_cl));
   return text;
 }
 
 std::string_view settle_source() {
-  static const std::string text = std::string(certified_cl) + std::string(certified_settle_cl);
+  static const auto& text = *new std::string(std::string(certified_cl) + std::string(certified_settle_cl));
   return text;
 }
 
