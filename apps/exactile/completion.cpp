@@ -15,7 +15,7 @@ namespace exactile::program {
 namespace {
 
 constexpr const char* footer =
-    R"(For this session: source <(exactile completion bash), or exactile completion fish | source. `cmake --install`
+    R"(In a running shell: source <(exactile completion bash), or exactile completion fish | source. `cmake --install`
 puts all three where the shells look: share/bash-completion/completions/exactile,
 share/zsh/site-functions/_exactile and share/fish/vendor_completions.d/exactile.fish.)";
 

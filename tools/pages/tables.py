@@ -240,16 +240,3 @@ def trained(name):
     ]
     return table(["training", "a step", "over torch's f32", f"loss after {len(data['results'])} steps",
                   "from float64's, root mean square"], rows)
-
-
-def trained(name):
-    """Of each training its speed, and how far its loss is from that of float64."""
-    data = load(name)
-    last, base = data["results"][-1]["loss"], data["summary"]["torch f32"]["seconds_a_step"]
-    rows = [
-        [who, f"{1e3 * one['seconds_a_step']:.1f} ms", ratio(base / one["seconds_a_step"]), f"{last[who]:.6f}",
-         f"{one['deviation']:.1e}" if one["deviation"] else ""]
-        for who, one in data["summary"].items()
-    ]
-    return table(["training", "a step", "over torch's f32", f"loss after {len(data['results'])} steps",
-                  "from float64's, root mean square"], rows)
