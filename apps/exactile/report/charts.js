@@ -45,7 +45,22 @@ const hover = (row) => [plain(row.product), plain(row.series) + (row.kernel && r
 row.error ? `error ${digits(row.error, 2)}` : '', row.ratio ? `${digits(row.ratio)} × ${plain(row.rival)}` : '']
   .filter(Boolean).join('<br>');
 
-function scatter(name, list, x, y, more = {}) {
+/** Of points that would cover each other, the first: what falls into one cell of a grid over both logarithmic axes. */
+function apart(list, x, y) {
+  const cell = (of, cells) => {
+    const logs = list.map((row) => Math.log(of(row)));
+    const low = logs.reduce((a, b) => Math.min(a, b)), width = logs.reduce((a, b) => Math.max(a, b)) - low;
+    return logs.map((log) => width ? Math.floor(cells * (log - low) / width) : 0);
+  };
+  const columns = cell(x, 120), lines = cell(y, 50);
+  const taken = new Set();
+  return list.filter((row, i) => taken.size < taken.add(`${columns[i]},${lines[i]}`).size);
+}
+
+const mostPoints = 1000;  // of one contender: more take a browser seconds
+
+function scatter(name, all, x, y, more = {}) {
+  const list = all.length > mostPoints ? apart(all, x, y) : all;
   return {type: 'scatter', mode: 'markers', name: plain(name), x: list.map(x), y: list.map(y), text: list.map(hover),
     hoverinfo: 'text', marker: {color: colour(name), symbol: symbol(name), size: 8}, ...more};
 }
