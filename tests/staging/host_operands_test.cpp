@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands in host memory on real devices: the same bits as with operands in device memory. Skips where there is none.
+// Operands in host memory on real devices: the same bits as with operands in device memory, where all sums are exact
+// and where they are reproducible. Skips where there is none.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -34,9 +35,10 @@ std::int64_t bytes(std::int64_t elements, ElementType type) { return elements * 
 
 /// C of the same product with all operands in device memory; empty where the kernel refuses it, and for no other
 /// reason.
-std::vector<std::byte> on_device(const DeviceKernel& kernel, const GemmDescription& d, Accuracy accuracy,
+std::vector<std::byte> on_device(const DeviceKernel& kernel, const GemmDescription& d, GemmOptions options,
                                  const GemmArguments& host) {
-  const Result<Plan> plan = Plan::make(d, {.kernel = kernel.name, .accuracy = accuracy, .memory = Memory::device});
+  options.memory = Memory::device;
+  const Result<Plan> plan = Plan::make(d, options);
   if (!plan.ok()) {
     EXPECT_EQ(plan.status().code(), StatusCode::unsupported) << kernel.name << ": " << plan.status().message();
     return {};
@@ -73,20 +75,22 @@ void fill_c(Matrices& matrices, int byte) { std::memset(matrices.arguments().c, 
 
 /// Whether the kernel takes the product. What C holds is lost: each result begins with bytes of its own, so that an
 /// element that nobody wrote is seen, and not the right one of the kernel before.
-bool expect_same_bits(const DeviceKernel& kernel, const GemmDescription& d, Matrices& matrices) {
-  Accuracy accuracy = Accuracy::standard;
-  fill_c(matrices, 0xff);
-  std::vector<std::byte> expected = on_device(kernel, d, accuracy, matrices.arguments());
-  for (const Accuracy other : {Accuracy::reduced, Accuracy::correctly_rounded}) {
+bool expect_same_bits(const DeviceKernel& kernel, const GemmDescription& d, Matrices& matrices,
+                      bool reproducible = false) {
+  GemmOptions options{.kernel = kernel.name, .reproducible = reproducible};
+  std::vector<std::byte> expected;
+  for (const Accuracy accuracy : {Accuracy::standard, Accuracy::reduced, Accuracy::correctly_rounded}) {
+    options.accuracy = accuracy;
+    fill_c(matrices, 0xff);
+    expected = on_device(kernel, d, options, matrices.arguments());
     if (!expected.empty()) break;
-    accuracy = other;
-    expected = on_device(kernel, d, accuracy, matrices.arguments());
   }
   if (expected.empty()) return false;
   const std::string what = kernel.name + " " + to_string(d.types) + " " + std::to_string(d.m) + "x" +
-                           std::to_string(d.n) + "x" + std::to_string(d.k) + " batch " + std::to_string(d.batch_count);
+                           std::to_string(d.n) + "x" + std::to_string(d.k) + " batch " + std::to_string(d.batch_count) +
+                           (reproducible ? " reproducible" : "");
   fill_c(matrices, 0x55);
-  const Status status = gemm(d, matrices.arguments(), {.kernel = kernel.name, .accuracy = accuracy});
+  const Status status = gemm(d, matrices.arguments(), options);
   EXPECT_TRUE(status.ok()) << what << ": " << status.message();
   EXPECT_TRUE(!status.ok() || matrices.c() == expected) << what;
   return true;
@@ -122,19 +126,34 @@ class HostOperands : public ::testing::Test {
   }
 };
 
-/// Random elements take longer than the products, so that the kernels of the same types share them.
-TEST_F(HostOperands, GiveTheBitsOfDeviceOperands) {
+/// Small integers: every order of sums gives the exact sum, and whatever a copy loses shows. Elements take longer to
+/// make than products, so that the kernels of the same types share them.
+TEST_F(HostOperands, GiveTheBitsOfDeviceOperandsWhereSumsAreExact) {
   for (const GemmTypes& types : all_gemm_types()) {
     std::map<std::string, int> products;
     for (const Shape& s : shapes) {
       const GemmDescription d = contiguous(types, s.m, s.n, s.k, s.batch);
-      Matrices matrices(d, 1);
+      Matrices matrices(d, 1, verification::Fill::small_integers);
       for (const DeviceKernel& kernel : device_kernels())
         if (kernel.types == types) products[kernel.name] += expect_same_bits(kernel, d, matrices) ? 1 : 0;
     }
     for (const auto& [kernel, count] : products)
       EXPECT_GT(count, 0) << kernel << " " << to_string(types) << " refused all products";
   }
+}
+
+TEST_F(HostOperands, GiveTheBitsOfDeviceOperandsWhereReproducible) {
+  int products = 0;
+  for (const GemmTypes& types : all_gemm_types()) {
+    if (!is_floating(types.input) || is_complex(types.input)) continue;
+    for (const Shape& s : shapes) {
+      const GemmDescription d = contiguous(types, s.m, s.n, s.k, s.batch);
+      Matrices matrices(d, 1);
+      for (const DeviceKernel& kernel : device_kernels())
+        if (kernel.types == types) products += expect_same_bits(kernel, d, matrices, true) ? 1 : 0;
+    }
+  }
+  EXPECT_GT(products, 0);
 }
 
 TEST_F(HostOperands, ComeFromSeveralThreadsAtOnce) {
@@ -145,7 +164,7 @@ TEST_F(HostOperands, ComeFromSeveralThreadsAtOnce) {
       for (int round = 0; round < 5; ++round) {
         for (const GemmDescription& d :
              {contiguous(kernel.types, 100 + t, 90, 30), contiguous(kernel.types, 2000 + t, 1500, 40)}) {
-          Matrices matrices(d, 1);
+          Matrices matrices(d, 1, verification::Fill::small_integers);
           EXPECT_TRUE(expect_same_bits(kernel, d, matrices));
         }
       }

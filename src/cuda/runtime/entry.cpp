@@ -89,14 +89,6 @@ Configuration chosen(const Kernel& kernel, const plan::Problem& problem, const D
   return ranked(kernel, free, device).front().configuration;
 }
 
-plan::Problem with_order_of_sums(const Kernel& kernel, const plan::Problem& problem, const Device& device) {
-  plan::Problem pinned = problem;
-  if (!problem.parameters.empty()) return pinned;
-  const Configuration best = chosen(kernel, staging::on_device(problem), device);
-  if (best.cluster_k > 0) pinned.parameters = fmt::format("CLUSTER_K={} SLICE_K={}", best.cluster_k, best.slice_k);
-  return pinned;
-}
-
 std::string_view configurations_refuse(const Kernel& kernel, const plan::Problem& problem, const Device& device) {
   if (const auto why = order_refuses(problem, device.compute_capability, kernel.name); !why.empty()) return why;
   if (problem.parameters.empty()) return {};

@@ -24,11 +24,6 @@ namespace exactile::cuda {
 /// The cheapest of them; where none is allowed, as may be for one tile of a staged product, the cheapest of all.
 [[nodiscard]] Configuration chosen(const Kernel& kernel, const plan::Problem& problem, const Device& device);
 
-/// A problem in host memory, pinned to the order of summation of its best configuration: all its tiles have that one,
-/// whatever memory they are cut to fit.
-[[nodiscard]] plan::Problem with_order_of_sums(const Kernel& kernel, const plan::Problem& problem,
-                                               const Device& device);
-
 /// Why no configuration of the kernel has the problem's parameters, if some were asked for, or the order of sums of a
 /// reproducible one; empty if one has.
 [[nodiscard]] std::string_view configurations_refuse(const Kernel& kernel, const plan::Problem& problem,
@@ -86,8 +81,7 @@ struct Adapter {
   static bool scales_sums(const plan::Problem& p) { return plan::has_scales(p.description) && !kernel.applies_scales; }
   static std::unique_ptr<plan::Executable> prepare(const plan::Problem& p) {
     if (p.memory == Memory::device) return prepare_on_device(p);
-    const plan::Problem pinned = with_order_of_sums(kernel, p, device_of(p));
-    return staging::prepare(pinned, stager_of(device_of(p)), {.refuses = refuses, .prepare = prepare_on_device});
+    return staging::prepare(p, stager_of(device_of(p)), {.refuses = refuses, .prepare = prepare_on_device});
   }
 };
 
