@@ -85,7 +85,7 @@ class Certified final : public plan::Executable {
         d_(is_turned_ ? plan::transposed(problem.description) : problem.description),
         kernels_(kernels),
         sizes_(sizes_of(d_, kernels, problem.threads)),
-        trust_(trust_of(sizes_.terms, kernels.extracts, problem.accuracy)) {}
+        trust_(core::trust_of(sizes_.terms, certified_chunk, kernels.extracts, problem.accuracy)) {}
 
   [[nodiscard]] Status run(const GemmArguments& given, const Execution&) const override {
     const GemmArguments arguments = is_turned_ ? plan::transposed(given) : given;
@@ -229,7 +229,7 @@ class Certified final : public plan::Executable {
   GemmDescription d_;
   const CertifiedKernels& kernels_;
   Sizes sizes_;
-  Trust trust_;
+  core::Trust trust_;
 };
 
 }  // namespace

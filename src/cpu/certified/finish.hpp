@@ -9,9 +9,9 @@
 
 #include "core/arithmetic.hpp"
 #include "core/exact_sum.hpp"
+#include "core/trust.hpp"
 #include "cpu/certified/kernels.hpp"
 #include "cpu/certified/settle.hpp"
-#include "cpu/certified/trust.hpp"
 #include "exactile/plan.hpp"
 #include "reference/naive.hpp"
 
@@ -46,7 +46,7 @@ class Finish {
   static constexpr int parts = complex ? 2 : 1;
 
   Finish(const GemmDescription& d, const GemmArguments& arguments, std::int64_t product,
-         const CertifiedKernels& kernels, const Trust& trust, std::int64_t terms, double* refined)
+         const CertifiedKernels& kernels, const core::Trust& trust, std::int64_t terms, double* refined)
       : d_(d),
         kernels_(kernels),
         trust_(trust),
@@ -285,7 +285,7 @@ class Finish {
 
   const GemmDescription& d_;
   const CertifiedKernels& kernels_;
-  const Trust& trust_;
+  const core::Trust& trust_;
   std::int64_t terms_;
   double* refined_;  ///< of a row: sums by windows
   Part* c_;

@@ -86,8 +86,8 @@ class Certified final : public DeviceProduct {
       : device_(device),
         is_turned_(is_turned(problem.description)),
         d_(turned(problem.description)),
-        trust_(trust_of(d_.k * (is_complex(d_.types.input) ? 2 : 1), plan_of(d_, 1, problem.accuracy).extracts,
-                        problem.accuracy)),
+        trust_(core::trust_of(d_.k * (is_complex(d_.types.input) ? 2 : 1), chunk_k,
+                              plan_of(d_, 1, problem.accuracy).extracts, problem.accuracy)),
         group_(group_of(d_, problem.accuracy)),
         whole_(make_group(problem, group_)),
         rest_(make_group(problem, d_.batch_count % group_)) {}
@@ -158,7 +158,7 @@ class Certified final : public DeviceProduct {
   const Device& device_;
   bool is_turned_;
   GemmDescription d_;
-  Trust trust_;
+  core::Trust trust_;
   std::int64_t group_;
   Group whole_;
   Group rest_;

@@ -2,7 +2,6 @@
 #include "cuda/kernels/certified/layout.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/checked.hpp"
 #include "plan/transposed.hpp"
@@ -42,18 +41,6 @@ PanelPlan panel_of(std::int64_t lanes, std::int64_t terms, std::int64_t matrices
 }
 
 }  // namespace
-
-Trust trust_of(std::int64_t terms, bool extracts, Accuracy accuracy) {
-  const auto k = static_cast<double>(terms);
-  const double chunk = std::min(k, static_cast<double>(chunk_k));
-  const double chunks = std::ceil(k / static_cast<double>(chunk_k));
-  const double extracted = 0x1p-105 * (k + k * (chunk + 1) / 2 + chunk * chunks * (chunks + 1) / 2 + 2);
-  const double plain = 0x1p-53 * (chunk + chunks + 2);
-  return {.certifies = extracts || accuracy == Accuracy::correctly_rounded,
-          .relative = (1 + 0x1p-20) * (extracts ? extracted : plain),
-          .absolute = extracts ? (k + 1) * 0x1p-1074 : 0,
-          .largest_grain = extracts ? 0x1p104 / std::max(k, 1.0) : 0x1p52};
-}
 
 Plan plan_of(const GemmDescription& d, std::int64_t products, Accuracy accuracy) {
   Places places;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// What of a certified product sizes settle: panels, sums and marks in the workspace, and how far sums may be off.
+/// What of a certified product sizes settle: panels, sums and marks in the workspace.
 #pragma once
 
 #include "cuda/kernel.hpp"
@@ -8,9 +8,6 @@
 #include "exactile/accuracy.hpp"
 
 namespace exactile::cuda::certified {
-
-/// docs/accuracy.md derives these; 2^-20 more covers what is of higher order.
-[[nodiscard]] Trust trust_of(std::int64_t terms, bool extracts, Accuracy accuracy);
 
 /// One operand's part of the workspace, in bytes from its beginning.
 struct PanelPlan {

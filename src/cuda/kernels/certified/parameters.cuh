@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "core/trust.hpp"
 #include "cuda/kernels/certified/fixed_point.cuh"
 #include "cuda/tile/epilogue.cuh"
 
@@ -51,20 +52,12 @@ struct Sums {
   std::int64_t product_stride;
 };
 
-/// How far sums may be off: 0 where grains say that they are exact, else relative * norms + absolute.
-struct Trust {
-  bool certifies;  ///< else sums are rounded as they are
-  double relative;
-  double absolute;
-  double largest_grain;  ///< of row times column, of exact sums
-};
-
 /// Everything behind the sums.
 struct Finish {
   Panel a = {};
   Panel b = {};
   Sums sums = {};
-  Trust trust;
+  core::Trust trust;     ///< where grains do not say that sums are exact
   std::int64_t rows;     ///< of C
   std::int64_t columns;  ///< of C, complex ones counted once
   std::int64_t products;

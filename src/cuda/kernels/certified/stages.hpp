@@ -15,7 +15,7 @@ struct Stage {
   const Plan& plan;
   const Device& device;
   const GemmArguments& arguments;
-  Trust trust;
+  core::Trust trust;
   char* workspace;
   cudaStream_t stream;
 

@@ -12,8 +12,8 @@
 
 #include <algorithm>
 
-#include "cuda/isa/cluster.cuh"
 #include "cuda/kernels/gemv/division.hpp"
+#include "cuda/tile/cluster_sums.cuh"
 #include "cuda/tile/early_launch.cuh"
 #include "cuda/tile/epilogue.cuh"
 
@@ -275,23 +275,6 @@ __device__ void collect(typename S::Accumulator (&sums)[S::rows][S::columns], ty
       __syncthreads();
     }
   }
-}
-
-/// What the CTA of that rank in the cluster has where this one has `pointer`.
-template <class T>
-[[nodiscard]] __device__ inline const T* in_cta(const T* pointer, int rank) {
-#if __CUDA_ARCH__ >= 900
-  return isa::of_cta(pointer, rank);
-#else
-  return pointer;
-#endif
-}
-
-/// Before sm_90 there are no clusters.
-__device__ inline void cluster_barrier() {
-#if __CUDA_ARCH__ >= 900
-  isa::cluster_sync();
-#endif
 }
 
 /// The vectors, and afterwards the CTA's sums, and where N is contiguous those of its warps.

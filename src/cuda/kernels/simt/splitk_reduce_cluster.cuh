@@ -3,8 +3,8 @@
 /// Sums of chunks that lie in the shared memory of a cluster's blocks, and how they are added up.
 #pragma once
 
-#include "cuda/isa/cluster.cuh"
 #include "cuda/kernels/simt/splitk_reduce.cuh"
+#include "cuda/tile/cluster_sums.cuh"
 #include "cuda/tile/early_launch.cuh"
 
 namespace exactile::cuda::simt {
@@ -13,23 +13,6 @@ namespace exactile::cuda::simt {
 [[nodiscard]] inline bool are_in_clusters(std::int64_t split_k, const Device& device) {
   constexpr std::int64_t most_ranks = 8;  // on all devices that have clusters
   return split_k > 1 && split_k <= most_ranks && device.compute_capability >= 90 && waits_for_kernel_before;
-}
-
-/// What the block of that rank in the cluster has where this one has `pointer`.
-template <class T>
-[[nodiscard]] __device__ inline const T* in_cta(const T* pointer, int rank) {
-#if __CUDA_ARCH__ >= 900
-  return isa::of_cta(pointer, rank);
-#else
-  return pointer;
-#endif
-}
-
-/// Before sm_90 a block is a cluster by itself.
-__device__ inline void cluster_barrier() {
-#if __CUDA_ARCH__ >= 900
-  isa::cluster_sync();
-#endif
 }
 
 /// Leaves one element's sums of the block's chunks, `step` apart, to enqueue_splitk_reduce(). Chunks are counted in the

@@ -1,28 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
+/// \file
+/// How far the sums of a certified product may be off.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 
-#include "cpu/certified/kernels.hpp"
 #include "exactile/accuracy.hpp"
 
-namespace exactile::cpu {
+namespace exactile::core {
 
-/// How far sums may be off, by their norms; see Doubt.
+/// By the norms of a row and a column: relative * norms + absolute; 0 where grains say that sums are exact.
 struct Trust {
   bool certifies;  ///< else sums are rounded as they are
   double relative;
   double absolute;
-  double largest_grain;
+  double largest_grain;  ///< of row times column, of exact sums
 };
 
-/// docs/accuracy-proofs.md derives these; 2^-20 more covers what is of higher order.
-[[nodiscard]] inline Trust trust_of(std::int64_t terms, bool extracts, Accuracy accuracy) {
+/// For sums of `terms` products in chunks of so many terms, with what is lost extracted or not. docs/accuracy-proofs.md
+/// derives these; 2^-20 more covers what is of higher order.
+[[nodiscard]] inline Trust trust_of(std::int64_t terms, std::int64_t chunk_terms, bool extracts, Accuracy accuracy) {
   const auto k = static_cast<double>(terms);
-  const double chunk = std::min(k, static_cast<double>(certified_chunk));
-  const double chunks = std::ceil(k / static_cast<double>(certified_chunk));
+  const double chunk = std::min(k, static_cast<double>(chunk_terms));
+  const double chunks = std::ceil(k / static_cast<double>(chunk_terms));
   const double extracted = 0x1p-105 * (k + k * (chunk + 1) / 2 + chunk * chunks * (chunks + 1) / 2 + 2);
   const double plain = 0x1p-53 * (chunk + chunks + 2);
   return {.certifies = extracts || accuracy == Accuracy::correctly_rounded,
@@ -31,4 +33,4 @@ struct Trust {
           .largest_grain = extracts ? 0x1p104 / std::max(k, 1.0) : 0x1p52};
 }
 
-}  // namespace exactile::cpu
+}  // namespace exactile::core

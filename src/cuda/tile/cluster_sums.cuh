@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What CTAs of a cluster add up: each reads the others' shared memory between two barriers. Compiled for less than
+/// sm_90, which has no clusters, a CTA is by itself.
+#pragma once
+
+#include "cuda/isa/cluster.cuh"
+
+namespace exactile::cuda {
+
+/// What the CTA of that rank in the cluster has where this one has `pointer`.
+template <class T>
+[[nodiscard]] __device__ inline const T* in_cta(const T* pointer, int rank) {
+#if __CUDA_ARCH__ >= 900
+  return isa::of_cta(pointer, rank);
+#else
+  return pointer;
+#endif
+}
+
+__device__ inline void cluster_barrier() {
+#if __CUDA_ARCH__ >= 900
+  isa::cluster_sync();
+#endif
+}
+
+}  // namespace exactile::cuda
