@@ -50,7 +50,8 @@ double deep_cost(const plan::Problem& problem, const MicroKernels<K>& kernels) {
   const auto size = static_cast<std::int64_t>(sizeof(Input<K>));
   const double adding = c * static_cast<double>(chunks) * static_cast<double>(sizeof(Sum<K>)) * 2 * pack_seconds;
   const std::int64_t panels = core::ceil_divide(o.n, reading.width);
-  const int threads = useful_threads(m * n * k, chunks * panels, problem.threads);
+  const std::int64_t all_parts = core::checked_multiply(chunks, panels).value_or(problem.threads);
+  const int threads = useful_threads(m * n * k, all_parts, problem.threads);
   const double arithmetic = c * k / terms_per_second(kernels);
   const double packing =
       k * static_cast<double>(size) * pack_seconds * ((reading.packs_a ? m : 0) + (reading.packs_b ? n : 0));
