@@ -30,6 +30,12 @@ std::vector<KernelInfo> wanted_kernels(const Options& options) {
   return wanted;
 }
 
+/// A backend without kernels is one whose devices cannot be used here.
+void note_absence(const std::string& backend) {
+  for (const DeviceInfo& device : devices())
+    if (device.backend == backend_named(backend)) note("no kernels of {} are here: {}", backend, device.reason);
+}
+
 void print_text(const std::vector<KernelInfo>& list) {
   for (const KernelInfo& kernel : list) {
     print_result("{} ({}, {}{})\n", bold(kernel.name), to_string(kernel.backend), kernel.role,
@@ -53,6 +59,7 @@ Action add_kernels(CommandLine& command) {
   return [options] {
     const std::vector<KernelInfo> list = wanted_kernels(*options);
     options->json ? write_result(documents::kernels(list) + "\n") : print_text(list);
+    if (list.empty()) note_absence(options->backend);
     return Exit::done;
   };
 }

@@ -122,11 +122,11 @@ Exit run(const LadderOptions& options, std::ptrdiff_t sizes_given) {
   if (options.sweep && (options.csv || options.markdown))
     fail(Exit::bad_usage, "--sweep prints text or --json; expected no --csv or --markdown beside it");
   if (options.sweep && sizes_given > 0)
-    fail(Exit::bad_usage, "--sweep has sizes of its own; expected no M K N beside it");
+    fail(Exit::bad_usage, "--sweep has sizes of its own; expected no M N K beside it");
   if (options.sweep) return run_sweep(options);
-  if (sizes_given == 0) fail(Exit::bad_usage, "M K N are missing; expected three sizes, or --sweep");
-  if (sizes_given == 1) fail(Exit::bad_usage, "K N are missing; expected three sizes, M K N");
-  if (sizes_given == 2) fail(Exit::bad_usage, "N is missing; expected three sizes, M K N");
+  if (sizes_given == 0) fail(Exit::bad_usage, "M N K are missing; expected three sizes, or --sweep");
+  if (sizes_given == 1) fail(Exit::bad_usage, "N K are missing; expected three sizes, M N K");
+  if (sizes_given == 2) fail(Exit::bad_usage, "K is missing; expected three sizes, M N K");
   return run_ladder(options);
 }
 
@@ -146,8 +146,8 @@ GemmOptions options_for(const ChoiceOptions& choice, const KernelInfo& kernel) {
 Action add_ladder(CommandLine& command) {
   const auto options = std::make_shared<LadderOptions>();
   const std::array sizes{add_integer(command, "M", options->m, "Rows of A and C"),
-                         add_integer(command, "K", options->k, "Columns of A, rows of B"),
-                         add_integer(command, "N", options->n, "Columns of B and C")};
+                         add_integer(command, "N", options->n, "Columns of B and C"),
+                         add_integer(command, "K", options->k, "Columns of A, rows of B")};
   command.add_option("--type", options->type, "Element type (default f32): " + type_names())->type_name("T");
   command.add_option("--fill", options->fill, "What A and B hold: normal (default), uniform, small_integers, ...")
       ->type_name("NAME");

@@ -107,6 +107,8 @@ bool give_name(int descriptor, const std::string& name) {
 }  // namespace
 
 NpyOutput::NpyOutput(const std::string& path, std::span<const NpyInput* const> inputs) : path_(path) {
+  if (path == "-")
+    fail(Exit::bad_usage, "--output -: an array goes to a file; expected its name (./- for a file that is called -)");
   refuse_bad_target(path, inputs);
   target_ = follow_links(path);
   // The last step of all would be the first to notice.

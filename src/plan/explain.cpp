@@ -90,23 +90,30 @@ std::string configuration_lines(const Candidate& candidate) {
   return text;
 }
 
-/// One line a kernel, but one paragraph for several of a backend that are refused one after another for one reason.
-std::string candidate_lines(Candidates candidates) {
+std::string candidate_line(const Candidate& c) {
+  return fmt::format("\n    {} {:<28} {}", c.chosen ? '*' : (c.supported ? '-' : 'x'), c.kernel, c.reason) +
+         configuration_lines(c);
+}
+
+/// One line a kernel, those that could do the product first; but one paragraph for several of a backend that are
+/// refused for one reason, and for very many their number.
+std::string candidate_lines(std::vector<Candidate> candidates) {
+  constexpr std::size_t most_named = 12;
   std::string text;
-  while (!candidates.empty()) {
-    const Candidate& first = candidates.front();
-    const auto other = std::ranges::find_if(candidates.subspan(1), [&](const Candidate& c) {
-      return first.supported || c.supported || c.backend != first.backend || c.reason != first.reason;
-    });
-    const Candidates alike = candidates.first(static_cast<std::size_t>(other - candidates.begin()));
+  const auto refused = std::ranges::stable_partition(candidates, &Candidate::supported);
+  for (const Candidate& c : Candidates(candidates.begin(), refused.begin())) text += candidate_line(c);
+  for (Candidates rest(refused); !rest.empty();) {
+    const Candidate first = rest.front();
+    const auto others = std::ranges::stable_partition(
+        std::span(candidates).last(rest.size()),
+        [&](const Candidate& c) { return c.backend == first.backend && c.reason == first.reason; });
+    const Candidates alike = rest.first(rest.size() - others.size());
     if (alike.size() > 2)
       text += fmt::format("\n    x {} of {}: {}{}", alike.size(), to_string(first.backend), first.reason,
-                          paragraph(alike, 8));
+                          alike.size() > most_named ? "" : paragraph(alike, 8));
     else
-      for (const Candidate& c : alike)
-        text += fmt::format("\n    {} {:<28} {}", c.chosen ? '*' : (c.supported ? '-' : 'x'), c.kernel, c.reason) +
-                configuration_lines(c);
-    candidates = candidates.subspan(alike.size());
+      for (const Candidate& c : alike) text += candidate_line(c);
+    rest = rest.last(others.size());
   }
   return text;
 }

@@ -48,6 +48,13 @@ def test_kernels(program):
     assert all(kernel["name"] in text for kernel in document["kernels"] if kernel["backend"] == "cpu")
 
 
+def test_kernels_of_a_backend_that_is_not_here(program):
+    if any(kernel["backend"] == "cuda" for kernel in program.json("kernels")["kernels"]):
+        pytest.skip("CUDA is here")
+    done = program("kernels", "--backend", "cuda")
+    assert done.stdout == "" and "no kernels of cuda are here: " in done.stderr
+
+
 def test_explain(program):
     document = program.json("explain", *SIZES, "--type", "f64", "--batch", "3", "--threads", "1")
     assert document["schema"] == "exactile.explain/1"

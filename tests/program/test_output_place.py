@@ -38,6 +38,7 @@ def test_places_that_cannot_be_written(program, operands):
     program.refuses(*operands, "folder", code=2, says=["folder", "expected the name of a file"])
     program.refuses(*operands, "/dev/null", code=2, says=["/dev/null", "not a regular file"])
     program.refuses(*operands, "", code=2, says="--output")
+    program.refuses(*operands[:-1], "--output=-", code=2, says=["--output -", "expected its name"])
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
 
 
