@@ -104,9 +104,9 @@ std::string candidate_lines(std::vector<Candidate> candidates) {
   for (const Candidate& c : Candidates(candidates.begin(), refused.begin())) text += candidate_line(c);
   for (Candidates rest(refused); !rest.empty();) {
     const Candidate first = rest.front();
-    const auto others = std::ranges::stable_partition(
-        std::span(candidates).last(rest.size()),
-        [&](const Candidate& c) { return c.backend == first.backend && c.reason == first.reason; });
+    const auto others = std::ranges::stable_partition(std::span(candidates).last(rest.size()), [&](const Candidate& c) {
+      return c.backend == first.backend && c.reason == first.reason;
+    });
     const Candidates alike = rest.first(rest.size() - others.size());
     if (alike.size() > 2)
       text += fmt::format("\n    x {} of {}: {}{}", alike.size(), to_string(first.backend), first.reason,

@@ -43,7 +43,7 @@ def commands():
     for page in WHOLE:
         for _, text in blocks(page, "console"):
             for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
-                command, _, output = part.partition("\n")
+                command, output = re.split(r"(?<!\\)\n", part, maxsplit=1)
                 found.append((page, command, output))
     return found
 

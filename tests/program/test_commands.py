@@ -72,7 +72,7 @@ def test_ladder(program, kind):
     assert document["schema"] == "exactile.ladder/1" and document["device"]
     rows = document["results"]
     assert all(ROW | {"speedup", "model_bytes", "gbytes_per_second"} <= set(row) for row in rows)
-    assert all((row["m"], row["k"], row["n"], row["type"]) == (60, 70, 80, kind) for row in rows)
+    assert all((row["m"], row["n"], row["k"], row["type"]) == (60, 70, 80, kind) for row in rows)
     ran = {row["kernel"] for row in rows} | {skipped["kernel"] for skipped in document["skipped"]}
     assert set(available_kernels(program, kind)) <= ran
     times = [row["median_seconds"] for row in rows]
@@ -83,7 +83,7 @@ def test_ladder(program, kind):
 
 
 def test_ladder_text(program):
-    done = program("ladder", 50, 40, 30, "--fill", "uniform")
+    done = program("ladder", 50, 30, 40, "--fill", "uniform")
     lines = done.stdout.splitlines()
     assert lines[0].startswith("C (50 x 30) = A (50 x 40) * B (40 x 30), f32, uniform data")
     assert "peak" in done.stdout and "cpu_naive" in done.stdout and "1.00x" in done.stdout
