@@ -26,14 +26,17 @@ ROLES = {
 }
 
 
+def path(name):
+    """The file of this role, or of this name."""
+    return FOLDER / f"{ROLES.get(name, name)}.json"
+
+
 def files():
-    return sorted(path for path in FOLDER.glob("*.json") if path != SCHEMA)
+    return sorted(file for file in FOLDER.glob("*.json") if file != SCHEMA)
 
 
 def load(name):
-    """The file of this role, or of this name."""
-    name = ROLES.get(name, name)
-    return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    return json.loads(path(name).read_text(encoding="utf-8"))
 
 
 def find(rows, **wanted):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables that pages hold, from results/. A page asks for one by its function's name and arguments."""
 
-from results import as_standard, device, files, find, geometric_mean, is_square, load, shape
+from results import as_standard, device, files, find, geometric_mean, is_square, load, path, shape
 
 
 # Contenders of suites as people call them.
@@ -52,6 +52,23 @@ def best_rival(row):
     return title(max(rivals, key=row["gflops"].get)) if rivals else title(row["rival"])
 
 
+def kind(row):
+    """Its type, and its accuracy where that is not the default."""
+    accuracy = row.get("accuracy", "standard")
+    return row["type"] if accuracy == "standard" else f"{row['type']} {accuracy}"
+
+
+def is_ours(row):
+    """Compared with another product of this library."""
+    return row.get("rival", "").startswith("exactile")
+
+
+def source(*names):
+    """Where a table of docs/performance.md comes from, above it."""
+    links = {f"[{path(name).name}](../results/{path(name).name})": device(load(name)) for name in names}
+    return "\n".join(f"{place}, {link}:" for link, place in links.items()) + "\n\n"
+
+
 def headlines():
     """README's one table: eight products, our speed and its ratio to the fastest rival of the run."""
     square = dict(m=2048, n=2048, k=2048)
@@ -84,12 +101,13 @@ def headlines():
 def families():
     """One line a file with rivals: geometric mean and lowest ratio of each type, and what it was made by."""
     lines = []
-    for path in files():
-        data = load(path.stem)
+    for file in files():
+        data = load(file.stem)
         ratios, lowest = {}, []
         for row in data["results"]:
             if "ratio" in row:
-                ratios.setdefault(row["type"], []).append(row)
+                against = f", to our {row['rival'].removeprefix('exactile ')}" if is_ours(row) else ""
+                ratios.setdefault(kind(row) + against, []).append(row)
         if not ratios:
             continue
         for rows in ratios.values():
@@ -99,9 +117,10 @@ def families():
         software = " ".join(
             f"{key} {value}" for key, value in data["software"].items() if key in ("CUDA", "driver", "compiler")
         )
+        software += ", transcribed" if data["provenance"]["kind"] == "transcribed" else ""
         lines.append(
             [
-                f"[{data['family']}](../results/{path.name})",
+                f"[{data['family']}](../results/{file.name})",
                 device(data),
                 len(data["results"]),
                 "<br>".join(means),
@@ -111,6 +130,22 @@ def families():
             ]
         )
     return table(["results", "device", "products", "mean ratio", "lowest", "date, commit", "with"], lines)
+
+
+def losses():
+    """All products on which a rival of the same run is faster by more than 3 %."""
+    lost = []
+    for file in files():
+        data = load(file.stem)
+        lost += [
+            (row["ratio"], f"{kind(row)} {shape(row)}", device(data), best_rival(row))
+            for row in data["results"]
+            if row.get("ratio", 1) < 0.97 and not is_ours(row)
+        ]
+    return table(
+        ["product", "device", "ratio", "to"],
+        [[product_, place, f"{value:.2f}", rival] for value, product_, place, rival in sorted(lost)],
+    )
 
 
 def pairs(name, first, second):
@@ -124,7 +159,7 @@ def pairs(name, first, second):
             cells += [speed(match["gflops"]["exactile"], match["type"]), f"{match['ratio']:.2f}"]
             cells.append(title(match["rival"]).split(" ")[0])
         lines.append(cells)
-    return table(["product", *(head for type_ in (first, second) for head in (type_, "over the best", "rival"))], lines)
+    return source(name) + table(["product", *(head for type_ in (first, second) for head in (type_, "over the best", "rival"))], lines)
 
 
 def contenders(name, *types):
@@ -144,7 +179,7 @@ def contenders(name, *types):
             cells += [f"{errors[one]:.1e}" if one in errors else "" for one in ("exactile", reference)]
         lines.append(cells)
     heads = ["error", f"{title(reference)}'s error"] if reference else []
-    return table(["product", "exactile", *map(title, rivals), "over the best", *heads], lines)
+    return source(name) + table(["product", "exactile", *map(title, rivals), "over the best", *heads], lines)
 
 
 def steps(name):
@@ -224,7 +259,7 @@ def squares(*columns):
         for row in as_standard(load(name)["results"]):
             if row["type"] == type_ and is_square(row) and "ratio" in row:
                 cells.setdefault(row["m"], [""] * len(columns))[place] = f"{row['ratio']:.2f}"
-    return table(
+    return source(*(column.partition(":")[0] for column in columns)) + table(
         ["square", *(column.partition(":")[2] for column in columns)], [[f"{m}^3", *cells[m]] for m in sorted(cells)]
     )
 
