@@ -133,14 +133,14 @@ def families():
 
 
 def losses():
-    """All products on which a rival of the same run is faster by more than 3 %."""
+    """All products on which a rival of the same run is faster by more than 5 %."""
     lost = []
     for file in files():
         data = load(file.stem)
         lost += [
             (row["ratio"], f"{kind(row)} {shape(row)}", device(data), best_rival(row))
             for row in data["results"]
-            if row.get("ratio", 1) < 0.97 and not is_ours(row)
+            if row.get("ratio", 1) < 0.95 and not is_ours(row)
         ]
     return table(
         ["product", "device", "ratio", "to"],
