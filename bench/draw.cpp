@@ -59,7 +59,8 @@ Product product_of(const Drawn& drawn, GemmTypes types) {
           .k = drawn.k,
           .a = layout(drawn.m, drawn.k, drawn.a_transposed),
           .b = layout(drawn.k, drawn.n, drawn.b_transposed),
-          .c = layout(drawn.m, drawn.n, false)};
+          .c = layout(drawn.m, drawn.n, false),
+          .type_b = types.input_b};
 }
 
 }  // namespace

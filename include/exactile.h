@@ -61,7 +61,9 @@ typedef enum exactile_type {
   EXACTILE_I32 = 8,
   EXACTILE_I8 = 9,
   EXACTILE_CF64 = 10, /**< two f64: real part, imaginary part */
-  EXACTILE_CF32 = 11
+  EXACTILE_CF32 = 11,
+  EXACTILE_U8 = 12,
+  EXACTILE_I16 = 13
 } exactile_type;
 
 typedef enum exactile_accuracy {
@@ -104,7 +106,7 @@ typedef struct exactile_layout {
 /** C <- activation(alpha * diag(row_scales) * A * B * diag(column_scales) + beta * C + bias), m x k by k x n. */
 typedef struct exactile_gemm_description {
   size_t size;
-  int32_t input_type;  /**< exactile_type of A and B */
+  int32_t input_type;  /**< exactile_type of A, and of B where b_type is 0 */
   int32_t output_type; /**< exactile_type of C */
   int64_t m;
   int64_t n;
@@ -119,6 +121,7 @@ typedef struct exactile_gemm_description {
   int32_t column_scales; /**< 1: exactile_gemm_arguments gives n factors */
   exactile_layout d;     /**< where has_d is 1: C is only read then, and D <- what C would become */
   int64_t has_d;
+  int64_t b_type; /**< exactile_type of B; 0: that of A */
 } exactile_gemm_description;
 
 /** How the product is to be done; NULL in place of it, or zero in a field, leaves the choice to the planner. */
@@ -143,8 +146,8 @@ typedef struct exactile_device_memory exactile_device_memory;
  * The data of one run. C must not share an element with A, B, the bias or the scales.
  *
  * alpha and beta point at a number in host memory, of the type that sums: double for f64, float for f32 and everything
- * narrower, int64_t for i64, int32_t for i32 and i8, two doubles or two floats for the complex types. NULL: alpha = 1,
- * beta = 0.
+ * narrower, int64_t for i64 and for i32 with a C of i64, int32_t for other integers, two doubles or two floats for the
+ * complex types. NULL: alpha = 1, beta = 0.
  */
 typedef struct exactile_gemm_arguments {
   size_t size;

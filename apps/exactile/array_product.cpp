@@ -71,7 +71,6 @@ GemmDescription ArrayProduct::description_of(std::int64_t products) const {
 GemmDescription ArrayProduct::description() const { return description_of(products_per_call_); }
 
 void ArrayProduct::for_each_call(std::byte* c, const Run& run) const {
-  const std::int64_t in_size = size_in_bytes(types_.input);
   const std::int64_t out_size = size_in_bytes(types_.output);
   std::vector<const void*> a_pointers;
   std::vector<const void*> b_pointers;
@@ -79,8 +78,8 @@ void ArrayProduct::for_each_call(std::byte* c, const Run& run) const {
     const std::int64_t count = std::min(products_per_call_, shape_.batch_count - first);
     const std::int64_t before = first * shape_.m * shape_.n;
     GemmArguments arguments;
-    arguments.a = operand(shape_, shape_.a, a_layout_, a_, in_size, first, count, a_pointers);
-    arguments.b = operand(shape_, shape_.b, b_layout_, b_, in_size, first, count, b_pointers);
+    arguments.a = operand(shape_, shape_.a, a_layout_, a_, size_in_bytes(types_.input), first, count, a_pointers);
+    arguments.b = operand(shape_, shape_.b, b_layout_, b_, size_in_bytes(types_.input_b), first, count, b_pointers);
     arguments.c = c + before * out_size;
     run(description_of(count), arguments, before);
   }

@@ -20,8 +20,9 @@ namespace exactile::program {
 namespace {
 
 constexpr const char* footer =
-    R"(Reads .npy versions 1 to 3, C or Fortran order, either byte order, of f2 f4 f8 i1 i4 i8 c8 c16 (i1 products are
-i4); bool is read as i1, u1 i2 u2 as i4 and u4 as i8, in which their products are exact modulo 2^32 and 2^64.
+    R"(Reads .npy versions 1 to 3, C or Fortran order, either byte order, of f2 f4 f8 i1 u1 i2 i4 i8 c8 c16.
+Products of i1, u1 (and of one with the other) and i2 are i4, those of i4 are i8 with --out-type i64; bool is read
+as i1, u2 as i4, u4 as i8, and u1 and i2 beside i4 as i4. Integers are exact modulo 2^32 and 2^64.
 Arrays of more than two dimensions are batches and broadcast as numpy.matmul does; nothing is copied. The output
 gets its name when it is done (and verified, with --verify); on any failure nothing is left, not even of a
 killed program (where the file system has files without names), unless only the report could not be printed. It
@@ -59,15 +60,23 @@ class Stopwatch {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-GemmTypes product_types(const NpyInput& a, const NpyInput& b, const std::string& out_type) {
+/// Makes the two types ones that have a product, where they are integers that i32 holds.
+void agree(NpyInput& a, NpyInput& b) {
+  const auto is_byte = [](ElementType type) { return type == ElementType::i8 || type == ElementType::u8; };
+  if (a.type() == b.type() || (is_byte(a.type()) && is_byte(b.type()))) return;
+  a.widen();
+  b.widen();
   if (a.type() != b.type())
     fail(Exit::bad_input, "{} holds {} and {} holds {}; expected one type, so convert one of them", a.path(),
          to_string(a.type()), b.path(), to_string(b.type()));
-  if (out_type.empty()) return *parse_gemm_types(to_string(a.type()));
+}
+
+GemmTypes product_types(NpyInput& a, NpyInput& b, const std::string& out_type) {
+  agree(a, b);
   std::string names;
   for (const GemmTypes types : all_gemm_types()) {
-    if (types.input != a.type() || npy_descr(types.output).empty()) continue;
-    if (to_string(types.output) == out_type) return types;
+    if (types.input != a.type() || types.input_b != b.type() || npy_descr(types.output).empty()) continue;
+    if (out_type.empty() || to_string(types.output) == out_type) return types;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", to_string(types.output));
   }
   fail(Exit::bad_usage, "--out-type {}: is no result of a product of {}; there are {}", out_type, to_string(a.type()),
@@ -82,6 +91,7 @@ std::optional<NpyInput> open_start_value(const Options& options, Scalar beta, Ge
     return std::nullopt;
   }
   NpyInput c(options.c);
+  if (types.output == ElementType::i32) c.widen();
   if (c.type() != types.output)
     fail(Exit::bad_input, "{} holds {}; expected {}, the type of the result", c.path(), to_string(c.type()),
          to_string(types.output));
@@ -96,7 +106,7 @@ std::optional<NpyInput> open_scales(const std::string& path, GemmTypes types, st
                                     std::string_view what) {
   if (path.empty()) return std::nullopt;
   NpyInput scales(path);
-  const ElementType type = accumulator_type(types.input);
+  const ElementType type = accumulator_type(types);
   if (scales.type() != type)
     fail(Exit::bad_input, "{} holds {}; expected {}, in which products of {} are summed", path,
          to_string(scales.type()), to_string(type), to_string(types.input));

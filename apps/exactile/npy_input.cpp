@@ -60,12 +60,20 @@ void NpyInput::map(int descriptor) {
     copy_to_aligned_memory(descriptor);
 }
 
+void NpyInput::widen() {
+  const StoredType wide = widened(header_.stored);
+  if (wide.type == type()) return;
+  header_.stored = wide;
+  convert_elements();
+}
+
 void NpyInput::convert_elements() {
   const std::int64_t count = header_.data_bytes / header_.stored.bytes;
   const std::int64_t bytes = count * size_in_bytes(type());
   require_memory(bytes, fmt::format("{}: its data is converted to {} and", path_, to_string(type())));
   Mapping memory = Mapping::memory(bytes);
   convert(header_.stored, count, data_, memory.data());
+  header_.stored.big_endian = false;
   mapping_ = std::move(memory);
   data_ = mapping_.data();
 }

@@ -27,6 +27,9 @@ class NpyInput {
   [[nodiscard]] const std::byte* data() const { return data_; }
   [[nodiscard]] bool is_file(dev_t device, ino_t inode) const { return device_ == device && inode_ == inode; }
 
+  /// Makes i32 of u8 and i16.
+  void widen();
+
   /// Reads the data in now, so that the product does not wait for the disk.
   void read_in();
 

@@ -23,13 +23,13 @@ constexpr std::array<Spelling, 13> spellings = {{{"f2", "e", ElementType::f16},
                                                  {"f4", "f", ElementType::f32},
                                                  {"f8", "d", ElementType::f64},
                                                  {"i1", "b", ElementType::i8},
+                                                 {"u1", "B", ElementType::u8},
+                                                 {"i2", "h", ElementType::i16},
                                                  {"i4", "i", ElementType::i32},
                                                  {"i8", "lqp", ElementType::i64},
                                                  {"c8", "F", ElementType::cf32},
                                                  {"c16", "D", ElementType::cf64},
                                                  {"b1", "?", ElementType::i8},
-                                                 {"u1", "B", ElementType::i32},
-                                                 {"i2", "h", ElementType::i32},
                                                  {"u2", "H", ElementType::i32},
                                                  {"u4", "I", ElementType::i64}}};
 
@@ -73,7 +73,12 @@ void convert_parts(bool big_endian, std::int64_t count, const std::byte* from, s
 }  // namespace
 
 bool StoredType::needs_conversion() const {
-  return kind == 'u' || kind == 'b' || bytes != size_in_bytes(type) || (big_endian && bytes > 1);
+  return kind == 'b' || (kind == 'u' && bytes > 1) || bytes != size_in_bytes(type) || (big_endian && bytes > 1);
+}
+
+StoredType widened(StoredType stored) {
+  if (stored.type == ElementType::u8 || stored.type == ElementType::i16) stored.type = ElementType::i32;
+  return stored;
 }
 
 StoredType parse_npy_type(std::string_view descr) {
@@ -104,7 +109,8 @@ void convert(const StoredType& stored, std::int64_t count, const std::byte* from
       return convert_parts<std::uint32_t, std::int64_t>(big, count, from, to);
     default: break;
   }
-  if (stored.kind == 'i' && stored.bytes == 2) return convert_parts<std::int16_t, std::int32_t>(big, count, from, to);
+  if (stored.kind == 'i' && stored.bytes == 2 && stored.type == ElementType::i32)
+    return convert_parts<std::int16_t, std::int32_t>(big, count, from, to);
   // Only the order of the bytes differs; a complex number is two reals.
   const std::int64_t parts = stored.kind == 'c' ? 2 : 1;
   switch (stored.bytes / parts) {

@@ -22,6 +22,9 @@ struct StoredType {
   [[nodiscard]] bool needs_conversion() const;
 };
 
+/// The same numbers as i32 where they are of u8 or i16, which multiply none but their like; others as they are.
+[[nodiscard]] StoredType widened(StoredType stored);
+
 /// What a descr such as "<f4", ">i2" or "f" means, in NumPy's two spellings. Throws HeaderError for what cannot be
 /// multiplied.
 [[nodiscard]] StoredType parse_npy_type(std::string_view descr);

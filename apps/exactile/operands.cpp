@@ -36,7 +36,7 @@ void repeat(const Mapping& memory, std::int64_t bytes, std::int64_t copies) {
 
 std::int64_t operand_bytes(const GemmDescription& d) {
   return sum_of_sizes(sum_of_sizes(matrix_bytes(d.m, d.k, d.batch_count, d.types.input),
-                                   matrix_bytes(d.k, d.n, d.batch_count, d.types.input)),
+                                   matrix_bytes(d.k, d.n, d.batch_count, d.types.input_b)),
                       matrix_bytes(d.m, d.n, d.batch_count, d.types.output));
 }
 
@@ -48,14 +48,14 @@ void require_operand_memory(const GemmDescription& d, std::int64_t copies) {
 Operands::Operands(const GemmDescription& d, verification::Fill fill, std::uint64_t seed, std::int64_t copies)
     : copies_(copies),
       a_bytes_(matrix_bytes(d.m, d.k, d.batch_count, d.types.input)),
-      b_bytes_(matrix_bytes(d.k, d.n, d.batch_count, d.types.input)),
+      b_bytes_(matrix_bytes(d.k, d.n, d.batch_count, d.types.input_b)),
       c_bytes_(matrix_bytes(d.m, d.n, d.batch_count, d.types.output)) {
   require_operand_memory(d, copies);
   a_ = Mapping::memory(a_bytes_ * copies);
   b_ = Mapping::memory(b_bytes_ * copies);
   c_ = Mapping::memory(c_bytes_ * copies);
   verification::fill(fill, seed, d.types.input, d.m, d.k, d.a, d.batch_count, a_.data(), verification::Part::a);
-  verification::fill(fill, seed, d.types.input, d.k, d.n, d.b, d.batch_count, b_.data(), verification::Part::b);
+  verification::fill(fill, seed, d.types.input_b, d.k, d.n, d.b, d.batch_count, b_.data(), verification::Part::b);
   repeat(a_, a_bytes_, copies);
   repeat(b_, b_bytes_, copies);
 }

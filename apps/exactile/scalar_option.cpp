@@ -55,7 +55,7 @@ bool fits_float(double value) {
 }  // namespace
 
 Scalar ScalarOption::value(GemmTypes types) const {
-  const ElementType type = accumulator_type(types.input);
+  const ElementType type = accumulator_type(types);
   const bool in_float = type == ElementType::f32 || type == ElementType::cf32;
   const auto require_number = [&](bool is_one) {
     if (!is_one)

@@ -203,7 +203,7 @@ class SuiteRun {
     Json gflops = Json::object();
     for (const comparison::Product& product : suite_.products)
       if (const auto peak = peaks_.peak(backend_, {product.type, product.output}, gemm_.device))
-        gflops[to_string(GemmTypes{product.type, product.output})] = *peak * 1e-9;
+        gflops[to_string(product.types())] = *peak * 1e-9;
     Json ceilings{{"gflops", gflops}};
     if (context_)
       ceilings["gbytes_per_second"] = require(measure::fill_bandwidth(*context_)) * 1e-9;
@@ -254,8 +254,8 @@ class SuiteRun {
     for (const comparison::ContenderResult& result : outcome.results) {
       any = any || result.seconds.median > 0;
       if (result.error.empty()) continue;
-      note("exactile: not timed: {} {} of {}: {}", shape_text(product),
-           to_string(GemmTypes{product.type, product.output}), result.name, result.error);
+      note("exactile: not timed: {} {} of {}: {}", shape_text(product), to_string(product.types()), result.name,
+           result.error);
       wrong_ = wrong_ || is_ours(result.name);
     }
     if (!any) {

@@ -122,7 +122,8 @@ class Parser {
                          .batch = d.batch_count,
                          .a = stored(d.m, d.k, sizes.transpose_a),
                          .b = stored(d.k, d.n, sizes.transpose_b),
-                         .c = stored(d.m, d.n, false)});
+                         .c = stored(d.m, d.n, false),
+                         .type_b = d.types.input_b});
   }
 
   [[noreturn]] void refuse(const std::string& word, const std::string& expected) const {

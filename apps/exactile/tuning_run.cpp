@@ -100,7 +100,8 @@ class Bench {
     return seconds_since(begin);
   }
   [[nodiscard]] Matrix filled(std::int64_t rows, std::int64_t columns, verification::Part part) {
-    const ElementType type = description_.types.input;
+    const bool of_b = part == verification::Part::b;
+    const ElementType type = of_b ? description_.types.input_b : description_.types.input;
     Matrix matrix;
     matrix.host.resize(static_cast<std::size_t>(rows * columns * size_in_bytes(type)));
     verification::fill(verification::Fill::normal, 1, type, rows, columns, {columns, 1}, 1, matrix.host.data(), part);

@@ -26,12 +26,12 @@ namespace exactile {
 /// pointer means none.
 template <class In, class Out>
 struct GemmCall {
-  Accumulator<In> alpha = Accumulator<In>(1);
-  Accumulator<In> beta = Accumulator<In>(0);
-  const Accumulator<In>* row_scales = nullptr;     ///< m factors, one for each row of A; see GemmArguments
-  const Accumulator<In>* column_scales = nullptr;  ///< n factors, one for each column of B
-  const Out* row_bias = nullptr;                   ///< m elements; number i is added to every element of row i
-  const Out* column_bias = nullptr;                ///< n elements, one for each column; not beside a row_bias
+  Accumulator<In, Out> alpha = Accumulator<In, Out>(1);
+  Accumulator<In, Out> beta = Accumulator<In, Out>(0);
+  const Accumulator<In, Out>* row_scales = nullptr;     ///< m factors, one for each row of A; see GemmArguments
+  const Accumulator<In, Out>* column_scales = nullptr;  ///< n factors, one for each column of B
+  const Out* row_bias = nullptr;                        ///< m elements; number i is added to every element of row i
+  const Out* column_bias = nullptr;                     ///< n elements, one for each column; not beside a row_bias
   Activation activation = Activation::none;
   /// What Plan::prepare() made of A or B. The view beside it gives sizes and strides; its data is not used.
   const PreparedOperand* prepared_a = nullptr;
@@ -97,10 +97,13 @@ struct ErasedOperand {
         layout{shape.row_stride, shape.column_stride, stride, false, shape.conjugate} {}
 };
 
+template <class A, class B, class Out>
+inline constexpr GemmTypes types_of{element_type_v<A>, element_type_v<Out>, element_type_v<B>};
+
 /// `c` is null where D is C.
 template <class In, class Out>
-[[nodiscard]] Status gemm_operands(const ErasedOperand& a, const ErasedOperand& b, const ErasedOperand* c,
-                                   const ErasedOperand& d, const GemmCall<In, Out>& call) {
+[[nodiscard]] Status gemm_operands(GemmTypes types, const ErasedOperand& a, const ErasedOperand& b,
+                                   const ErasedOperand* c, const ErasedOperand& d, const GemmCall<In, Out>& call) {
   const std::int64_t count = d.count;
   if (a.rows < 0 || b.columns < 0 || a.columns < 0 || a.columns != b.rows || d.rows != a.rows || d.columns != b.columns)
     return check_shapes(a.rows, a.columns, b.rows, b.columns, d.rows, d.columns);
@@ -109,7 +112,7 @@ template <class In, class Out>
   if (c != nullptr && (c->rows != d.rows || c->columns != d.columns || (c->is_batch && c->count != count)))
     return check_same_shape(c->rows, c->columns, c->is_batch ? c->count : count, d.rows, d.columns, count);
   if (call.row_bias != nullptr && call.column_bias != nullptr) return two_biases();
-  GemmDescription description{.types = {element_type_v<In>, element_type_v<Out>},
+  GemmDescription description{.types = types,
                               .m = a.rows,
                               .n = b.columns,
                               .k = a.columns,
@@ -158,36 +161,40 @@ template <class A, class B, class Out, class In>
                                               const GemmCall<In, Out>& call) noexcept {
   if (a.columns != b.rows || c.rows != a.rows || c.columns != b.columns || c.conjugate || !is_plain(call))
     return nullptr;
-  return find_plan({.m = a.rows,
-                    .n = b.columns,
-                    .k = a.columns,
-                    .a_row = a.row_stride,
-                    .a_column = a.column_stride,
-                    .b_row = b.row_stride,
-                    .b_column = b.column_stride,
-                    .c_row = c.row_stride,
-                    .c_column = c.column_stride,
-                    .form = plain_form({element_type_v<In>, element_type_v<Out>}, a.conjugate, b.conjugate,
-                                       call.options.backend, call.options.threads)});
+  return find_plan(
+      {.m = a.rows,
+       .n = b.columns,
+       .k = a.columns,
+       .a_row = a.row_stride,
+       .a_column = a.column_stride,
+       .b_row = b.row_stride,
+       .b_column = b.column_stride,
+       .c_row = c.row_stride,
+       .c_column = c.column_stride,
+       .form = plain_form(types_of<A, B, Out>, a.conjugate, b.conjugate, call.options.backend, call.options.threads)});
 }
 
 template <class A, class B, class Out, class In>
 [[nodiscard]] inline Status run(const PlanState& plan, const MatrixView<A>& a, const MatrixView<B>& b,
                                 const MatrixView<Out>& c, const GemmCall<In, Out>& call) {
-  if constexpr (std::is_floating_point_v<Accumulator<In>>)
+  if constexpr (std::is_floating_point_v<Accumulator<In, Out>>)
     if (run_quickly(plan, a.data, b.data, c.data, call.alpha, call.beta)) return {};
   return run(plan, {.a = a.data, .b = b.data, .c = c.data, .alpha = call.alpha, .beta = call.beta}, call.execution);
 }
+
+template <class T>
+inline constexpr bool is_byte = std::is_integral_v<T> && sizeof(T) == 1;
 
 template <class A, class B, class Out>
 constexpr void check_elements() {
   static_assert(
       is_element_type<A> && is_element_type<B> && is_element_type<Out>,
       "exactile multiplies double, float, 16-bit and 8-bit floats (exactile's own, the compiler's and CUDA's: "
-      "see types.hpp and interop/cuda.hpp), signed integers of 64, 32 and 8 bits, std::complex<double> and "
-      "std::complex<float>: the element type of this view is none of them");
-  static_assert(std::is_same_v<std::remove_const_t<A>, std::remove_const_t<B>>,
-                "exactile multiplies matrices of one element type: A's and B's are different");
+      "see types.hpp and interop/cuda.hpp), signed integers of 64, 32, 16 and 8 bits, unsigned bytes, "
+      "std::complex<double> and std::complex<float>: the element type of this view is none of them");
+  static_assert(std::is_same_v<std::remove_const_t<A>, std::remove_const_t<B>> || (is_byte<A> && is_byte<B>),
+                "exactile multiplies matrices of one element type, or bytes with and without a sign: A's and B's are "
+                "different");
   static_assert(!std::is_const_v<Out>, "exactile writes the last matrix: its element type must not be const");
 }
 
@@ -199,9 +206,10 @@ concept MatrixOperand = requires {
   typename detail::ViewElement<View>::type;
 };
 
-/// C <- activation(alpha * A * B + beta * C + bias). A and B have one element type; C has that type or one that
-/// GemmTypes pairs with it. Where C is a batch, A and B are batches of as many, or one matrix that all products share.
-/// Different products of a batch must not write to one place.
+/// C <- activation(alpha * A * B + beta * C + bias). A and B have one element type, or are bytes with and without a
+/// sign (std::int8_t, std::uint8_t); C has that type or one that all_gemm_types() pairs with it. Where C is a batch, A
+/// and B are batches of as many, or one matrix that all products share. Different products of a batch must not write to
+/// one place.
 template <MatrixOperand A, MatrixOperand B, MatrixOperand C, class In = detail::ValueOf<A>,
           class Out = detail::ElementOf<C>>
 [[nodiscard]] Status gemm(const A& a, const B& b, const C& c,
@@ -209,7 +217,8 @@ template <MatrixOperand A, MatrixOperand B, MatrixOperand C, class In = detail::
   detail::check_elements<detail::ElementOf<A>, detail::ElementOf<B>, Out>();
   if constexpr (detail::is_matrix<A> && detail::is_matrix<B> && detail::is_matrix<C>)
     if (const detail::PlanState* plan = detail::plan_of(a, b, c, call)) return detail::run(*plan, a, b, c, call);
-  return detail::gemm_operands<In, std::remove_const_t<Out>>(a, b, nullptr, c, call);
+  return detail::gemm_operands<In, std::remove_const_t<Out>>(
+      detail::types_of<detail::ElementOf<A>, detail::ElementOf<B>, Out>, a, b, nullptr, c, call);
 }
 
 /// D <- activation(alpha * A * B + beta * C + bias): C is only read, and only where beta (0 unless said) is not 0. D
@@ -222,7 +231,8 @@ template <MatrixOperand A, MatrixOperand B, MatrixOperand C, MatrixOperand D, cl
   static_assert(std::is_same_v<detail::ValueOf<C>, std::remove_const_t<Out>>,
                 "exactile adds a C of D's element type: theirs are different");
   const detail::ErasedOperand addend(c);
-  return detail::gemm_operands<In, std::remove_const_t<Out>>(a, b, &addend, d, call);
+  return detail::gemm_operands<In, std::remove_const_t<Out>>(
+      detail::types_of<detail::ElementOf<A>, detail::ElementOf<B>, Out>, a, b, &addend, d, call);
 }
 
 }  // namespace exactile

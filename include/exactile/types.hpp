@@ -14,7 +14,7 @@
 
 namespace exactile {
 
-enum class ElementType : std::uint8_t { f64, f32, f16, bf16, f8e4m3, f8e5m2, i64, i32, i8, cf64, cf32 };
+enum class ElementType : std::uint8_t { f64, f32, f16, bf16, f8e4m3, f8e5m2, i64, i32, i8, cf64, cf32, u8, i16 };
 
 namespace detail {
 
@@ -112,25 +112,30 @@ struct Float8E5M2 {
   explicit constexpr operator float() const noexcept { return detail::widen<5, 2, true>(bits); }
 };
 
-/// The types of a product: A and B have `input`, C has `output`.
+/// The types of a product: A has `input`, C has `output`, and B has `input_b`, A's type unless something else is said.
 struct GemmTypes {
   ElementType input = ElementType::f32;
   ElementType output = ElementType::f32;
+  ElementType input_b = input;
   friend bool operator==(const GemmTypes&, const GemmTypes&) = default;
 };
 
-/// Every pair the library multiplies: f64, f32, f16, f16->f32, bf16, bf16->f32, f8e4m3->f32, f8e4m3->bf16, f8e5m2->f32,
-/// f8e5m2->bf16, i64, i32, i8->i32, cf64, cf32.
+/// All that the library multiplies: f64, f32, f16, f16->f32, bf16, bf16->f32, f8e4m3->f32, f8e4m3->bf16, f8e5m2->f32,
+/// f8e5m2->bf16, i64, i32, i8->i32, cf64, cf32; and on the processor alone u8->i32, u8xi8->i32 (A without a sign, B
+/// with one), i8xu8->i32, i16->i32, i32->i64.
 [[nodiscard]] std::span<const GemmTypes> all_gemm_types() noexcept;
 
-/// "f32", or "i8->i32" where the two differ.
+/// "f32", "i8->i32" where the two differ, "u8xi8->i32" where B has another type than A.
 [[nodiscard]] std::string to_string(GemmTypes types);
 [[nodiscard]] std::string_view to_string(ElementType type) noexcept;
-/// Reads what to_string() writes; "i8" alone is i8->i32 and "f8e4m3", "f8e5m2" alone go to f32.
+/// Reads what to_string() writes. Inputs that have no product of their own type go alone to the type that sums: "i8" is
+/// i8->i32, "u8xi8" is u8xi8->i32, "f8e4m3" is f8e4m3->f32.
 [[nodiscard]] std::optional<GemmTypes> parse_gemm_types(std::string_view name) noexcept;
 
-/// The type in which products of `input` are summed: f32 for the narrow floats, i32 for i8, else `input` itself.
+/// The type in which products of `input` are summed: f32 for the narrow floats, i32 for integers of 8 and 16 bits, else
+/// `input` itself. Of i32 it is the type of C: i32 or i64.
 [[nodiscard]] ElementType accumulator_type(ElementType input) noexcept;
+[[nodiscard]] ElementType accumulator_type(GemmTypes types) noexcept;
 [[nodiscard]] std::int64_t size_in_bytes(ElementType type) noexcept;
 [[nodiscard]] bool is_floating(ElementType type) noexcept;  ///< real or complex, of any width
 [[nodiscard]] bool is_complex(ElementType type) noexcept;
@@ -153,7 +158,9 @@ template <> struct ElementTypeOf<int> : std::integral_constant<ElementType, Elem
 template <> struct ElementTypeOf<long long> : std::integral_constant<ElementType, ElementType::i64> {};
 template <> struct ElementTypeOf<long>
     : std::conditional_t<sizeof(long) == 4, ElementTypeOf<int>, ElementTypeOf<long long>> {};
+template <> struct ElementTypeOf<short> : std::integral_constant<ElementType, ElementType::i16> {};
 template <> struct ElementTypeOf<signed char> : std::integral_constant<ElementType, ElementType::i8> {};
+template <> struct ElementTypeOf<unsigned char> : std::integral_constant<ElementType, ElementType::u8> {};
 template <> struct ElementTypeOf<std::complex<double>> : std::integral_constant<ElementType, ElementType::cf64> {};
 template <> struct ElementTypeOf<std::complex<float>> : std::integral_constant<ElementType, ElementType::cf32> {};
 // The compiler's own 16-bit floats, where it has them; std::float16_t and std::bfloat16_t are these.
@@ -175,10 +182,14 @@ template <class T>
   return false;
 }
 
-template <class T>
+template <class T, class Out>
 struct AccumulatorOf : std::conditional<is_narrow_float<T>(), float, T> {};
-template <>
-struct AccumulatorOf<std::int8_t> : std::type_identity<std::int32_t> {};
+template <class T, class Out>
+  requires(std::is_integral_v<T> && sizeof(T) < 4)
+struct AccumulatorOf<T, Out> : std::type_identity<std::int32_t> {};
+template <class T, class Out>
+  requires(std::is_integral_v<T>&& std::is_integral_v<Out> && sizeof(T) == 4 && sizeof(Out) == 8)
+struct AccumulatorOf<T, Out> : std::type_identity<Out> {};
 }  // namespace detail
 
 /// Whether the library multiplies matrices of T.
@@ -190,8 +201,8 @@ concept is_element_type = requires {
 template <class T>
 inline constexpr ElementType element_type_v = detail::ElementTypeOf<std::remove_const_t<T>>::value;
 
-/// The type that sums products of T, and the type of alpha and beta.
-template <class T>
-using Accumulator = typename detail::AccumulatorOf<std::remove_const_t<T>>::type;
+/// The type that sums products of T which become a C of type Out, and the type of alpha and beta.
+template <class T, class Out = T>
+using Accumulator = typename detail::AccumulatorOf<std::remove_const_t<T>, std::remove_const_t<Out>>::type;
 
 }  // namespace exactile

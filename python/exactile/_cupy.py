@@ -13,6 +13,8 @@ from ._numpy import NumPy, dtype_of
 class CuPy(NumPy):
     """CuPy as a Library: NumPy's interface on a CUDA device."""
 
+    in_host_memory = False
+
     def __init__(self, array: Any) -> None:
         try:
             import cupy

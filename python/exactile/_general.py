@@ -4,7 +4,7 @@ from typing import Any
 
 from . import _exactile
 from ._libraries import Library, library_of
-from ._types import Types, sums_in, types_of
+from ._types import BYTES, Types, on_processor, sums_in, types_of
 
 
 def matmul(a: Any, b: Any, out: Any, dtype: Any, accuracy: str, backend: str, alpha: Any, beta: Any, bias: Any,
@@ -17,11 +17,12 @@ def matmul(a: Any, b: Any, out: Any, dtype: Any, accuracy: str, backend: str, al
                                   column_scales, threads, reproducible)
     with library:
         a, b = library.array(a, "a"), library.array(b, "b")
-        types = product_types(library, a, b, out, dtype)
+        types = product_types(library, a, b, out, dtype, backend)
         if activation is not None and types.result.startswith(("uint", "bool")):
             raise TypeError(f"matmul: activation = {activation!r}: expected None for products of {types.result}, which "
                             "have no sign")
-        view_a, view_b = (library.view(library.convert(x, types.inputs)) for x in (a, b))
+        view_a = library.view(library.convert(a, types.inputs))
+        view_b = library.view(library.convert(b, types.inputs_b))
         shape = _exactile.matmul_shape(view_a, view_b)
         target = _target(library, out, shape, types, beta, like=a)
         _exactile.multiply(
@@ -32,20 +33,24 @@ def matmul(a: Any, b: Any, out: Any, dtype: Any, accuracy: str, backend: str, al
         return _finish(library, target, out, types)
 
 
-def product_types(library: Library, a: Any, b: Any, out: Any, dtype: Any) -> Types:
+def product_types(library: Library, a: Any, b: Any, out: Any, dtype: Any, backend: str) -> Types:
     """The types of a @ b, as `dtype` or the type of `out` asks for them."""
     common = library.common(a, b)
+    processor = on_processor(library.in_host_memory, backend)
     wanted = None if dtype is None else library.type_name(dtype)
     if wanted is None and library.owns(out):
         held = library.name(out)
         try:
-            if types_of(common, held).inputs == common:  # its own widening product, without a rounding in between
+            if types_of(common, held, processor).inputs == common:  # its own widening product, nothing rounded between
                 wanted = held
         except TypeError:
             pass
-    types = types_of(common, wanted)
+    types = types_of(common, wanted, processor)
     if types.inputs != common:
         library.check_cast(common, types.inputs if types.inputs == types.result else types.result)
+    of_a, of_b = library.name(a), library.name(b)
+    if processor and types.computed == "int32" and of_a != of_b and {of_a, of_b} == BYTES:
+        return types._replace(inputs=of_a, inputs_b=of_b)
     return types
 
 

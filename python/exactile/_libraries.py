@@ -13,6 +13,8 @@ _CUDA = (2, 13)  # DLPack's numbers of a CUDA device's memory and of managed mem
 class Library(Protocol):
     """An array library. As a context it makes its arrays' device the current one."""
 
+    in_host_memory: bool
+    """Where its arrays lie."""
     own_matmul: Any
     """What does the whole of exactile.matmul(), where results cannot be written to; None elsewhere."""
 

@@ -27,6 +27,7 @@ def dtype_of(name: str) -> Any:
 class NumPy:
     """NumPy as a Library."""
 
+    in_host_memory = True
     own_matmul: Any = None
 
     def __enter__(self) -> "NumPy":

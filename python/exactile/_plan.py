@@ -53,8 +53,9 @@ class Plan:
         library = library_of(a, b)
         with library:
             a, b = library.array(a, "a"), library.array(b, "b")
-            self._types = product_types(library, a, b, None, dtype)
-            view_a, view_b = (library.view(library.convert(x, self._types.inputs)) for x in (a, b))
+            self._types = product_types(library, a, b, None, dtype, backend)
+            view_a = library.view(library.convert(a, self._types.inputs))
+            view_b = library.view(library.convert(b, self._types.inputs_b))
             self._shape = _exactile.matmul_shape(view_a, view_b)
             out = library.view(library.empty(self._shape, self._types.computed, a))
             self._options: dict[str, Any] = {"accuracy": accuracy, "backend": backend, "threads": threads,
@@ -77,10 +78,13 @@ class Plan:
             self._plan.run(operand_a, operand_b, library.view(target), alpha, beta, library.stream(like))
             return library.finish(target) if out is None else out
 
+    def _inputs_of(self, operand: str) -> str:
+        return self._types.inputs_b if operand == "b" else self._types.inputs
+
     def _operand(self, library: Library, given: Any, name: str) -> tuple[Any, Any]:
         if isinstance(given, Prepared):
             return None, given._form
-        array = library.convert(library.array(given, name), self._types.inputs)
+        array = library.convert(library.array(given, name), self._inputs_of(name))
         return array, library.view(array)
 
     def prepare(self, operand: str, array: Any) -> "Prepared":
@@ -91,10 +95,11 @@ class Plan:
         """
         library = library_of(array)
         with library:
-            array = library.convert(library.array(array, operand), self._types.inputs)
+            array = library.convert(library.array(array, operand), self._inputs_of(operand))
             form = self._plan.prepare(operand, library.view(array), library.stream(array))
         kernel = self._plan.summary()["kernel"]
-        return Prepared(array, form, {**self._options, "dtype": self._types.computed, "kernel": kernel})
+        return Prepared(array, form, self._types.inputs,
+                        {**self._options, "dtype": self._types.computed, "kernel": kernel})
 
     def explain(self) -> Explanation:
         """Which kernel runs, how, and why each other one refused or lost."""
@@ -110,9 +115,11 @@ class Prepared:
 
     __array_ufunc__ = None  # x @ prepared is __rmatmul__'s, whatever NumPy thinks of this object
 
-    def __init__(self, array: Any, form: _exactile.PreparedView, options: dict[str, Any]) -> None:
+    def __init__(self, array: Any, form: _exactile.PreparedView, inputs: str,
+                 options: dict[str, Any]) -> None:
         self._array = array
         self._form = form
+        self._inputs = inputs  # the type of what it meets
         self._options = options
         self._plans: dict[Any, Plan] = {}
 
@@ -131,7 +138,7 @@ class Prepared:
         library = library_of(x)
         x = library.array(x, "a")
         rows = x if len(x.shape) == 2 else x.reshape((-1, x.shape[-1]))
-        view = library.view(library.convert(rows, self._form.view.type))
+        view = library.view(library.convert(rows, self._inputs))
         key = (view.shape, view.strides)
         plan = self._plans.get(key)
         if plan is None:

@@ -35,6 +35,7 @@ class Torch:
 
     def __init__(self, like: torch.Tensor) -> None:
         self._device = like.device
+        self.in_host_memory = not like.is_cuda
         self._guard = torch.cuda.device(like.device) if like.is_cuda else None
 
     def __enter__(self) -> "Torch":

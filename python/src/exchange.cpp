@@ -62,7 +62,9 @@ bool look(const Exchange& exchange, nb::handle tensor, View& view, dlpack::Tenso
     PyErr_Clear();
     return false;
   }
-  const bool is_real = found.type.code != dlpack::complex && found.type.bits * found.type.lanes >= 16;
+  const bool is_integer = found.type.code == dlpack::integer || found.type.code == dlpack::unsigned_integer;
+  const bool is_real =
+      found.type.code != dlpack::complex && found.type.bits * found.type.lanes >= (is_integer ? 32 : 16);
   return is_real && describe(found, view).empty() && !is_lazy(tensor);
 }
 

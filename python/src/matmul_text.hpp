@@ -31,9 +31,9 @@ out : array, optional
     Where the result goes: of its shape and type, sharing no element with a or b (ValueError).
 dtype : data-type, optional
     Type of the result. float16, bfloat16 and 8-bit floats can be multiplied into float32, 8-bit floats also into
-    bfloat16, int8 into int32, without a rounding or a copy before; otherwise a and b are converted to it, as NumPy
-    does (casting 'same_kind'). The default is NumPy's: the type to which those of a and b are promoted; 8-bit floats
-    give float32.
+    bfloat16, int8 into int32, and by the processor uint8 and int16 into int32 and int32 into int64, without a rounding
+    or a copy before; otherwise a and b are converted to it, as NumPy does (casting 'same_kind'). The default is
+    NumPy's: the type to which those of a and b are promoted; 8-bit floats give float32.
 accuracy : {'standard', 'reduced', 'compensated', 'correctly_rounded'}
     What is promised about the error; docs/accuracy.md has the bounds.
 backend : {'auto', 'cpu', 'cuda', 'opencl'}

@@ -67,13 +67,13 @@ void take_batch(Stack& stack) {
 
 Status run_from(const Stack& stack, int axis, const GemmArguments& first, const Request& request) {
   if (axis == stack.axes) return gemm(stack.description, first, request.options, request.execution);
-  const auto [input, output] = stack.description.types;
+  const GemmTypes types = stack.description.types;
   const StackAxis& step = stack.outer[at(axis)];
   GemmArguments arguments = first;
   for (std::int64_t i = 0; i < step.extent; ++i) {
-    arguments.a = static_cast<const char*>(first.a) + i * step.a * size_in_bytes(input);
-    arguments.b = static_cast<const char*>(first.b) + i * step.b * size_in_bytes(input);
-    arguments.c = static_cast<char*>(first.c) + i * step.c * size_in_bytes(output);
+    arguments.a = static_cast<const char*>(first.a) + i * step.a * size_in_bytes(types.input);
+    arguments.b = static_cast<const char*>(first.b) + i * step.b * size_in_bytes(types.input_b);
+    arguments.c = static_cast<char*>(first.c) + i * step.c * size_in_bytes(types.output);
     if (Status s = run_from(stack, axis + 1, arguments, request); !s.ok()) return s;
   }
   return {};
@@ -121,12 +121,13 @@ Stack stack_of(const View& a, const View& b, const View& c) {
   const Shape shape = result_shape(a, b);
   if (!std::ranges::equal(shape.span(), c.shape()))
     fail(PyExc_ValueError, "matmul: out has shape " + shape_text(c.shape()) + ": expected " + shape_text(shape.span()));
-  if (a.type != b.type)
+  const auto is_byte = [](ElementType type) { return type == ElementType::i8 || type == ElementType::u8; };
+  if (a.type != b.type && !(is_byte(a.type) && is_byte(b.type)))
     fail(PyExc_TypeError, "matmul: a has elements of type " + std::string(name_of_type(a.type)) + " and b of type " +
                               std::string(name_of_type(b.type)) + ": expected one type");
   Stack stack;
   GemmDescription& d = stack.description;
-  d.types = {a.type, c.type};
+  d.types = {a.type, c.type, b.type};
   d.m = a.dimensions == 1 ? 1 : a.extent_from_end(2);
   d.n = b.dimensions == 1 ? 1 : b.extent_from_end(1);
   d.k = a.extent_from_end(1);
@@ -142,7 +143,7 @@ Stack stack_of(const View& a, const View& b, const View& c) {
 
 void add_epilogue(GemmDescription& d, const Request& request) {
   d.activation = request.activation;
-  const ElementType sums = accumulator_type(d.types.input);
+  const ElementType sums = accumulator_type(d.types);
   if (request.bias) {
     const bool per_row = request.bias->dimensions == 2;
     d.bias = per_row ? Bias::per_row : Bias::per_column;

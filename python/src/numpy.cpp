@@ -48,7 +48,9 @@ std::optional<ElementType> element_type(const PyArray_Descr* type) {
     case NPY_ULONGLONG: return ElementType::i64;
     case NPY_INT:
     case NPY_UINT: return ElementType::i32;
+    case NPY_SHORT: return ElementType::i16;
     case NPY_BYTE: return ElementType::i8;
+    case NPY_UBYTE: return ElementType::u8;
     case NPY_CDOUBLE: return ElementType::cf64;
     case NPY_CFLOAT: return ElementType::cf32;
     default: return type->type_num >= NPY_USERDEF ? added_type(type) : std::nullopt;
@@ -56,6 +58,9 @@ std::optional<ElementType> element_type(const PyArray_Descr* type) {
 }
 
 PyArrayObject* as_array(nb::handle array) { return reinterpret_cast<PyArrayObject*>(array.ptr()); }
+
+/// Products of these are cut to size.
+bool is_narrow_integer(ElementType type) { return !is_floating(type) && size_in_bytes(type) < 4; }
 
 /// int64 and uint64 are two.
 bool same_type(nb::handle a, nb::handle b) {
@@ -87,7 +92,7 @@ bool view_numpy(nb::handle object, View& view) {
 
 bool view_numpy_pair(nb::handle a, nb::handle b, View& view_a, View& view_b) {
   return is_numpy(a) && is_numpy(b) && same_type(a, b) && view_numpy(a, view_a) && view_numpy(b, view_b) &&
-         view_a.type != ElementType::i8;
+         !is_narrow_integer(view_a.type);
 }
 
 bool view_numpy_out(nb::handle a, nb::handle out, View& view) {

@@ -19,9 +19,9 @@ namespace nb = nanobind;
 /// NumPy's own limit; other libraries have smaller ones.
 inline constexpr int most_dimensions = 64;
 
-/// Where the elements of an array lie. Strides count elements and may be zero or negative. Unsigned integers are seen
-/// as the signed ones of their width, whose products have the same bits. Filled by whoever makes it; only the first
-/// `dimensions` extents and strides mean something.
+/// Where the elements of an array lie. Strides count elements and may be zero or negative. Unsigned integers of 32
+/// and 64 bits are seen as the signed ones of their width, whose products have the same bits. Filled by whoever makes
+/// it; only the first `dimensions` extents and strides mean something.
 struct View {
   void* data = nullptr;
   ElementType type = ElementType::f32;

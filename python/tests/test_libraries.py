@@ -65,7 +65,7 @@ def test_views_take_dlpack_themselves(random):
     frozen.flags.writeable = False
     assert exactile._exactile.View.of(Exporter(frozen)).read_only
     with pytest.raises(TypeError, match="DLPack type code"):
-        exactile._exactile.View.of(Exporter(np.zeros(3, np.int16)))
+        exactile._exactile.View.of(Exporter(np.zeros(3, np.uint16)))
 
 
 def test_cuda_arrays_without_cupy(random, monkeypatch):

@@ -68,17 +68,47 @@ def test_two_types(random, types):
 
 
 @pytest.mark.parametrize("dtype, result", [(np.float16, np.float32), (ml_dtypes.bfloat16, np.float32),
-                                           (np.int8, np.int32), *((t, np.float32) for t in EIGHT_BITS),
+                                           (np.int8, np.int32), (np.uint8, np.int32), (np.int16, np.int32),
+                                           (np.int32, np.int64), *((t, np.float32) for t in EIGHT_BITS),
                                            *((t, ml_dtypes.bfloat16) for t in EIGHT_BITS)], ids=str)
 def test_wider_results(random, dtype, result):
     a, b = operand(random, (9, 100), dtype), operand(random, (100, 11), dtype)
     c = exactile.matmul(a, b, dtype=result)
-    check(a, b, c, result) if np.dtype(dtype).kind != "i" else check(a.astype(result), b.astype(result), c)
+    check(a, b, c, result) if np.dtype(dtype).kind not in "iu" else check(a.astype(result), b.astype(result), c)
     out = np.empty((9, 11), result)
     assert exactile.matmul(a, b, out=out) is out
     assert out.tobytes() == c.tobytes()
     if np.dtype(dtype) in EIGHT_BITS:
         assert exactile.matmul(a, b).dtype == np.float32
+
+
+@pytest.mark.parametrize("types", [(np.uint8, np.int8), (np.int8, np.uint8)], ids=str)
+def test_bytes_of_both_signs(random, types):
+    a, b = operand(random, (9, 1000), types[0]), operand(random, (1000, 11), types[1])
+    check(a.astype(np.int32), b.astype(np.int32), exactile.matmul(a, b, dtype=np.int32))
+    check(a.astype(np.int16), b.astype(np.int16), exactile.matmul(a, b))
+
+
+def kernel_types(a, b, **options):
+    return exactile.explain(a, b, **options).data["types"]
+
+
+def test_small_integers_are_not_converted():
+    u8, i8, i16, i32, flags = (np.zeros((3, 3), t) for t in (np.uint8, np.int8, np.int16, np.int32, bool))
+    assert kernel_types(u8, u8) == kernel_types(u8, u8, dtype=np.int32) == "u8->i32"
+    assert kernel_types(u8, i8) == kernel_types(u8, i8, dtype=np.int32) == "u8xi8->i32"
+    assert kernel_types(i8, u8, dtype=np.int32) == "i8xu8->i32"
+    assert kernel_types(i16, i16) == kernel_types(i16, i8, dtype=np.int32) == "i16->i32"
+    assert kernel_types(flags, flags) == "u8->i32"
+    assert kernel_types(i32, i32) == "i32" and kernel_types(i32, i32, dtype=np.int64) == "i32->i64"
+
+
+def test_backends_without_small_integers_have_them_converted():
+    from exactile._types import on_processor, types_of
+
+    assert types_of("uint8", "int32", on_processor(True, "cuda")).inputs == "int32"
+    assert types_of("uint8", "int32", on_processor(False, "auto")).inputs == "int32"
+    assert types_of("uint8", "int32", on_processor(True, "cpu")).inputs == "uint8"
 
 
 def test_dtype_converts_the_operands(random):

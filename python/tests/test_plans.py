@@ -46,6 +46,12 @@ def test_plan_of_a_stack_and_of_small_integers(random):
     check(a.astype(np.int32), b.astype(np.int32), exactile.Plan(a, b)(a, b))
 
 
+def test_prepared_bytes_meet_bytes_of_the_other_sign(random):
+    a, b = operand(random, (5, 600), np.uint8), operand(random, (600, 7), np.int8)
+    prepared = exactile.Plan(a, b, dtype=np.int32).prepare("b", b)
+    check(a.astype(np.int32), b.astype(np.int32), a @ prepared)
+
+
 def test_plan_of_a_named_kernel(random):
     a, b = operand(random, (5, 6), np.float32), operand(random, (6, 7), np.float32)
     plan = exactile.Plan(a, b, kernel="cpu_naive")

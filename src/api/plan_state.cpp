@@ -72,11 +72,11 @@ PlanState::PlanState(const GemmDescription& d, const GemmOptions& given, const G
       options_(given),
       asked_(options),
       a_print_(print_of(d.a, d.m, d.k, d.batch_count, d.types.input)),
-      b_print_(print_of(d.b, d.k, d.n, d.batch_count, d.types.input)),
+      b_print_(print_of(d.b, d.k, d.n, d.batch_count, d.types.input_b)),
       c_print_(print_of(problem_.description.c, d.m, d.n, d.batch_count, d.types.output)),
       bias_print_(print_of_vector(d.bias == Bias::per_row ? d.m : d.n, d.types.output)),
-      row_scales_print_(print_of_vector(d.m, accumulator_type(d.types.input))),
-      column_scales_print_(print_of_vector(d.n, accumulator_type(d.types.input))),
+      row_scales_print_(print_of_vector(d.m, accumulator_type(d.types))),
+      column_scales_print_(print_of_vector(d.n, accumulator_type(d.types))),
       pointer_arrays_(d.a.pointer_array || d.b.pointer_array || problem_.description.c.pointer_array),
       needs_scalar_check_(!is_complex(d.types.input)),
       is_empty_(d.m == 0 || d.n == 0 || d.batch_count == 0) {}
@@ -164,7 +164,7 @@ Status PlanState::check_operands(const GemmArguments& arguments) const {
   const auto check = [&](const char* name, bool is_described, const void* scales, std::int64_t length) -> Status {
     if (!is_described || scales != nullptr) return {};
     return invalid(fmt::format("{} = null: expected {} elements of {}, because the description has {}", name, length,
-                               to_string(accumulator_type(d.types.input)), name));
+                               to_string(accumulator_type(d.types)), name));
   };
   if (Status s = check("row_scales", d.row_scales, arguments.row_scales, d.m); !s.ok()) return s;
   return check("column_scales", d.column_scales, arguments.column_scales, d.n);
@@ -193,7 +193,7 @@ Status PlanState::check_vectors_overlap(const GemmArguments& arguments, const vo
 Status PlanState::check_pointer_array_overlap(const GemmArguments& arguments) const {
   const GemmDescription& d = problem_.description;
   const plan::Footprint a_print = plan::footprint(d.a, d.m, d.k, 1, d.types.input);
-  const plan::Footprint b_print = plan::footprint(d.b, d.k, d.n, 1, d.types.input);
+  const plan::Footprint b_print = plan::footprint(d.b, d.k, d.n, 1, d.types.input_b);
   const plan::Footprint c_print = plan::footprint(d.c, d.m, d.n, 1, d.types.output);
   const auto in = size_in_bytes(d.types.input);
   const auto out = size_in_bytes(d.types.output);
@@ -356,7 +356,7 @@ std::string PlanState::reach_of_bits() const {
 PlanSummary PlanState::summary() const {
   const GemmDescription& d = problem_.description;
   const plan::Traffic traffic = plan::least_traffic(d);
-  PlanSummary summary{.accumulator = std::string(to_string(accumulator_type(d.types.input))),
+  PlanSummary summary{.accumulator = std::string(to_string(accumulator_type(d.types))),
                       .operations = operation_count(d.types, d.m, d.n, d.k) * static_cast<double>(d.batch_count),
                       .minimum_bytes = traffic.in + traffic.out};
   if (kernel_ == nullptr) return summary;

@@ -12,7 +12,8 @@ Status invalid(std::string message) { return {StatusCode::invalid_argument, std:
 
 OperandShape shape_of(const GemmDescription& d, Operand operand) {
   const bool is_a = operand == Operand::a;
-  OperandShape shape{d.types.input, is_a ? d.m : d.k, is_a ? d.k : d.n, d.batch_count, is_a ? d.a : d.b};
+  OperandShape shape{is_a ? d.types.input : d.types.input_b, is_a ? d.m : d.k, is_a ? d.k : d.n, d.batch_count,
+                     is_a ? d.a : d.b};
   if (shape.layout.pointer_array) return shape;
   // One matrix is one matrix, however many products it is for.
   if (shape.count <= 1 || shape.layout.batch_stride == 0) {

@@ -28,24 +28,25 @@ enum class Offset : std::uint8_t { one, of_row, of_column };
   }
 }
 
+template <class Byte>
 struct Bytes {
   Op op;
-  const std::int8_t* data;
+  const Byte* data;
   Size ld;
   int offset;
-  [[nodiscard]] const std::int8_t* at(Size row, Size column) const noexcept {
+  [[nodiscard]] const Byte* at(Size row, Size column) const noexcept {
     return is_transposed(op) ? data + column + row * ld : data + row + column * ld;
   }
 };
 
-/// By columns: A is signed, and so is B, whose bytes and offset have been moved by 128.
+/// By columns.
 struct Problem {
   Size m;
   Size n;
   Size k;
   float alpha;
-  Bytes a;
-  Bytes b;
+  Bytes<std::int8_t> a;
+  Bytes<std::uint8_t> b;
   float beta;
   std::int32_t* c;
   Size ldc;
@@ -111,15 +112,6 @@ void run(const Problem& p) {
   }
 }
 
-/// Unsigned bytes as signed ones, each less by 128.
-[[nodiscard]] std::unique_ptr<std::int8_t[]> moved(Size rows, Size columns, const std::uint8_t* from, Size ld) {
-  auto copy = allocated<std::int8_t>(rows * columns);
-  for (Size j = 0; j < columns; ++j)
-    std::transform(from + j * ld, from + j * ld + rows, copy.get() + j * rows,
-                   [](std::uint8_t byte) { return static_cast<std::int8_t>(byte ^ 0x80U); });
-  return copy;
-}
-
 void gemm_s8u8s32(int order, int trans_a, int trans_b, int offset, Size m, Size n, Size k, float alpha, const void* a,
                   Size lda, std::int8_t ao, const void* b, Size ldb, std::int8_t bo, float beta, std::int32_t* c,
                   Size ldc, const std::int32_t* co) {
@@ -151,15 +143,12 @@ void gemm_s8u8s32(int order, int trans_a, int trans_b, int offset, Size m, Size 
     std::swap(m, n);
     if (kind != Offset::one) kind = kind == Offset::of_row ? Offset::of_column : Offset::of_row;
   }
-  const bool b_is_plain = op_b == Op::plain;
-  const Size rows = b_is_plain ? k : n;
-  const auto signed_b = moved(rows, b_is_plain ? n : k, static_cast<const std::uint8_t*>(b), ldb);
   run({m,
        n,
        k,
        alpha,
        {settled<float>(*op_a), static_cast<const std::int8_t*>(a), lda, ao},
-       {settled<float>(*op_b), signed_b.get(), std::max<Size>(rows, 1), bo + 128},
+       {settled<float>(*op_b), static_cast<const std::uint8_t*>(b), ldb, bo},
        beta,
        c,
        ldc,

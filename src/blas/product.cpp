@@ -37,8 +37,8 @@ GemmOptions settings() {
   return options;
 }
 
-template <class In, class Out = In>
-constexpr GemmTypes types_v{element_type_v<In>, element_type_v<Out>};
+template <class A, class B = A, class Out = A>
+constexpr GemmTypes types_v{element_type_v<A>, element_type_v<Out>, element_type_v<B>};
 
 /// By this thread's plan of the description, or by a new one.
 [[gnu::noinline]] Status run_described(const GemmDescription& d, const GemmArguments& arguments) {
@@ -65,13 +65,13 @@ void need(const Status& status) {
     stop(status.message());
 }
 
-template <class In, class Out>
-[[nodiscard]] Status try_product(Op op_a, Op op_b, Size m, Size n, Size k, Out alpha, const In* a, Size lda,
-                                 const In* b, Size ldb, Out beta, Out* c, Size ldc) {
+template <class A, class B, class Out>
+[[nodiscard]] Status try_product(Op op_a, Op op_b, Size m, Size n, Size k, Out alpha, const A* a, Size lda, const B* b,
+                                 Size ldb, Out beta, Out* c, Size ldc) {
   const GemmArguments arguments{.a = a, .b = b, .c = c, .alpha = alpha, .beta = beta};
-  if (const auto* plan = detail::find_plan(plain_product<In, Out>(op_a, op_b, m, n, k, lda, ldb, ldc)))
+  if (const auto* plan = detail::find_plan(plain_product<A, B, Out>(op_a, op_b, m, n, k, lda, ldb, ldc)))
     return detail::run(*plan, arguments, {});
-  return run_described(describe(types_v<In, Out>, op_a, op_b, m, n, k, lda, ldb, ldc), arguments);
+  return run_described(describe(types_v<A, B, Out>, op_a, op_b, m, n, k, lda, ldb, ldc), arguments);
 }
 
 template <class T>
@@ -118,9 +118,9 @@ template <class T>
 // The library refuses a C that may share memory with A or B. Here it may lie between their elements, and where it lies
 // on them, which has no meaning in BLAS, they count as they were before: the product goes by way of a copy.
 
-template <class In, class Out>
-void multiply(Op op_a, Op op_b, Size m, Size n, Size k, Out alpha, const In* a, Size lda, const In* b, Size ldb,
-              Out beta, Out* c, Size ldc) {
+template <class A, class B, class Out>
+void multiply(Op op_a, Op op_b, Size m, Size n, Size k, Out alpha, const A* a, Size lda, const B* b, Size ldb, Out beta,
+              Out* c, Size ldc) {
   if (try_product(op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc).ok()) [[likely]]
     return;
   const auto apart = allocated<Out>(m * n);
@@ -182,7 +182,7 @@ EXACTILE_PRODUCTS(std::complex<double>);
 #undef EXACTILE_PRODUCTS
 template void multiply(Op, Op, Size, Size, Size, float, const BFloat16*, Size, const BFloat16*, Size, float, float*,
                        Size);
-template void multiply(Op, Op, Size, Size, Size, std::int32_t, const std::int8_t*, Size, const std::int8_t*, Size,
+template void multiply(Op, Op, Size, Size, Size, std::int32_t, const std::int8_t*, Size, const std::uint8_t*, Size,
                        std::int32_t, std::int32_t*, Size);
 
 }  // namespace exactile::blas

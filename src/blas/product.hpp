@@ -46,10 +46,10 @@ template <class T>
 
 /// C <- alpha op(A) op(B) + beta C with op(A) m x k, op(B) k x n. As the reference's gemm after its checks: where m or
 /// n is 0 nothing happens, beta = 0 does not read C, alpha = 0 reads neither A nor B. Any thread may call it. A and B
-/// may be narrower than C: bf16 with f32, i8 with i32.
-template <class In, class Out>
-void multiply(Op op_a, Op op_b, Size m, Size n, Size k, Out alpha, const In* a, Size lda, const In* b, Size ldb,
-              Out beta, Out* c, Size ldc);
+/// may be narrower than C: bf16 with f32, i8 times u8 with i32.
+template <class A, class B, class Out>
+void multiply(Op op_a, Op op_b, Size m, Size n, Size k, Out alpha, const A* a, Size lda, const B* b, Size ldb, Out beta,
+              Out* c, Size ldc);
 
 /// y <- alpha op(A) x + beta y with op(A) m x n. The vectors' elements are incx, incy apart; both are not 0, and where
 /// they are negative x and y are the lowest addresses, as BLAS has it.

@@ -14,10 +14,10 @@ namespace exactile::blas {
 extern std::atomic<int> quick_threads;
 
 /// How the library's cache of plans knows the product.
-template <class In, class Out = In>
+template <class A, class B = A, class Out = A>
 [[nodiscard]] inline detail::PlainProduct plain_product(Op op_a, Op op_b, Size m, Size n, Size k, Size lda, Size ldb,
                                                         Size ldc) {
-  constexpr GemmTypes types{element_type_v<In>, element_type_v<Out>};
+  constexpr GemmTypes types{element_type_v<A>, element_type_v<Out>, element_type_v<B>};
   return {.m = m,
           .n = n,
           .k = k,
@@ -37,7 +37,7 @@ template <class In, class Out>
 [[nodiscard]] inline bool multiply_quickly(Op op_a, Op op_b, Size m, Size n, Size k, Out alpha, const In* a, Size lda,
                                            const In* b, Size ldb, Out beta, Out* c, Size ldc) {
   if constexpr (is_complex_v<Out>) return false;
-  const auto* plan = detail::find_plan(plain_product<In, Out>(op_a, op_b, m, n, k, lda, ldb, ldc));
+  const auto* plan = detail::find_plan(plain_product<In, In, Out>(op_a, op_b, m, n, k, lda, ldb, ldc));
   return plan != nullptr && detail::run_quickly(*plan, a, b, c, static_cast<double>(std::real(alpha)),
                                                 static_cast<double>(std::real(beta)));
 }

@@ -12,7 +12,7 @@ namespace {
 
 Status invalid(std::string message) { return {StatusCode::invalid_argument, std::move(message)}; }
 
-constexpr std::array<std::pair<std::int32_t, ElementType>, 11> types{{{EXACTILE_F64, ElementType::f64},
+constexpr std::array<std::pair<std::int32_t, ElementType>, 13> types{{{EXACTILE_F64, ElementType::f64},
                                                                       {EXACTILE_F32, ElementType::f32},
                                                                       {EXACTILE_F16, ElementType::f16},
                                                                       {EXACTILE_BF16, ElementType::bf16},
@@ -22,7 +22,9 @@ constexpr std::array<std::pair<std::int32_t, ElementType>, 11> types{{{EXACTILE_
                                                                       {EXACTILE_I32, ElementType::i32},
                                                                       {EXACTILE_I8, ElementType::i8},
                                                                       {EXACTILE_CF64, ElementType::cf64},
-                                                                      {EXACTILE_CF32, ElementType::cf32}}};
+                                                                      {EXACTILE_CF32, ElementType::cf32},
+                                                                      {EXACTILE_U8, ElementType::u8},
+                                                                      {EXACTILE_I16, ElementType::i16}}};
 
 /// The entry of `values` that the number `index` counts, or a sentence.
 template <class T, std::size_t N>
@@ -68,7 +70,7 @@ std::string text(const char* from) { return from == nullptr ? std::string() : st
 
 }  // namespace
 
-std::optional<ElementType> element_type(std::int32_t type) noexcept {
+std::optional<ElementType> element_type(std::int64_t type) noexcept {
   for (const auto& [number, element] : types)
     if (number == type) return element;
   return std::nullopt;
@@ -99,8 +101,11 @@ Result<GemmDescription> description(const exactile_gemm_description* pointer) {
   if (!input || !output)
     return invalid(fmt::format("{} = {}: expected an exactile_type", input ? "output_type" : "input_type",
                                input ? from.output_type : from.input_type));
+  const bool b_differs = from.b_type != 0;
+  const auto input_b = b_differs ? element_type(from.b_type) : input;
+  if (!input_b) return invalid(fmt::format("b_type = {}: expected an exactile_type, or 0", from.b_type));
   GemmDescription to;
-  to.types = {*input, *output};
+  to.types = {*input, *output, *input_b};
   to.m = from.m;
   to.n = from.n;
   to.k = from.k;
@@ -164,8 +169,8 @@ Result<Execution> execution(const exactile_execution* pointer) {
                    .path_counts = from.path_counts};
 }
 
-Result<GemmArguments> arguments(const exactile_gemm_arguments& from, ElementType input) {
-  const ElementType sums = accumulator_type(input);
+Result<GemmArguments> arguments(const exactile_gemm_arguments& from, GemmTypes types) {
+  const ElementType sums = accumulator_type(types);
   return GemmArguments{.a = from.a,
                        .b = from.b,
                        .c = from.c,

@@ -13,7 +13,7 @@
 namespace exactile::c_api {
 
 /// The element type of a number from C; nothing for what is none.
-[[nodiscard]] std::optional<ElementType> element_type(std::int32_t type) noexcept;
+[[nodiscard]] std::optional<ElementType> element_type(std::int64_t type) noexcept;
 
 [[nodiscard]] Result<GemmDescription> description(const exactile_gemm_description* from);
 /// "" is automatic; fails with unknown_name.
@@ -21,8 +21,8 @@ namespace exactile::c_api {
 [[nodiscard]] Result<GemmOptions> options(const exactile_gemm_options* from);
 [[nodiscard]] Result<Execution> execution(const exactile_execution* from);
 /// All but the prepared operands, which are the caller's to unwrap. alpha and beta are read as numbers of the type that
-/// sums products of `input`.
-[[nodiscard]] Result<GemmArguments> arguments(const exactile_gemm_arguments& from, ElementType input);
+/// sums products of these types.
+[[nodiscard]] Result<GemmArguments> arguments(const exactile_gemm_arguments& from, GemmTypes types);
 
 /// The fault of a struct whose caller knows `given` bytes of it where this library knows `known` and version 0.1 had
 /// `least`: too short, or with unknown fields that are set.

@@ -9,10 +9,10 @@
 namespace exactile::c_api {
 namespace {
 
-Result<GemmArguments> take_arguments(const exactile_gemm_arguments* pointer, ElementType input) {
+Result<GemmArguments> take_arguments(const exactile_gemm_arguments* pointer, GemmTypes types) {
   const auto from = known_part("arguments", pointer);
   if (!from.ok()) return from.status();
-  auto to = arguments(from.value(), input);
+  auto to = arguments(from.value(), types);
   if (!to.ok()) return to;
   if (from.value().prepared_a != nullptr) to.value().prepared_a = &from.value().prepared_a->operand;
   if (from.value().prepared_b != nullptr) to.value().prepared_b = &from.value().prepared_b->operand;
@@ -25,7 +25,7 @@ Status multiply(const exactile_gemm_description* description, const exactile_gem
   if (!what.ok()) return what.status();
   const auto how = c_api::options(options);
   if (!how.ok()) return how.status();
-  const auto data = take_arguments(arguments, what.value().types.input);
+  const auto data = take_arguments(arguments, what.value().types);
   if (!data.ok()) return data.status();
   return gemm(what.value(), data.value(), how.value());
 }
@@ -47,7 +47,7 @@ Status make_plan(const exactile_gemm_description* description, const exactile_ge
 Status run_plan(const exactile_plan* plan, const exactile_gemm_arguments* arguments,
                 const exactile_execution* execution) {
   if (plan == nullptr) return null("plan", "what exactile_plan_make() made");
-  const auto data = take_arguments(arguments, plan->plan.description().types.input);
+  const auto data = take_arguments(arguments, plan->plan.description().types);
   if (!data.ok()) return data.status();
   const auto where = c_api::execution(execution);
   if (!where.ok()) return where.status();

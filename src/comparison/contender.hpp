@@ -26,7 +26,7 @@ struct Layout {
 
 /// C = op(A) * op(B), with op(A) m x k and op(B) k x n, `batch` times over matrices that lie one after another.
 struct Product {
-  ElementType type = ElementType::f32;    ///< of A and B
+  ElementType type = ElementType::f32;    ///< of A
   ElementType output = ElementType::f32;  ///< of C
   Accuracy accuracy = Accuracy::standard;
   std::int64_t m = 0;
@@ -36,12 +36,13 @@ struct Product {
   Layout a;
   Layout b;
   Layout c;
+  ElementType type_b = type;
 
-  [[nodiscard]] double operations() const {
-    return operation_count({type, output}, m, n, k) * static_cast<double>(batch);
-  }
+  [[nodiscard]] GemmTypes types() const { return {type, output, type_b}; }
+  [[nodiscard]] double operations() const { return operation_count(types(), m, n, k) * static_cast<double>(batch); }
   [[nodiscard]] std::int64_t bytes() const {
-    return batch * ((a.elements() + b.elements()) * size_in_bytes(type) + c.elements() * size_in_bytes(output));
+    return batch * (a.elements() * size_in_bytes(type) + b.elements() * size_in_bytes(type_b) +
+                    c.elements() * size_in_bytes(output));
   }
 };
 

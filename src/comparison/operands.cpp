@@ -78,7 +78,7 @@ OperandSets::OperandSets(const Product& product, std::int64_t count, const Conte
   constexpr std::uint64_t seed = 1;
   const GemmDescription d = description_of(product);
   verification::fill(fill, seed, product.type, d.m, d.k, d.a, d.batch_count, a_.get(), verification::Part::a);
-  verification::fill(fill, seed, product.type, d.k, d.n, d.b, d.batch_count, b_.get(), verification::Part::b);
+  verification::fill(fill, seed, product.type_b, d.k, d.n, d.b, d.batch_count, b_.get(), verification::Part::b);
   repeat(a_.get(), strides_.a, count);
   repeat(b_.get(), strides_.b, count);
   std::memset(c_.get(), 0, static_cast<std::size_t>(strides_.c * count));

@@ -115,7 +115,7 @@ class Exactile final : public Contender {
 }  // namespace
 
 GemmDescription description_of(const Product& p) {
-  return {.types = {p.type, p.output},
+  return {.types = p.types(),
           .m = p.m,
           .n = p.n,
           .k = p.k,

@@ -56,7 +56,7 @@ double error_beyond_gamma(Accuracy accuracy, ElementType input) noexcept {
 
 AprioriBound apriori_bound(Accuracy accuracy, GemmTypes types, std::int64_t k, int scales) noexcept {
   if (!is_floating(types.input)) return {};
-  const double u = unit_roundoff(accumulator_type(types.input));
+  const double u = unit_roundoff(accumulator_type(types));
   const double of_output = unit_roundoff(types.output);
   // As src/verification/bound.hpp counts them.
   const double sums = gamma(is_complex(types.input) ? 2 * k + 4 : k + 3 + scales, u);

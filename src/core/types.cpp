@@ -13,7 +13,7 @@ struct TypeFacts {
   double unit_roundoff;
 };
 
-constexpr std::array<TypeFacts, 11> facts{{
+constexpr std::array<TypeFacts, 13> facts{{
     {ElementType::f64, "f64", 8, 0x1p-53},
     {ElementType::f32, "f32", 4, 0x1p-24},
     {ElementType::f16, "f16", 2, 0x1p-11},
@@ -25,6 +25,8 @@ constexpr std::array<TypeFacts, 11> facts{{
     {ElementType::i8, "i8", 1, 0},
     {ElementType::cf64, "cf64", 16, 0x1p-53},
     {ElementType::cf32, "cf32", 8, 0x1p-24},
+    {ElementType::u8, "u8", 1, 0},
+    {ElementType::i16, "i16", 2, 0},
 }};
 
 constexpr TypeFacts unknown_type{ElementType::f64, "unknown", 1, 0};
@@ -35,21 +37,10 @@ constexpr const TypeFacts& facts_of(ElementType type) {
 }
 
 using enum ElementType;
-constexpr std::array<GemmTypes, 15> gemm_types{{{f64, f64},
-                                                {f32, f32},
-                                                {f16, f16},
-                                                {f16, f32},
-                                                {bf16, bf16},
-                                                {bf16, f32},
-                                                {f8e4m3, f32},
-                                                {f8e4m3, bf16},
-                                                {f8e5m2, f32},
-                                                {f8e5m2, bf16},
-                                                {i64, i64},
-                                                {i32, i32},
-                                                {i8, i32},
-                                                {cf64, cf64},
-                                                {cf32, cf32}}};
+constexpr std::array<GemmTypes, 20> gemm_types{
+    {{f64, f64},     {f32, f32},    {f16, f16},     {f16, f32},    {bf16, bf16}, {bf16, f32}, {f8e4m3, f32},
+     {f8e4m3, bf16}, {f8e5m2, f32}, {f8e5m2, bf16}, {i64, i64},    {i32, i32},   {i8, i32},   {cf64, cf64},
+     {cf32, cf32},   {u8, i32},     {u8, i32, i8},  {i8, i32, u8}, {i16, i32},   {i32, i64}}};
 
 }  // namespace
 
@@ -59,17 +50,19 @@ std::string_view to_string(ElementType type) noexcept { return facts_of(type).na
 
 std::string to_string(GemmTypes types) {
   std::string name(to_string(types.input));
+  if (types.input_b != types.input) name.append("x").append(to_string(types.input_b));
   if (types.input != types.output) name.append("->").append(to_string(types.output));
   return name;
 }
 
 std::optional<GemmTypes> parse_gemm_types(std::string_view name) noexcept {
-  if (name == "i8") name = "i8->i32";
-  if (name == "f8e4m3") name = "f8e4m3->f32";
-  if (name == "f8e5m2") name = "f8e5m2->f32";
-  for (GemmTypes types : gemm_types)
-    if (to_string(types) == name) return types;
-  return std::nullopt;
+  std::optional<GemmTypes> alone;
+  for (GemmTypes types : gemm_types) {
+    const std::string whole = to_string(types);
+    if (whole == name) return types;
+    if (!alone && whole.substr(0, whole.find("->")) == name) alone = types;
+  }
+  return alone;
 }
 
 ElementType accumulator_type(ElementType input) noexcept {
@@ -78,9 +71,15 @@ ElementType accumulator_type(ElementType input) noexcept {
     case bf16:
     case f8e4m3:
     case f8e5m2: return f32;
-    case i8: return i32;
+    case i8:
+    case u8:
+    case i16: return i32;
     default: return input;
   }
+}
+
+ElementType accumulator_type(GemmTypes types) noexcept {
+  return types.input == i32 ? types.output : accumulator_type(types.input);
 }
 
 std::int64_t size_in_bytes(ElementType type) noexcept { return facts_of(type).bytes; }

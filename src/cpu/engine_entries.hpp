@@ -13,6 +13,7 @@
 #include "cpu/loops/packed.hpp"
 #include "cpu/loops/tuned_blocking.hpp"
 #include "cpu/micro/amx.hpp"
+#include "cpu/orientation.hpp"
 #include "cpu/scaled.hpp"
 #include "cpu/small/deep.hpp"
 #include "cpu/small/direct.hpp"
@@ -31,6 +32,29 @@ template <class K>
 inline constexpr auto types_of<K> = std::array{
     GemmTypes{element_type_v<Input<K>>, ElementType::f32},
     GemmTypes{element_type_v<Input<K>>, std::is_same_v<Input<K>, Float16> ? ElementType::f16 : ElementType::bf16}};
+
+/// Of bytes packing settles which have a sign.
+template <class K>
+  requires(std::is_same_v<Input<K>, std::int8_t>)
+inline constexpr auto types_of<K> =
+    std::array{GemmTypes{ElementType::i8, ElementType::i32}, GemmTypes{ElementType::u8, ElementType::i32},
+               GemmTypes{ElementType::u8, ElementType::i32, ElementType::i8},
+               GemmTypes{ElementType::i8, ElementType::i32, ElementType::u8}};
+
+/// The micro-kernels of an entry for A and B as the loops see them.
+template <auto Micro>
+const auto& micro_of(ElementType a, ElementType b) {
+  if constexpr (std::is_invocable_v<decltype(Micro)>)
+    return Micro();
+  else
+    return Micro(a, b);
+}
+template <auto Micro>
+const auto& micro_of(const plan::Problem& problem) {
+  const GemmTypes types = problem.description.types;
+  const bool exchanged = types.input != types.input_b && preferred_orientation(problem.description).exchanged;
+  return exchanged ? micro_of<Micro>(types.input_b, types.input) : micro_of<Micro>(types.input, types.input_b);
+}
 
 /// Whose bits a product has is settled by its sizes and the processor, before costs are compared.
 template <class K>
@@ -58,24 +82,27 @@ struct Name {
 
 template <Isa isa, class K, auto Micro, Name name>
 plan::KernelEntry packed_entry() {
-  return {
-      .name = name.view(),
-      .backend = Backend::cpu,
-      .role = "engine",
-      .summary = "cache-blocked loops over packed panels; any strides, any number of threads",
-      .types = types_of<K>,
-      .unavailable = unavailable<isa>,
-      .refuses = [](const plan::Problem& p) { return packed_refuses(p, Micro()); },
-      .cost = [](const plan::Problem& p) { return packed_cost(p, Micro()); },
-      .prepare =
-          [](const plan::Problem& p) {
-            return with_scales<Sum<K>>(p, [](const plan::Problem& q) { return make_packed(q, Micro(), name.view()); });
-          },
-      .gives_way = gives_way<K>,
-      .conjugates = true,
-      .reproducible = true,
-      .tunable = [](GemmTypes,
-                    int) { return blocking_target(Micro().rows, Micro().vectors * Micro().lanes, chunk_terms<K>); }};
+  return {.name = name.view(),
+          .backend = Backend::cpu,
+          .role = "engine",
+          .summary = "cache-blocked loops over packed panels; any strides, any number of threads",
+          .types = types_of<K>,
+          .unavailable = unavailable<isa>,
+          .refuses = [](const plan::Problem& p) { return packed_refuses(p, micro_of<Micro>(p)); },
+          .cost = [](const plan::Problem& p) { return packed_cost(p, micro_of<Micro>(p)); },
+          .prepare =
+              [](const plan::Problem& p) {
+                return with_scales<Sum<K>>(
+                    p, [](const plan::Problem& q) { return make_packed(q, micro_of<Micro>(q), name.view()); });
+              },
+          .gives_way = gives_way<K>,
+          .conjugates = true,
+          .reproducible = true,
+          .tunable =
+              [](GemmTypes types, int) {
+                const auto& micro = micro_of<Micro>(types.input, types.input_b);
+                return blocking_target(micro.rows, micro.vectors * micro.lanes, chunk_terms<K>);
+              }};
 }
 
 template <Isa isa, class K, auto Micro>
@@ -86,11 +113,11 @@ plan::KernelEntry near_entry(std::string_view name) {
           .summary = "small products and batches of them, packed side by side in the nearest caches",
           .types = types_of<K>,
           .unavailable = unavailable<isa>,
-          .refuses = [](const plan::Problem& p) { return near_refuses(p, Micro()); },
-          .cost = [](const plan::Problem& p) { return near_cost(p, Micro()); },
+          .refuses = [](const plan::Problem& p) { return near_refuses(p, micro_of<Micro>(p)); },
+          .cost = [](const plan::Problem& p) { return near_cost(p, micro_of<Micro>(p)); },
           .prepare =
               [](const plan::Problem& p) {
-                return with_scales<Sum<K>>(p, [](const plan::Problem& q) { return make_near(q, Micro()); });
+                return with_scales<Sum<K>>(p, [](const plan::Problem& q) { return make_near(q, micro_of<Micro>(q)); });
               },
           .gives_way = gives_way<K>,
           .reproducible = true};
@@ -163,11 +190,11 @@ plan::KernelEntry deep_entry(std::string_view name) {
           .summary = "long sums in chunks: one after the other, or shared by threads and added to C in order",
           .types = types_of<K>,
           .unavailable = unavailable<isa>,
-          .refuses = [](const plan::Problem& p) { return deep_refuses(p, Micro()); },
-          .cost = [](const plan::Problem& p) { return deep_cost(p, Micro()); },
+          .refuses = [](const plan::Problem& p) { return deep_refuses(p, micro_of<Micro>(p)); },
+          .cost = [](const plan::Problem& p) { return deep_cost(p, micro_of<Micro>(p)); },
           .prepare =
               [](const plan::Problem& p) {
-                return with_scales<Sum<K>>(p, [](const plan::Problem& q) { return make_deep(q, Micro()); });
+                return with_scales<Sum<K>>(p, [](const plan::Problem& q) { return make_deep(q, micro_of<Micro>(q)); });
               },
           .gives_way = gives_way<K>,
           .conjugates = true,

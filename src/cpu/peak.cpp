@@ -62,7 +62,7 @@ double one_thread(Loop loop) {
 
 Result<double> measure_peak(GemmTypes types, int, int threads) {
   threads = std::min(threads, 1024);  // more than a team ever has
-  const Loop loop = loop_for(accumulator_type(types.input));
+  const Loop loop = loop_for(accumulator_type(types));
   std::vector<double> rates(static_cast<std::size_t>(threads), 0.0);
   run_team(threads, [&](const Member& member) {
     member.meet();

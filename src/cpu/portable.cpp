@@ -26,14 +26,14 @@ constexpr std::int64_t block_rows = 64;
 constexpr std::int64_t block_columns = 128;
 constexpr std::int64_t block_terms = 128;
 
-template <class In, class Out>
+template <class A, class B, class Out>
 struct Block {
-  using Sum = Accumulator<In>;
+  using Sum = Accumulator<A, Out>;
 
   const GemmDescription& d;
   const GemmArguments& arguments;
-  const In* a;
-  const In* b;
+  const A* a;
+  const B* b;
   Out* c;
   Sum* packed_a;  ///< block_rows x block_terms
   Sum* packed_b;  ///< block_terms x block_columns
@@ -119,8 +119,8 @@ class Portable final : public plan::Executable {
     auto* scratch = static_cast<char*>(thread_scratch(workspace_bytes()));
     if (scratch == nullptr)
       return {StatusCode::out_of_memory, fmt::format("no memory for packing: {} bytes", workspace_bytes())};
-    core::with_gemm_types(d_.types, [&]<class In, class Out>() {
-      run_team(threads_, [&](const Member& member) { run_part<In, Out>(arguments, scratch, member); });
+    core::with_operand_types(d_.types, [&]<class A, class B, class Out>() {
+      run_team(threads_, [&](const Member& member) { run_part<A, B, Out>(arguments, scratch, member); });
     });
     return {};
   }
@@ -147,12 +147,12 @@ class Portable final : public plan::Executable {
   [[nodiscard]] std::int64_t blocks() const { return row_blocks() * column_blocks() * d_.batch_count; }
   [[nodiscard]] std::int64_t bytes_per_thread() const {
     const std::int64_t sums = block_rows * block_terms + block_terms * block_columns + block_rows * block_columns;
-    return core::round_up(sums * size_in_bytes(accumulator_type(d_.types.input)), 4096);
+    return core::round_up(sums * size_in_bytes(accumulator_type(d_.types)), 4096);
   }
 
-  template <class In, class Out>
+  template <class A, class B, class Out>
   void run_part(const GemmArguments& arguments, char* scratch, const Member& member) const {
-    using Sum = Accumulator<In>;
+    using Sum = Accumulator<A, Out>;
     auto* packed_a = reinterpret_cast<Sum*>(scratch + member.id * bytes_per_thread());
     Sum* packed_b = packed_a + block_rows * block_terms;
     Sum* sums = packed_b + block_terms * block_columns;
@@ -161,11 +161,11 @@ class Portable final : public plan::Executable {
       const std::int64_t product = index / (row_blocks() * column_blocks());
       const std::int64_t row = index / column_blocks() % row_blocks() * block_rows;
       const std::int64_t column = index % column_blocks() * block_columns;
-      const Block<In, Out> block{
+      const Block<A, B, Out> block{
           d_,
           arguments,
-          static_cast<const In*>(reference::product_base(arguments.a, d_.a, product, sizeof(In))),
-          static_cast<const In*>(reference::product_base(arguments.b, d_.b, product, sizeof(In))),
+          static_cast<const A*>(reference::product_base(arguments.a, d_.a, product, sizeof(A))),
+          static_cast<const B*>(reference::product_base(arguments.b, d_.b, product, sizeof(B))),
           static_cast<Out*>(reference::product_base(arguments.c, d_.c, product, sizeof(Out))),
           packed_a,
           packed_b,

@@ -25,6 +25,14 @@ template <class In>
 inline constexpr auto vector_types = types_from<In>();
 
 template <Isa isa, class In>
+const VectorKernels<In>& vector_kernels_of() {
+  if constexpr (isa == Isa::avx512)
+    return avx512_vectors<In>();
+  else
+    return avx2_vectors<In>();
+}
+
+template <Isa isa, class In>
 plan::KernelEntry vector_entry(std::string_view name) {
   static constexpr int vector_bytes = isa == Isa::avx512 ? 64 : 32;
   return {.name = name,
@@ -35,18 +43,35 @@ plan::KernelEntry vector_entry(std::string_view name) {
           .unavailable = unavailable<isa>,
           .refuses = vectors_refuse,
           .cost = [](const plan::Problem& p) { return vectors_cost(p, vector_bytes); },
-          .prepare = [](const plan::Problem& p) -> std::unique_ptr<plan::Executable> {
-            if constexpr (isa == Isa::avx512)
-              return make_vectors<In>(p, avx512_vectors<In>());
-            else
-              return make_vectors<In>(p, avx2_vectors<In>());
-          },
+          .prepare = [](const plan::Problem& p) { return make_vectors<In>(p, vector_kernels_of<isa, In>()); },
           .gives_way =
               [](const plan::Problem& p) {
                 return sums_as_vectors(p.description) || sums_as_all_kernels(p.description)
                            ? std::string_view()
                            : "the bits of this product are those of the other kernels";
               }};
+}
+
+/// W of bytes with a sign or without one, and x of the same or the other bytes.
+template <Isa isa, class W, class Other>
+std::unique_ptr<plan::Executable> make_byte_vectors(const plan::Problem& problem) {
+  static const VectorKernels<W> mixed =
+      with_vectors_of(vector_kernels_of<isa, W>(), vector_kernels_of<isa, Other>().hold);
+  const bool is_mixed = problem.description.types.input != problem.description.types.input_b;
+  return make_vectors<W>(problem, is_mixed ? mixed : vector_kernels_of<isa, W>());
+}
+
+template <Isa isa>
+plan::KernelEntry byte_vector_entry(std::string_view name) {
+  plan::KernelEntry entry = vector_entry<isa, std::int8_t>(name);
+  entry.types = types_of<I8Pairs>;
+  entry.prepare = [](const plan::Problem& p) {
+    const GemmTypes types = p.description.types;
+    const ElementType w = vector_roles(p.description).w_is_a ? types.input : types.input_b;
+    return w == ElementType::i8 ? make_byte_vectors<isa, std::int8_t, std::uint8_t>(p)
+                                : make_byte_vectors<isa, std::uint8_t, std::int8_t>(p);
+  };
+  return entry;
 }
 
 }  // namespace exactile::cpu

@@ -27,7 +27,7 @@ template <const Kernel& kernel>
                          .backend = Backend::opencl,
                          .role = kernel.role,
                          .summary = kernel.summary,
-                         .types = kernel.types,
+                         .types = plan::types_of_devices(kernel.types),
                          .unavailable = [](int device) { return why_no_device(device); },
                          .refuses = [](const plan::Problem& p) { return why_refused(kernel, p); },
                          .cost = [](const plan::Problem& p) { return kernel.cost(p, device_of(p)); },

@@ -160,7 +160,7 @@ Traffic least_traffic(const GemmDescription& d) {
   const auto m = static_cast<double>(d.m);
   const auto n = static_cast<double>(d.n);
   const auto k = static_cast<double>(d.k);
-  return {size(d.types.input) * (m * k * products(d.a) + k * n * products(d.b)),
+  return {size(d.types.input) * m * k * products(d.a) + size(d.types.input_b) * k * n * products(d.b),
           size(d.types.output) * m * n * static_cast<double>(d.batch_count)};
 }
 

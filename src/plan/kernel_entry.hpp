@@ -17,6 +17,16 @@
 
 namespace exactile::plan {
 
+/// Of a kernel's types those that devices have; what the processor alone multiplies comes last in all_gemm_types().
+[[nodiscard]] inline std::span<const GemmTypes> types_of_devices(std::span<const GemmTypes> types) {
+  using enum ElementType;
+  const auto is_of_processor = [](GemmTypes t) {
+    return t.input == u8 || t.input_b == u8 || t.input == i16 || (t.input == i32 && t.output == i64);
+  };
+  while (!types.empty() && is_of_processor(types.back())) types = types.first(types.size() - 1);
+  return types;
+}
+
 /// What a kernel keeps of an operand that was prepared; whose it is, only the kernel knows.
 class PreparedForm {
  public:

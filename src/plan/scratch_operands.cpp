@@ -24,9 +24,9 @@ Hull vector_hull(bool is_there, std::int64_t length, ElementType type) {
 }
 
 Operands operands_of(const GemmDescription& d) {
-  const ElementType sum = accumulator_type(d.types.input);
+  const ElementType sum = accumulator_type(d.types);
   return {.a = footprint(d.a, d.m, d.k, d.batch_count, d.types.input),
-          .b = footprint(d.b, d.k, d.n, d.batch_count, d.types.input),
+          .b = footprint(d.b, d.k, d.n, d.batch_count, d.types.input_b),
           .c = footprint(d.c, d.m, d.n, d.batch_count, d.types.output),
           .bias = vector_hull(d.bias != Bias::none, d.bias == Bias::per_row ? d.m : d.n, d.types.output),
           .row_scales = vector_hull(d.row_scales, d.m, sum),

@@ -19,6 +19,7 @@ namespace exactile::plan {
 [[nodiscard]] inline GemmDescription transposed(const GemmDescription& description) {
   GemmDescription d = description;
   std::swap(d.m, d.n);
+  std::swap(d.types.input, d.types.input_b);
   d.a = transposed(description.b);
   d.b = transposed(description.a);
   d.c = transposed(description.c);

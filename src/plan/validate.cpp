@@ -167,7 +167,7 @@ Status validate(const GemmDescription& d, const GemmOptions& options) {
   if (Status s = check_sizes(d); !s.ok()) return s;
   if (Status s = check_products(d); !s.ok()) return s;
   const std::array<Reach, 4> operands{{{"a", d.a, d.m, d.k, d.types.input},
-                                       {"b", d.b, d.k, d.n, d.types.input},
+                                       {"b", d.b, d.k, d.n, d.types.input_b},
                                        {"c", d.c, d.m, d.n, d.types.output},
                                        {output_of(d).name, output_of(d).layout, d.m, d.n, d.types.output}}};
   for (const Reach& operand : operands)

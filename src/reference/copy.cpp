@@ -41,7 +41,7 @@ void copy_c_to_d(const GemmDescription& description, const void* c, void* d) {
     from = turned(from);
     to = turned(to);
   }
-  core::with_gemm_types(description.types, [&]<class In, class Out>() {
+  core::with_operand_types(description.types, [&]<class A, class B, class Out>() {
     for (std::int64_t product = 0; product < description.batch_count; ++product) {
       const auto* source = static_cast<const Out*>(product_base(c, from, product, sizeof(Out)));
       auto* target = static_cast<Out*>(product_base(d, to, product, sizeof(Out)));

@@ -21,20 +21,21 @@ struct WideSum<std::complex<float>> {
   using type = std::complex<double>;
 };
 
-template <class In, class Out>
+template <class A, class B, class Out>
 void rows(const GemmDescription& d, const GemmArguments& arguments, std::int64_t product, std::int64_t row_begin,
           std::int64_t row_end) {
-  using Sum = typename WideSum<Accumulator<In>>::type;
-  const auto* a = static_cast<const In*>(product_base(arguments.a, d.a, product, sizeof(In)));
-  const auto* b = static_cast<const In*>(product_base(arguments.b, d.b, product, sizeof(In)));
+  using Factor = Accumulator<A, Out>;
+  using Sum = typename WideSum<Factor>::type;
+  const auto* a = static_cast<const A*>(product_base(arguments.a, d.a, product, sizeof(A)));
+  const auto* b = static_cast<const B*>(product_base(arguments.b, d.b, product, sizeof(B)));
   auto* c = static_cast<Out*>(product_base(arguments.c, d.c, product, sizeof(Out)));
   const auto* bias = static_cast<const Out*>(arguments.bias);
-  const auto* row_scales = d.row_scales ? static_cast<const Accumulator<In>*>(arguments.row_scales) : nullptr;
-  const auto* column_scales = d.column_scales ? static_cast<const Accumulator<In>*>(arguments.column_scales) : nullptr;
+  const auto* row_scales = d.row_scales ? static_cast<const Factor*>(arguments.row_scales) : nullptr;
+  const auto* column_scales = d.column_scales ? static_cast<const Factor*>(arguments.column_scales) : nullptr;
   const Sum alpha = arguments.alpha.as<Sum>();
   const Sum beta = arguments.beta.as<Sum>();
   const bool reads_c = beta != Sum{};
-  const auto widen = [](auto x) { return static_cast<Sum>(static_cast<Accumulator<In>>(x)); };
+  const auto widen = [](auto x) { return static_cast<Sum>(static_cast<Factor>(x)); };
 
   for (std::int64_t i = row_begin; i < row_end; ++i) {
     for (std::int64_t j = 0; j < d.n; ++j) {
@@ -49,7 +50,7 @@ void rows(const GemmDescription& d, const GemmArguments& arguments, std::int64_t
       Sum value = core::scaled(alpha, sum);
       if (reads_c) value = core::add_scaled(beta, widen(element), value);
       if (d.bias != Bias::none) value = core::add(value, widen(bias[d.bias == Bias::per_row ? i : j]));
-      element = static_cast<Out>(static_cast<Accumulator<In>>(core::activate(d.activation, value)));
+      element = static_cast<Out>(static_cast<Factor>(core::activate(d.activation, value)));
     }
   }
 }
@@ -58,8 +59,8 @@ void rows(const GemmDescription& d, const GemmArguments& arguments, std::int64_t
 
 void naive_rows(const GemmDescription& description, const GemmArguments& arguments, std::int64_t product,
                 std::int64_t row_begin, std::int64_t row_end) {
-  core::with_gemm_types(description.types, [&]<class In, class Out>() {
-    rows<In, Out>(description, arguments, product, row_begin, row_end);
+  core::with_operand_types(description.types, [&]<class A, class B, class Out>() {
+    rows<A, B, Out>(description, arguments, product, row_begin, row_end);
   });
 }
 

@@ -6,9 +6,8 @@
 namespace exactile::reference {
 namespace {
 
-template <class In, class Out>
+template <class Sum, class Out>
 void scale_product(const GemmDescription& d, const GemmArguments& arguments, Out* c) {
-  using Sum = Accumulator<In>;
   const auto* bias = static_cast<const Out*>(arguments.bias);
   const Sum beta = arguments.beta.as<Sum>();
   const bool reads_c = beta != Sum{};
@@ -27,10 +26,10 @@ void scale_product(const GemmDescription& d, const GemmArguments& arguments, Out
 void scale(const GemmDescription& description, const GemmArguments& arguments) {
   const bool unchanged = arguments.beta.is_integral() && arguments.beta.as<std::int64_t>() == 1;
   if (unchanged && description.bias == Bias::none && description.activation == Activation::none) return;
-  core::with_gemm_types(description.types, [&]<class In, class Out>() {
+  core::with_operand_types(description.types, [&]<class A, class B, class Out>() {
     for (std::int64_t product = 0; product < description.batch_count; ++product)
-      scale_product<In, Out>(description, arguments,
-                             static_cast<Out*>(product_base(arguments.c, description.c, product, sizeof(Out))));
+      scale_product<Accumulator<A, Out>, Out>(
+          description, arguments, static_cast<Out*>(product_base(arguments.c, description.c, product, sizeof(Out))));
   });
 }
 

@@ -68,7 +68,7 @@ Result<Operands> look_at(const HostProduct& product, const GemmArguments& argume
     if (!product.has(side)) continue;
     const bool is_column = side == Side::row_scales || (side == Side::bias && d.bias == Bias::per_row);
     const Extent extent = is_column ? Extent{d.m, 1, 1} : Extent{1, d.n, 1};
-    const ElementType type = side == Side::bias ? d.types.output : accumulator_type(d.types.input);
+    const ElementType type = side == Side::bias ? d.types.output : accumulator_type(d.types);
     OperandMemory gathered;  // always by the host
     if (Status s = look(names[i], product.operand(side), data_of(arguments, side), extent, type, gathered); !s.ok())
       return s;

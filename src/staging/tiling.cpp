@@ -180,7 +180,7 @@ class Chooser {
     const plan::Problem& problem = product_.problem;
     const bool is_whole =
         (problem.accuracy > Accuracy::standard || problem.reproducible) && is_floating(d_.types.input);
-    return d_.types.output == accumulator_type(d_.types.input) && !plan::has_scales(d_) && !is_whole;
+    return d_.types.output == accumulator_type(d_.types) && !plan::has_scales(d_) && !is_whole;
   }
 
   const HostProduct& product_;
@@ -199,10 +199,8 @@ HostProduct::HostProduct(const plan::Problem& p)
       c(p.description.c, p.description.m, p.description.n, p.description.types.output),
       bias({.row_stride = 1, .column_stride = 1}, p.description.bias == Bias::per_row ? p.description.m : 1,
            p.description.bias == Bias::per_column ? p.description.n : 1, p.description.types.output),
-      row_scales({.row_stride = 1, .column_stride = 1}, p.description.m, 1,
-                 accumulator_type(p.description.types.input)),
-      column_scales({.row_stride = 1, .column_stride = 1}, 1, p.description.n,
-                    accumulator_type(p.description.types.input)) {}
+      row_scales({.row_stride = 1, .column_stride = 1}, p.description.m, 1, accumulator_type(p.description.types)),
+      column_scales({.row_stride = 1, .column_stride = 1}, 1, p.description.n, accumulator_type(p.description.types)) {}
 
 bool HostProduct::has(Side side) const {
   switch (side) {

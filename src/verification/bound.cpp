@@ -30,7 +30,7 @@ ErrorBound::ErrorBound(const GemmDescription& description, const GemmArguments& 
       exact_(exact && description.activation != Activation::gelu),
       output_(description.types.output),
       activation_(description.activation) {
-  const ElementType accumulator = accumulator_type(description.types.input);
+  const ElementType accumulator = accumulator_type(description.types);
   accumulator_roundoff_ = unit_roundoff(accumulator);
   output_roundoff_ = unit_roundoff(output_);
   const bool more_than_standard = accuracy > Accuracy::standard && is_floating(accumulator);

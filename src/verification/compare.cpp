@@ -123,7 +123,7 @@ class FloatComparison {
 
   double scale(const void* scales, std::int64_t index) const {
     double value = 0;
-    gather(accumulator_type(d_.types.input), scales, index, 1, 1, &value, nullptr);
+    gather(accumulator_type(d_.types), scales, index, 1, 1, &value, nullptr);
     return value;
   }
 

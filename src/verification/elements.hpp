@@ -25,6 +25,8 @@ decltype(auto) with_element(ElementType type, F&& f) {
     case ElementType::i64: return f.template operator()<std::int64_t>();
     case ElementType::i32: return f.template operator()<std::int32_t>();
     case ElementType::i8: return f.template operator()<std::int8_t>();
+    case ElementType::u8: return f.template operator()<std::uint8_t>();
+    case ElementType::i16: return f.template operator()<std::int16_t>();
     case ElementType::cf64: return f.template operator()<std::complex<double>>();
     case ElementType::cf32: break;
   }
@@ -39,7 +41,7 @@ decltype(auto) with_element(ElementType type, F&& f) {
 void gather(ElementType type, const void* base, std::int64_t first, std::int64_t stride, std::int64_t count,
             double* real, double* imaginary, bool conjugate = false);
 
-/// The same for integer types, sign-extended to 64 bits.
+/// The same for integer types, extended to 64 bits.
 void gather(ElementType type, const void* base, std::int64_t first, std::int64_t stride, std::int64_t count,
             std::uint64_t* values);
 

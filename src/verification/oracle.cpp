@@ -24,7 +24,7 @@ FloatOracle::FloatOracle(const GemmDescription& description, const GemmArguments
     : description_(description),
       arguments_(arguments),
       complex_(is_complex(description.types.input)),
-      compensated_(unit_roundoff(accumulator_type(description.types.input)) < 0x1p-30 || accuracy > Accuracy::standard),
+      compensated_(unit_roundoff(accumulator_type(description.types)) < 0x1p-30 || accuracy > Accuracy::standard),
       reads_(!arguments.alpha.is_zero()),
       least_weight_(least_weight(description.types.input, accuracy)),
       panel_columns_(std::min(columns_for(description), std::max<std::int64_t>(description.n, 1))) {
@@ -126,13 +126,13 @@ IntegerOracle::IntegerOracle(const GemmDescription& description, const GemmArgum
 void IntegerOracle::open(std::int64_t p, std::int64_t first, std::int64_t columns) {
   columns_ = columns;
   if (!reads_) return;
-  const ElementType type = description_.types.input;
-  a_base_ = product_base(description_.a, type, arguments_.a, p);
-  const void* b_base = product_base(description_.b, type, arguments_.b, p);
+  const ElementType type_b = description_.types.input_b;
+  a_base_ = product_base(description_.a, description_.types.input, arguments_.a, p);
+  const void* b_base = product_base(description_.b, type_b, arguments_.b, p);
   b_.resize(size(description_.k * columns));
   const OperandLayout& b = description_.b;
   for (std::int64_t kk = 0; kk < description_.k; ++kk)
-    gather(type, b_base, kk * b.row_stride + first * b.column_stride, b.column_stride, columns,
+    gather(type_b, b_base, kk * b.row_stride + first * b.column_stride, b.column_stride, columns,
            b_.data() + kk * columns);
 }
 

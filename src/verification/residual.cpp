@@ -77,7 +77,7 @@ class FloatResidual {
         reads_ab_(!arguments.alpha.is_zero()),
         reads_c_(!arguments.beta.is_zero()),
         a_(d.types.input, d.a, arguments.a, d.k),
-        b_(d.types.input, d.b, arguments.b, d.n),
+        b_(d.types.input_b, d.b, arguments.b, d.n),
         c_(d.types.output, d.c, arguments.c, d.n),
         before_(d.types.output, d.c, c_before, d.n),
         bias_(size(d.bias == Bias::none ? 0 : std::max(d.m, d.n))),
@@ -91,7 +91,7 @@ class FloatResidual {
       bias_[size(t)] = {real[size(t)], imaginary[size(t)]};
     if (!reads_ab_ || d.k == 0) return;
     const auto read = [&](std::vector<double>& to, const void* scales) {
-      gather(accumulator_type(d.types.input), scales, 0, 1, static_cast<std::int64_t>(to.size()), to.data(), nullptr);
+      gather(accumulator_type(d.types), scales, 0, 1, static_cast<std::int64_t>(to.size()), to.data(), nullptr);
     };
     if (d.row_scales) read(row_scales_, arguments.row_scales);
     if (d.column_scales) read(column_scales_, arguments.column_scales);
@@ -191,7 +191,7 @@ void integer_product(const GemmDescription& d, const GemmArguments& arguments, c
   std::vector<std::uint64_t> bx;
   const bool reads_ab = !arguments.alpha.is_zero();
   for (std::int64_t kk = 0; reads_ab && kk < d.k; ++kk)
-    bx.push_back(dot(integer_row(d.types.input, d.b, arguments.b, p, kk, d.n), x));
+    bx.push_back(dot(integer_row(d.types.input_b, d.b, arguments.b, p, kk, d.n), x));
   std::vector<std::uint64_t> bias;
   if (d.bias != Bias::none)
     bias = integer_row(d.types.output, {}, arguments.bias, 0, 0, d.bias == Bias::per_row ? d.m : d.n);

@@ -49,12 +49,12 @@ Status make_operands(const Case& test, Operands& operands) {
     return Status();
   };
   if (Status s = make(operands.a, d.types.input, d.m, d.k, d.a, d.batch_count); !s.ok()) return s;
-  if (Status s = make(operands.b, d.types.input, d.k, d.n, d.b, d.batch_count); !s.ok()) return s;
+  if (Status s = make(operands.b, d.types.input_b, d.k, d.n, d.b, d.batch_count); !s.ok()) return s;
   if (Status s = make(operands.c, d.types.output, d.m, d.n, d.c, d.batch_count); !s.ok()) return s;
   const auto make_line = [&](std::unique_ptr<GuardedOperand>& target, ElementType type, std::int64_t length) {
     return make(target, type, 1, length, line(length), 1);
   };
-  const ElementType sum = accumulator_type(d.types.input);
+  const ElementType sum = accumulator_type(d.types);
   if (Status s = make_line(operands.bias, d.types.output, bias_length(d)); !s.ok()) return s;
   if (Status s = make_line(operands.row_scales, sum, d.row_scales ? d.m : 0); !s.ok()) return s;
   return make_line(operands.column_scales, sum, d.column_scales ? d.n : 0);
@@ -68,12 +68,12 @@ void fill_operands(const Case& test, const Operands& operands) {
   const GemmDescription& d = test.description;
   if (!test.alpha.is_zero()) {
     fill(test.fill, test.seed, d.types.input, d.m, d.k, d.a, d.batch_count, operands.a->argument(), Part::a);
-    fill(test.fill, test.seed, d.types.input, d.k, d.n, d.b, d.batch_count, operands.b->argument(), Part::b);
+    fill(test.fill, test.seed, d.types.input_b, d.k, d.n, d.b, d.batch_count, operands.b->argument(), Part::b);
   }
   if (!test.alpha.is_zero() && d.k != 0) {
     const auto fill_scales = [&](GuardedOperand& scales, std::int64_t length, std::uint64_t seed, Part part) {
-      fill(fill_of_scales(test.fill), seed, accumulator_type(d.types.input), 1, length, line(length), 1,
-           scales.argument(), part);
+      fill(fill_of_scales(test.fill), seed, accumulator_type(d.types), 1, length, line(length), 1, scales.argument(),
+           part);
     };
     if (d.row_scales) fill_scales(*operands.row_scales, d.m, ~test.seed, Part::a);
     if (d.column_scales) fill_scales(*operands.column_scales, d.n, ~test.seed, Part::b);

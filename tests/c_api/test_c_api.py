@@ -83,6 +83,29 @@ def test_conjugated_operands_and_a_d_of_its_own(name):
     assert gemm(d, arguments(a, b, c)) == INVALID and "d = null" in error()
 
 
+@pytest.mark.parametrize("type_a,type_b", (("U8", "U8"), ("U8", "I8"), ("I8", "U8"), ("I16", "I16")))
+def test_small_integers(type_a, type_b):
+    m, n, k = 9, 17, 300
+    dtypes = {"U8": np.uint8, "I8": np.int8, "I16": np.int16}
+    rng = np.random.default_rng(1)
+    a, b = (rng.integers(np.iinfo(t).min, np.iinfo(t).max + 1, shape, t)
+            for t, shape in ((dtypes[type_a], (m, k)), (dtypes[type_b], (k, n))))
+    c = rng.integers(-99, 99, (m, n), np.int32)
+    beta = np.array([2], np.int32)
+    expected = (a.astype(np.int64) @ b.astype(np.int64) + 2 * c).astype(np.int32)
+    d = described(m, n, k, (type_a, "I32"), b_type=0 if type_a == type_b else ENUMS["EXACTILE_" + type_b])
+    assert gemm(d, arguments(a, b, c, beta=beta.ctypes.data)) == OK, error()
+    np.testing.assert_array_equal(c, expected)
+
+
+def test_sums_of_64_bits():
+    a, b, c = np.full((2, 8), -2**31, np.int32), np.full((8, 3), 2**31 - 1, np.int32), np.ones((2, 3), np.int64)
+    alpha, beta = np.array([3], np.int64), np.array([2**40], np.int64)
+    assert gemm(described(2, 3, 8, ("I32", "I64")),
+                arguments(a, b, c, alpha=alpha.ctypes.data, beta=beta.ctypes.data)) == OK, error()
+    assert (c == (3 * 8 * -2**31 * (2**31 - 1) + 2**40 + 2**63) % 2**64 - 2**63).all()
+
+
 def test_integers_above_2_53_survive():
     a, b, c = (np.array([[v]], np.int64) for v in (1, 1, 0))
     alpha = np.array([2**62 + 1], np.int64)
@@ -164,6 +187,8 @@ def bad_products():
         ("input type", put("input_type", 0), INVALID, "input_type = 0"),
         ("output type", put("output_type", 99), INVALID, "output_type = 99"),
         ("pair of types", put("output_type", ENUMS["EXACTILE_I8"]), UNSUPPORTED, "types"),
+        ("type of B", put("b_type", 99), INVALID, "b_type = 99"),
+        ("type of B beside A's", put("b_type", ENUMS["EXACTILE_I8"]), UNSUPPORTED, "f32xi8"),
         ("C's stride", layout("c", "row_stride", 0), INVALID, "c's"),
         ("flag", layout("c", "pointer_array", 2), INVALID, "c.pointer_array = 2"),
         ("scales flag", put("row_scales", -1), INVALID, "row_scales = -1"),

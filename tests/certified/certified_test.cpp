@@ -244,7 +244,7 @@ class Sample {
     const double value = number(computed);
     if (!std::isfinite(due) || !std::isfinite(value))
       return std::isnan(due) ? std::isnan(value) : value == due || exact_.magnitude() > 1e4;
-    const double sums = gamma(d_.k * parts + 3, unit_roundoff(accumulator_type(d_.types.input)));
+    const double sums = gamma(d_.k * parts + 3, unit_roundoff(accumulator_type(d_.types)));
     const double smallest = sizeof(OutPart) == 8 ? 0x1p-1074 : std::is_same_v<OutPart, Float16> ? 0x1p-24 : 0x1p-133;
     return exact_.distance(value) <= (unit_roundoff(element_type_v<OutPart>) * exact_.magnitude() +
                                       sums * sums * exact_.absolute() + smallest / 2) *

@@ -47,7 +47,7 @@ TEST(VectorBits, DoNotDependOnTheInstructionSetOrOnThreads) {
   for (const GemmTypes types : all_gemm_types())
     for (const FewRows& few : products) {
       const GemmDescription d = description_of(types, few);
-      const std::string type(to_string(types.input));
+      const std::string type(to_string(types.input == ElementType::u8 ? ElementType::i8 : types.input));
       const auto narrow = product(d, "avx2_" + type + "_vectors", 1);
       if (!narrow) continue;
       for (const int threads : {1, 3}) {

@@ -11,27 +11,31 @@
 namespace exactile::test {
 namespace {
 
-template <class In, class Out>
+template <class T>
+T value(int x) {
+  if constexpr (std::is_arithmetic_v<T>)
+    return static_cast<T>(x);
+  else
+    return T(static_cast<float>(x));
+}
+
+template <class A, class Out, class B = A>
 void expect_typed_product() {
-  std::vector<In> a;
-  std::vector<In> b;
-  const auto value = [](int x) {
-    if constexpr (std::is_arithmetic_v<In>) {
-      return static_cast<In>(x);
-    } else {
-      return In(static_cast<float>(x));
-    }
-  };
-  for (int t = 0; t < 6; ++t) a.push_back(value(t - 2));
-  for (int t = 0; t < 12; ++t) b.push_back(value(t % 5 - 1));
+  std::vector<A> a;
+  std::vector<B> b;
+  for (int t = 0; t < 6; ++t) a.push_back(value<A>(t - 2));
+  for (int t = 0; t < 12; ++t) b.push_back(value<B>(t % 5 - 1));
   std::vector<Out> c(8);
-  const Status status = gemm(MatrixView<const In>(a.data(), 2, 3), MatrixView<const In>(b.data(), 3, 4),
-                             MatrixView<Out>(c.data(), 2, 4), {.alpha = Accumulator<In>(2)});
-  ASSERT_TRUE(status.ok()) << status.message();
-  const verification::ErrorReport report =
-      verification::compare(contiguous({element_type_v<In>, element_type_v<Out>}, 2, 4, 3),
-                            {.a = a.data(), .b = b.data(), .c = c.data(), .alpha = 2}, nullptr);
-  EXPECT_TRUE(report.passed) << to_string(GemmTypes{element_type_v<In>, element_type_v<Out>}) << report.failure;
+  constexpr GemmTypes types{element_type_v<A>, element_type_v<Out>, element_type_v<B>};
+  // The second call finds the plan of the first.
+  for (const int alpha : {2, 3}) {
+    const Status status = gemm(MatrixView<const A>(a.data(), 2, 3), MatrixView<const B>(b.data(), 3, 4),
+                               MatrixView<Out>(c.data(), 2, 4), {.alpha = value<Accumulator<A, Out>>(alpha)});
+    ASSERT_TRUE(status.ok()) << status.message();
+    const verification::ErrorReport report = verification::compare(
+        contiguous(types, 2, 4, 3), {.a = a.data(), .b = b.data(), .c = c.data(), .alpha = alpha}, nullptr);
+    EXPECT_TRUE(report.passed) << to_string(types) << report.failure;
+  }
 }
 
 TEST(Interface, TypedCallsOfEveryType) {
@@ -48,6 +52,11 @@ TEST(Interface, TypedCallsOfEveryType) {
   expect_typed_product<std::int64_t, std::int64_t>();
   expect_typed_product<std::int32_t, std::int32_t>();
   expect_typed_product<std::int8_t, std::int32_t>();
+  expect_typed_product<std::uint8_t, std::int32_t>();
+  expect_typed_product<std::uint8_t, std::int32_t, std::int8_t>();
+  expect_typed_product<std::int8_t, std::int32_t, std::uint8_t>();
+  expect_typed_product<std::int16_t, std::int32_t>();
+  expect_typed_product<std::int32_t, std::int64_t>();
   expect_typed_product<std::complex<double>, std::complex<double>>();
   expect_typed_product<std::complex<float>, std::complex<float>>();
 }
@@ -121,7 +130,7 @@ TEST(Interface, PlansCountTheOldCThatScalesKeep) {
     if (!kernel.kernel.starts_with("avx")) continue;
     // A narrower C is rounded with all that follows the sums, and keeps nothing; integers and complex numbers have
     // no scales.
-    if (kernel.types.output != accumulator_type(kernel.types.input) || !is_floating(kernel.types.input) ||
+    if (kernel.types.output != accumulator_type(kernel.types) || !is_floating(kernel.types.input) ||
         is_complex(kernel.types.input))
       continue;
     GemmDescription d = contiguous(kernel.types, 40, 50, 60);
@@ -168,7 +177,7 @@ TEST(Interface, PlansExplainThemselves) {
     const PlanSummary summary = plan.value().summary();
     const std::string text = plan.value().explain();
     EXPECT_NE(text.find(summary.kernel), std::string::npos);
-    EXPECT_EQ(summary.accumulator, to_string(accumulator_type(types.input)));
+    EXPECT_EQ(summary.accumulator, to_string(accumulator_type(types)));
     EXPECT_GT(summary.operations, 0);
     EXPECT_GT(summary.minimum_bytes, 0);
     EXPECT_GE(summary.model_bytes, summary.minimum_bytes * 0.5);

@@ -54,7 +54,7 @@ TEST(Prepared, EveryKernelGivesTheSameBits) {
   for (const KernelOfType& kernel : everything()) {
     const GemmDescription d = contiguous(kernel.types, 13, 21, 34, 2);
     expect_same_bits(d, {}, kernel);
-    const ElementType sums = accumulator_type(kernel.types.input);
+    const ElementType sums = accumulator_type(kernel.types);
     if (!is_floating(sums) || is_complex(sums)) continue;
     GemmDescription scaled = d;
     scaled.row_scales = scaled.column_scales = true;

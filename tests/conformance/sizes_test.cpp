@@ -28,7 +28,8 @@ void fill_and_check(const GemmDescription& d, const GemmArguments& arguments, co
   using verification::Fill;
   using verification::Part;
   verification::fill(Fill::small_integers, 3, d.types.input, d.m, d.k, d.a, 1, const_cast<void*>(arguments.a), Part::a);
-  verification::fill(Fill::small_integers, 3, d.types.input, d.k, d.n, d.b, 1, const_cast<void*>(arguments.b), Part::b);
+  verification::fill(Fill::small_integers, 3, d.types.input_b, d.k, d.n, d.b, 1, const_cast<void*>(arguments.b),
+                     Part::b);
   announce("huge strides: " + test_name(kernel));
   if (!runs(d, arguments, kernel)) return;
   announce({});
@@ -85,7 +86,7 @@ TEST(Sizes, BatchStridesBeyondTwoToTheThirtyOne) {
     const GemmArguments arguments = memory.arguments();
     verification::fill(verification::Fill::small_integers, 5, d.types.input, 2, 4, d.a, 3,
                        const_cast<void*>(arguments.a));
-    verification::fill(verification::Fill::small_integers, 5, d.types.input, 4, 3, d.b, 3,
+    verification::fill(verification::Fill::small_integers, 5, d.types.input_b, 4, 3, d.b, 3,
                        const_cast<void*>(arguments.b), verification::Part::b);
     if (!runs(d, arguments, kernel)) continue;
     EXPECT_TRUE(verification::compare(d, arguments, nullptr).passed) << test_name(kernel);

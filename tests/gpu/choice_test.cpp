@@ -43,7 +43,7 @@ TEST(CudaChoice, EveryTypeIsPlannedForEveryGeneration) {
   for (const int capability : {80, 86, 89, 90, 100, 120}) {
     const Device device = made_up(capability);
     const DeviceModel model(device, shipped(), kernels());
-    for (const GemmTypes types : all_gemm_types())
+    for (const GemmTypes types : plan::types_of_devices(all_gemm_types()))
       for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{4096, 4096, 4096}, {1, 4096, 4096}, {37, 300, 5}}) {
         SCOPED_TRACE(to_string(types) + " on " + std::to_string(capability) + ", m = " + std::to_string(m));
         const plan::Problem problem{.description = test::row_major(types, m, n, k), .memory = Memory::device};

@@ -12,7 +12,8 @@ ROW = {"kernel", "backend", "type", "accuracy", "m", "n", "k", "batch", "median_
        "first_call_seconds", "seconds_with_copies", "gflops", "fraction_of_peak", "max_relative_error",
        "error_in_u", "norm_error", "error_over_bound"}
 TYPES = ["f64", "f32", "f16", "f16->f32", "bf16", "bf16->f32", "f8e4m3->f32", "f8e4m3->bf16", "f8e5m2->f32",
-         "f8e5m2->bf16", "i64", "i32", "i8->i32", "cf64", "cf32"]
+         "f8e5m2->bf16", "i64", "i32", "i8->i32", "cf64", "cf32",
+         "u8->i32", "u8xi8->i32", "i8xu8->i32", "i16->i32", "i32->i64"]
 SIZES = ["--m", "33", "--n", "34", "--k", "35"]
 
 

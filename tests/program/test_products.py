@@ -159,6 +159,28 @@ def test_integers_of_other_widths(program, dtype, kind):
     assert c.dtype == np.dtype(kind) and np.array_equal(c.astype("i8"), due)
 
 
+@pytest.mark.parametrize("of_a,of_b,types", [("u1", "u1", "u8->i32"), ("u1", "i1", "u8xi8->i32"),
+                                             ("i1", "u1", "i8xu8->i32"), ("i2", ">i2", "i16->i32"),
+                                             (">i2", "i4", "i32"), ("u1", "i2", "i32")])
+def test_small_integers_are_multiplied_as_they_are(program, random, of_a, of_b, types):
+    a, b = (random.integers(np.iinfo(t).min, np.iinfo(t).max, (30, 30)).astype(t) for t in (of_a, of_b))
+    c = program.multiply(a, b, "--verify")
+    assert c.dtype == np.dtype("i4") and np.array_equal(c, (a.astype("i8") @ b.astype("i8")).astype("i4"))
+    assert program.json("multiply", "a.npy", "b.npy", "-o", "d.npy")["type"] == types
+
+
+def test_sums_of_64_bits(program, random):
+    a, b = (random.integers(-(2**31), 2**31, (40, 40)).astype("i4") for _ in range(2))
+    c = program.multiply(a, b, "--out-type", "i64", "--verify")
+    assert c.dtype == np.dtype("i8") and np.array_equal(c, a.astype("i8") @ b.astype("i8"))
+
+
+def test_c0_of_small_integers(program):
+    a, c0 = np.full((3, 3), 200, "u1"), np.full((3, 3), -5, "i2")
+    np.save(program.folder / "c0.npy", c0)
+    assert np.array_equal(program.multiply(a, a, "--c", "c0.npy"), np.full((3, 3), 3 * 200 * 200 - 5))
+
+
 def test_other_spellings_of_types(program):
     """As numpy.dtype takes them."""
     a = np.array([[1, 2], [3, 4]])

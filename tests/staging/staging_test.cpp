@@ -102,7 +102,7 @@ class Product {
             .column_scales = d_.column_scales ? operands_.column_scales->argument() : nullptr};
   }
   [[nodiscard]] std::unique_ptr<GuardedOperand> scales(Fill fill, std::int64_t length, std::uint64_t seed) const {
-    const ElementType type = accumulator_type(d_.types.input);
+    const ElementType type = accumulator_type(d_.types);
     auto made = guarded(type, 1, length, {.row_stride = length}, 1, seed);
     verification::fill(fill, seed, type, 1, length, {.row_stride = length}, 1, made->argument(), verification::Part::c);
     return made;

@@ -26,7 +26,7 @@ Matrices::Matrices(const GemmDescription& d, std::uint64_t seed, verification::F
       c_(zeros(d.m * d.n * d.batch_count, d.types.output)) {
   using verification::Part;
   verification::fill(fill, seed, d.types.input, d.m, d.k, d.a, d.batch_count, a_.data(), Part::a);
-  verification::fill(fill, seed, d.types.input, d.k, d.n, d.b, d.batch_count, b_.data(), Part::b);
+  verification::fill(fill, seed, d.types.input_b, d.k, d.n, d.b, d.batch_count, b_.data(), Part::b);
 }
 
 void Matrices::clear_c() { std::fill(c_.begin(), c_.end(), std::byte{0}); }

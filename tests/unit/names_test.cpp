@@ -10,9 +10,10 @@
 namespace exactile {
 namespace {
 
-constexpr ElementType all_types[] = {ElementType::f64,    ElementType::f32,    ElementType::f16, ElementType::bf16,
-                                     ElementType::f8e4m3, ElementType::f8e5m2, ElementType::i64, ElementType::i32,
-                                     ElementType::i8,     ElementType::cf64,   ElementType::cf32};
+constexpr ElementType all_types[] = {ElementType::f64,    ElementType::f32,    ElementType::f16,  ElementType::bf16,
+                                     ElementType::f8e4m3, ElementType::f8e5m2, ElementType::i64,  ElementType::i32,
+                                     ElementType::i8,     ElementType::cf64,   ElementType::cf32, ElementType::u8,
+                                     ElementType::i16};
 
 TEST(Names, GemmTypesSurviveTheirText) {
   std::set<std::string> names;
@@ -22,13 +23,14 @@ TEST(Names, GemmTypesSurviveTheirText) {
     ASSERT_TRUE(parsed.has_value()) << to_string(types);
     EXPECT_EQ(*parsed, types);
   }
-  EXPECT_EQ(names.size(), 15U);
+  EXPECT_EQ(names.size(), 20U);
 }
 
 TEST(Names, GemmTypesThatThereAre) {
   const std::set<std::string> expected{"f64",       "f32",         "f16",          "f16->f32",    "bf16",
                                        "bf16->f32", "f8e4m3->f32", "f8e4m3->bf16", "f8e5m2->f32", "f8e5m2->bf16",
-                                       "i64",       "i32",         "i8->i32",      "cf64",        "cf32"};
+                                       "i64",       "i32",         "i8->i32",      "cf64",        "cf32",
+                                       "u8->i32",   "u8xi8->i32",  "i8xu8->i32",   "i16->i32",    "i32->i64"};
   std::set<std::string> names;
   for (const GemmTypes types : all_gemm_types()) names.insert(to_string(types));
   EXPECT_EQ(names, expected);
@@ -38,7 +40,12 @@ TEST(Names, ShortTypeNames) {
   EXPECT_EQ(parse_gemm_types("i8"), (GemmTypes{ElementType::i8, ElementType::i32}));
   EXPECT_EQ(parse_gemm_types("f8e4m3"), (GemmTypes{ElementType::f8e4m3, ElementType::f32}));
   EXPECT_EQ(parse_gemm_types("f8e5m2"), (GemmTypes{ElementType::f8e5m2, ElementType::f32}));
-  for (const char* wrong : {"", "f3", "f32 ", "F32", "float", "f32->f64", "i8->i8", "->", "f32->", "f16->bf16"})
+  EXPECT_EQ(parse_gemm_types("u8"), (GemmTypes{ElementType::u8, ElementType::i32}));
+  EXPECT_EQ(parse_gemm_types("i8xu8"), (GemmTypes{ElementType::i8, ElementType::i32, ElementType::u8}));
+  EXPECT_EQ(parse_gemm_types("i16"), (GemmTypes{ElementType::i16, ElementType::i32}));
+  EXPECT_EQ(parse_gemm_types("i32"), (GemmTypes{ElementType::i32, ElementType::i32}));
+  for (const char* wrong : {"", "u8xu8->i32", "u8x", "i8xi16->i32", "f3", "f32 ", "F32", "float", "f32->f64", "i8->i8",
+                            "->", "f32->", "f16->bf16"})
     EXPECT_FALSE(parse_gemm_types(wrong).has_value()) << wrong;
 }
 
@@ -73,9 +80,16 @@ TEST(Names, PropertiesOfTypes) {
   EXPECT_EQ(unit_roundoff(ElementType::f8e5m2), 0x1p-3);
   EXPECT_EQ(unit_roundoff(ElementType::i32), 0);
   EXPECT_EQ(accumulator_type(ElementType::i8), ElementType::i32);
+  EXPECT_EQ(accumulator_type(ElementType::u8), ElementType::i32);
+  EXPECT_EQ(accumulator_type(ElementType::i16), ElementType::i32);
+  EXPECT_EQ(accumulator_type({ElementType::i32, ElementType::i64}), ElementType::i64);
+  EXPECT_EQ(accumulator_type({ElementType::i32, ElementType::i32}), ElementType::i32);
+  EXPECT_EQ(accumulator_type({ElementType::bf16, ElementType::bf16}), ElementType::f32);
   EXPECT_EQ(accumulator_type(ElementType::bf16), ElementType::f32);
   EXPECT_EQ(accumulator_type(ElementType::cf64), ElementType::cf64);
   EXPECT_EQ(size_in_bytes(ElementType::cf64), 16);
+  EXPECT_EQ(size_in_bytes(ElementType::u8), 1);
+  EXPECT_EQ(size_in_bytes(ElementType::i16), 2);
   EXPECT_EQ(size_in_bytes(ElementType::f8e5m2), 1);
   EXPECT_TRUE(is_floating(ElementType::cf32) && is_floating(ElementType::f8e4m3) && !is_floating(ElementType::i64));
   EXPECT_TRUE(is_complex(ElementType::cf32) && !is_complex(ElementType::f64));

@@ -12,6 +12,7 @@
 
 #include "cpu/isa.hpp"
 #include "cpu/micro/tile.hpp"
+#include "emulated_quads.hpp"
 
 namespace exactile::cpu {
 namespace {
@@ -33,12 +34,35 @@ void for_each_widening(const Check& check) {
   }
 }
 
+/// check(kernels, A(), B()) for each sign that bytes may have.
+template <class Kernels, class Check>
+void for_each_sign(Kernels kernels, const Check& check) {
+  using enum ElementType;
+  check(kernels(i8, i8), std::int8_t(), std::int8_t());
+  check(kernels(i8, u8), std::int8_t(), std::uint8_t());
+  check(kernels(u8, i8), std::uint8_t(), std::int8_t());
+  check(kernels(u8, u8), std::uint8_t(), std::uint8_t());
+}
+
+/// check(kernels, A(), B()) for each of this machine's kinds of bytes. Quads are emulated where there are none.
+template <class Check>
+void for_each_byte_kernel(const Check& check) {
+  if (widest_isa() >= Isa::avx2) for_each_sign(avx2_bytes, check);
+  if (widest_isa() >= Isa::avx2) for_each_sign(test::emulated_quads, check);
+  if (widest_isa() >= Isa::avx512) for_each_sign(avx512_bytes, check);
+  if (widest_isa() >= Isa::avx512_vnni) for_each_sign(avx512_vnni_bytes, check);
+}
+
 template <class Check>
 void for_each_grouping(const Check& check) {
-  if (widest_isa() >= Isa::avx2) check(avx2_i8());
-  if (widest_isa() >= Isa::avx512) check(avx512_i8());
-  if (widest_isa() >= Isa::avx512_vnni) check(avx512_vnni_i8());
-  if (widest_isa() >= Isa::avx512_bf16) check(avx512_bf16_pairs());
+  for_each_byte_kernel(check);
+  const auto check_alike = [&]<class K>(const MicroKernels<K>& kernels) { check(kernels, Input<K>(), Input<K>()); };
+  if (widest_isa() >= Isa::avx2) check_alike(avx2_i16());
+  if (widest_isa() >= Isa::avx2) check_alike(avx2_i32_wide());
+  if (widest_isa() >= Isa::avx512) check_alike(avx512_i16());
+  if (widest_isa() >= Isa::avx512) check_alike(avx512_i32_wide());
+  if (widest_isa() >= Isa::avx512_vnni) check_alike(avx512_vnni_i16());
+  if (widest_isa() >= Isa::avx512_bf16) check_alike(avx512_bf16_pairs());
 }
 
 template <class Narrow>
@@ -73,9 +97,10 @@ TEST(NarrowKernels, EveryNumberIsExact) {
   for_each_widening([](const auto& kernels) { expect_exact_numbers(kernels); });
 }
 
-std::vector<std::int8_t> numbers(std::size_t count, std::mt19937& random, std::int8_t) {
-  std::vector<std::int8_t> all(count);
-  for (auto& x : all) x = static_cast<std::int8_t>(random());
+template <class T>
+std::vector<T> numbers(std::size_t count, std::mt19937& random, T) {
+  std::vector<T> all(count);
+  for (auto& x : all) x = static_cast<T>(random());
   return all;
 }
 std::vector<BFloat16> numbers(std::size_t count, std::mt19937& random, BFloat16) {
@@ -86,12 +111,15 @@ std::vector<BFloat16> numbers(std::size_t count, std::mt19937& random, BFloat16)
 }
 
 /// The sums as they are defined: exact, or odd terms before even ones, a rounding each.
-std::int32_t sum_of(const std::vector<std::int8_t>& a, const std::vector<std::int8_t>& b) {
-  std::int32_t sum = 0;
-  for (std::size_t p = 0; p < a.size(); ++p) sum += a[p] * b[p];
-  return sum;
+template <class Sum, class A, class B, class In>
+Sum sum_of(const std::vector<In>& a, const std::vector<In>& b) {
+  std::uint64_t sum = 0;
+  for (std::size_t p = 0; p < a.size(); ++p)
+    sum += static_cast<std::uint64_t>(static_cast<A>(a[p])) * static_cast<std::uint64_t>(static_cast<B>(b[p]));
+  return static_cast<Sum>(sum);
 }
-float sum_of(const std::vector<BFloat16>& a, const std::vector<BFloat16>& b) {
+template <>
+float sum_of<float, BFloat16, BFloat16>(const std::vector<BFloat16>& a, const std::vector<BFloat16>& b) {
   float sum = 0;
   for (std::size_t p = 0; p < a.size(); ++p) {
     const std::size_t q = (p ^ 1) < a.size() ? p ^ 1 : p;
@@ -107,7 +135,7 @@ struct Lie {
 };
 
 /// A tile of random operands, packed from where they lie and multiplied.
-template <class K>
+template <class A, class B, class K>
 void expect_sums(const MicroKernels<K>& kernels, int rows, std::int64_t columns, std::int64_t k, Lie of_a, Lie of_b,
                  std::mt19937& random) {
   using In = Input<K>;
@@ -115,7 +143,7 @@ void expect_sums(const MicroKernels<K>& kernels, int rows, std::int64_t columns,
   const std::int64_t width = std::int64_t{vectors} * kernels.lanes;
   const auto a = numbers(static_cast<std::size_t>((rows - 1) * of_a.row + (k - 1) * of_a.column + 1), random, In());
   const auto b = numbers(static_cast<std::size_t>((k - 1) * of_b.row + (columns - 1) * of_b.column + 1), random, In());
-  std::vector<Lane<K>> packed_a(static_cast<std::size_t>(rows * lanes_of<K>(k)));
+  std::vector<Lane<K>> packed_a(static_cast<std::size_t>(rows * packed_lanes<K>(k)));
   std::vector<Lane<K>> packed_b(static_cast<std::size_t>(width * packed_lanes<K>(k)));
   kernels.pack_a(a.data(), of_a.row, of_a.column, rows, rows, k, packed_a.data());
   kernels.pack_b(b.data(), of_b.column, of_b.row, columns, width, k, packed_b.data());
@@ -141,53 +169,54 @@ void expect_sums(const MicroKernels<K>& kernels, int rows, std::int64_t columns,
         row.push_back(a[static_cast<std::size_t>(i * of_a.row + p * of_a.column)]);
         column.push_back(b[static_cast<std::size_t>(p * of_b.row + j * of_b.column)]);
       }
-      ASSERT_EQ(c[static_cast<std::size_t>(i * columns + j)], sum_of(row, column))
+      ASSERT_EQ(c[static_cast<std::size_t>(i * columns + j)], (sum_of<Sum<K>, A, B>(row, column)))
           << rows << " x " << columns << " x " << k << ", element " << i << ", " << j << ", B " << of_b.row << ", "
           << of_b.column;
     }
 }
 
-template <class K>
+template <class A, class B, class K>
 void expect_all_sums(const MicroKernels<K>& kernels) {
   std::mt19937 random(7);
   for (const int rows : {1, 3, kernels.rows - 1, kernels.rows})
     for (const std::int64_t columns : {1, kernels.lanes - 1, kernels.lanes, kernels.lanes + 3, 2 * kernels.lanes})
       for (const std::int64_t k : {1, 2, 3, 4, 5, 31, 64, 67, 130, 259}) {
-        expect_sums(kernels, rows, columns, k, {k + 1, 1}, {columns + 3, 1}, random);
-        expect_sums(kernels, rows, columns, k, {1, rows + 1}, {1, k + 2}, random);
-        expect_sums(kernels, rows, columns, k, {2 * k + 1, 2}, {3, 3 * k}, random);
+        expect_sums<A, B>(kernels, rows, columns, k, {k + 1, 1}, {columns + 3, 1}, random);
+        expect_sums<A, B>(kernels, rows, columns, k, {1, rows + 1}, {1, k + 2}, random);
+        expect_sums<A, B>(kernels, rows, columns, k, {2 * k + 1, 2}, {3, 3 * k}, random);
       }
 }
 
 TEST(NarrowKernels, TilesSumAsTheyAreDefined) {
-  for_each_grouping([](const auto& kernels) { expect_all_sums(kernels); });
-  if (widest_isa() >= Isa::avx2) expect_all_sums(avx2_bf16());
-  if (widest_isa() >= Isa::avx512) expect_all_sums(avx512_bf16());
+  for_each_grouping([]<class A, class B>(const auto& kernels, A, B) { expect_all_sums<A, B>(kernels); });
+  if (widest_isa() >= Isa::avx2) expect_all_sums<BFloat16, BFloat16>(avx2_bf16());
+  if (widest_isa() >= Isa::avx512) expect_all_sums<BFloat16, BFloat16>(avx512_bf16());
 }
 
 /// Products of the largest magnitude neither saturate nor carry.
-template <class K>
+template <class A, class B, class K>
 void expect_extreme_sums(const MicroKernels<K>& kernels) {
   constexpr std::int64_t k = 1024;
-  for (const int a : {-128, 127})
-    for (const int b : {-128, 127}) {
-      const std::vector<std::int8_t> row(k, static_cast<std::int8_t>(a));
-      const std::vector<std::int8_t> column(static_cast<std::size_t>(k * kernels.lanes), static_cast<std::int8_t>(b));
-      std::vector<std::int32_t> packed_a(static_cast<std::size_t>(lanes_of<K>(k)));
-      std::vector<std::int32_t> packed_b(static_cast<std::size_t>(kernels.lanes * packed_lanes<K>(k)));
+  for (const A a : {std::numeric_limits<A>::min(), std::numeric_limits<A>::max()})
+    for (const B b : {std::numeric_limits<B>::min(), std::numeric_limits<B>::max()}) {
+      const std::vector<Input<K>> row(k, static_cast<Input<K>>(a));
+      const std::vector<Input<K>> column(static_cast<std::size_t>(k * kernels.lanes), static_cast<Input<K>>(b));
+      std::vector<Lane<K>> packed_a(static_cast<std::size_t>(packed_lanes<K>(k)));
+      std::vector<Lane<K>> packed_b(static_cast<std::size_t>(kernels.lanes * packed_lanes<K>(k)));
       kernels.pack_a(row.data(), k, 1, 1, 1, k, packed_a.data());
       kernels.pack_b(column.data(), 1, kernels.lanes, kernels.lanes, kernels.lanes, k, packed_b.data());
-      std::vector<std::int32_t> c(static_cast<std::size_t>(kernels.lanes));
+      std::vector<Sum<K>> c(static_cast<std::size_t>(kernels.lanes));
       kernels.tile(AOrder::columns, 1, 1, false)({1, kernels.lanes, kernels.lanes, lanes_of<K>(k), kernels.lanes},
                                                  packed_a.data(), packed_b.data(), c.data(), 1, 0);
-      for (const std::int32_t element : c) EXPECT_EQ(element, a * b * k);
+      const std::uint64_t due = std::uint64_t{k} * static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b);
+      for (const Sum<K> element : c) EXPECT_EQ(element, static_cast<Sum<K>>(due)) << +a << " * " << +b;
     }
 }
 
-TEST(NarrowKernels, BytesOfTheLargestMagnitudeAreExact) {
-  if (widest_isa() >= Isa::avx2) expect_extreme_sums(avx2_i8());
-  if (widest_isa() >= Isa::avx512) expect_extreme_sums(avx512_i8());
-  if (widest_isa() >= Isa::avx512_vnni) expect_extreme_sums(avx512_vnni_i8());
+TEST(NarrowKernels, IntegersOfTheLargestMagnitudeAreExact) {
+  for_each_grouping([]<class A, class B>(const auto& kernels, A, B) {
+    if constexpr (std::is_integral_v<A>) expect_extreme_sums<A, B>(kernels);
+  });
 }
 
 TEST(NarrowKernels, SmallestMagnitudePassesOverZeros) {

@@ -111,6 +111,8 @@ TEST(Refusals, TypesThatHaveNoProduct) {
   expect_refusal(make(contiguous({ElementType::f32, ElementType::f64}, 2, 2, 2)), StatusCode::unsupported,
                  {"f32->f64", "i8->i32", "expected"});
   expect_refusal(make(contiguous({ElementType::i8, ElementType::i8}, 2, 2, 2)), StatusCode::unsupported, {"i8"});
+  expect_refusal(make(contiguous({ElementType::i8, ElementType::i32, ElementType::i16}, 2, 2, 2)),
+                 StatusCode::unsupported, {"i8xi16->i32", "i8xu8->i32", "expected"});
 }
 
 TEST(Refusals, NamesThatThereAreNot) {
@@ -266,7 +268,8 @@ TEST(Refusals, ValuesThatNoEnumerationHas) {
   refuses(bad, {}, {"activation = 9", "expected none, relu"});
   bad = good;
   bad.types.input = static_cast<ElementType>(99);
-  expect_refusal(gemm(bad, matrices.arguments()), StatusCode::unsupported, {"unknown->f32", "expected one of: f64"});
+  expect_refusal(gemm(bad, matrices.arguments()), StatusCode::unsupported,
+                 {"unknownxf32->f32", "expected one of: f64"});
   const auto plan = Plan::make(good);
   ASSERT_TRUE(plan.ok());
   expect_refusal(plan.value().prepare(static_cast<Operand>(9), matrices.arguments().a).status(),

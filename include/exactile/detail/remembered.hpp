@@ -27,7 +27,8 @@ struct PlainProduct {
 /// The rest of what such a product is told by, as one number.
 [[nodiscard]] constexpr std::uint64_t plain_form(GemmTypes types, bool conjugate_a, bool conjugate_b, Backend backend,
                                                  int threads) noexcept {
-  return std::uint64_t{1} << 63 | static_cast<std::uint64_t>(static_cast<std::uint32_t>(threads)) << 24 |
+  return std::uint64_t{1} << 63 | static_cast<std::uint64_t>(types.input_b) << 56 |
+         static_cast<std::uint64_t>(static_cast<std::uint32_t>(threads)) << 24 |
          static_cast<std::uint64_t>(backend) << 16 | static_cast<std::uint64_t>(types.input) << 8 |
          static_cast<std::uint64_t>(types.output) << 2 | (conjugate_a ? 2U : 0U) | (conjugate_b ? 1U : 0U);
 }

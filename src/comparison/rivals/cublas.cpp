@@ -85,7 +85,7 @@ class Cublas final : public Contender {
 std::optional<CublasTypes> cublas_types(const Product& product) {
   const auto input = data_type(product.type);
   const auto output = data_type(product.output);
-  if (!input || !output || product.type == ElementType::i32) return std::nullopt;
+  if (!input || !output || product.type == ElementType::i32 || product.type_b != product.type) return std::nullopt;
   if (product.type == ElementType::f64) return CublasTypes{*input, *output, compute_64f, *data_type(ElementType::f64)};
   if (product.type == ElementType::i8) return CublasTypes{*input, *output, compute_32i, *data_type(ElementType::i32)};
   const bool is_tf32 = product.type == ElementType::f32 && product.accuracy == Accuracy::reduced;

@@ -52,10 +52,11 @@ class OnednnMatmul final : public Rival {
 
   std::unique_ptr<Call> prepare_one(const Product& p) const override {
     const auto input = type_of(p.type);
+    const auto input_b = type_of(p.type_b);
     const auto output = type_of(p.output);
-    if (!input || !output) return nullptr;
+    if (!input || !input_b || !output) return nullptr;
     const auto a = describe(p.m, p.k, p.a, *input);
-    const auto b = describe(p.k, p.n, p.b, *input);
+    const auto b = describe(p.k, p.n, p.b, *input_b);
     const auto c = describe(p.m, p.n, p.c, *output);
     const Handle primitive = primitive_of(a, b, c);
     return primitive == nullptr ? nullptr : call_of(primitive, memory_of(a), memory_of(b), memory_of(c));
@@ -70,6 +71,7 @@ class OnednnMatmul final : public Rival {
       case ElementType::f32: return 3;
       case ElementType::i32: return 4;
       case ElementType::i8: return 5;
+      case ElementType::u8: return 6;
       default: return std::nullopt;
     }
   }

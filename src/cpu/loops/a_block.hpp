@@ -89,7 +89,7 @@ class AReader {
     const std::int64_t chunks = core::ceil_divide(blocking.kc, chunk_terms<K>);
     switch (source_) {
       case ASource::packed:
-      case ASource::packed_with_first: return blocking.mc * lanes_of<K>(blocking.kc);
+      case ASource::packed_with_first: return blocking.mc * packed_lanes<K>(blocking.kc);
       case ASource::copied: return blocking.mc * chunks * copy_stride<K>;
       case ASource::in_place:
       case ASource::packed_by_tile: break;
@@ -98,7 +98,7 @@ class AReader {
   }
   /// Of the one tile that each thread packs for itself; none where A is read otherwise.
   [[nodiscard]] std::int64_t tile_elements() const {
-    return source_ == ASource::packed_by_tile ? mr_ * lanes_of<K>(chunk_terms<K>) : 0;
+    return source_ == ASource::packed_by_tile ? mr_ * packed_lanes<K>(chunk_terms<K>) : 0;
   }
 
   [[nodiscard]] std::int64_t tiles(const ABlock<K>& block) const {
@@ -159,12 +159,12 @@ template <class K>
 ATile<K> AReader<K>::place(const ABlock<K>& block, Range rows, Range terms) const {
   const std::int64_t height = block.rows.end - block.rows.begin;
   const std::int64_t before = terms.begin - block.terms.begin;
-  const std::int64_t lanes = lanes_of<K>(terms.end - terms.begin);
+  const std::int64_t lanes = packed_lanes<K>(terms.end - terms.begin);
   if constexpr (reads_operands<K>)
     if (source_ == ASource::in_place) return {source(block, rows, terms), row_stride_};
   if (source_ == ASource::copied)
     return {block.copy + (before / chunk_terms<K> * height + rows.begin) * copy_stride<K>, copy_stride<K>};
-  return {block.copy + lanes_of<K>(before) * height + rows.begin * lanes, rows.end - rows.begin};
+  return {block.copy + packed_lanes<K>(before) * height + rows.begin * lanes, rows.end - rows.begin};
 }
 
 /// Chunk after chunk, each as panels of MR rows. Where A's rows are neighbours, several panels together read whole
@@ -177,13 +177,13 @@ void AReader<K>::pack(const ABlock<K>& block, Range mine) const {
   constexpr std::int64_t together = 16;
   for (std::int64_t p = block.terms.begin; p < block.terms.end; p += chunk_terms<K>) {
     const std::int64_t terms = std::min(chunk_terms<K>, block.terms.end - p);
-    Lane<K>* chunk = block.copy + lanes_of<K>(p - block.terms.begin) * height;
+    Lane<K>* chunk = block.copy + packed_lanes<K>(p - block.terms.begin) * height;
     const auto pack_part = [&](Range part) {  // tiles of one height
       if (part.begin == part.end) return;
       const std::int64_t begin = part_of(height, count, part.begin).begin;
       const Range last = part_of(height, count, part.end - 1);
       kernels_.pack_a(from + begin * row_stride_ + p * term_stride_, row_stride_, term_stride_, last.end - begin,
-                      last.end - last.begin, terms, chunk + begin * lanes_of<K>(terms));
+                      last.end - last.begin, terms, chunk + begin * packed_lanes<K>(terms));
     };
     const std::int64_t taller = std::clamp(height % count, mine.begin, mine.end);
     for (std::int64_t t = mine.begin; t < taller; t += together) pack_part({t, std::min(t + together, taller)});

@@ -27,4 +27,6 @@
   DO(I8Quads)                             \
   DO(I8Pairs)                             \
   DO(I8Tiles)                             \
+  DO(I16Pairs)                            \
+  DO(I32Wide)                             \
   DO(Bf16Tiles)

@@ -6,7 +6,8 @@
 
 namespace exactile::cpu {
 
-/// i8 by four terms, both with a sign (TDPBSSD). So many terms leave a tile's rows of A in L1 beside what passes of B.
+/// Bytes by four terms (TDPBSSD, and TDPBSUD, TDPBUSD, TDPBUUD where A or B has no sign). So many terms leave a tile's
+/// rows of A in L1 beside what passes of B.
 struct I8Tiles {};
 template <>
 struct Elements<I8Tiles> {
@@ -31,7 +32,8 @@ struct Elements<Bf16Tiles> {
   static constexpr std::int64_t chunk_terms = 512;
 };
 
-const MicroKernels<I8Tiles>& amx_i8();
+/// Of A and B of bytes, i8 or u8 each.
+const MicroKernels<I8Tiles>& amx_bytes(ElementType a, ElementType b);
 const MicroKernels<Bf16Tiles>& amx_bf16();
 /// The same sums of bf16, bit for bit, by multiply-adds that flush nothing.
 const MicroKernels<Bf16Tiles>& avx512_bf16_in_order_of_tiles();

@@ -9,10 +9,7 @@ template <>
 struct Groups<Bf16Tiles> : Groups<Bf16Pairs> {};
 
 template <>
-struct Groups<I8Tiles> : Groups<I8Quads> {
-  static HWY_INLINE void finish_a(std::int32_t*, std::int64_t, std::int64_t) {}
-  static HWY_INLINE void finish_b(std::int32_t*, std::int64_t, std::int64_t) {}
-};
+struct Groups<I8Tiles> : QuadsAsTheyAre {};
 
 namespace {
 
@@ -43,7 +40,7 @@ constexpr auto configurations(std::integer_sequence<int, Below...>) {
 }
 
 /// The processor's tile registers. Assembly: GCC's intrinsics take no register that is a template's argument.
-template <class K>
+template <class K, class ElementA = Input<K>, class ElementB = Input<K>>
 struct Registers {
   static void configure(int height) {
     static constexpr auto all = configurations(std::make_integer_sequence<int, amx::rows>());
@@ -65,8 +62,14 @@ struct Registers {
   static void multiply() {
     if constexpr (std::is_same_v<K, Bf16Tiles>)
       asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(Sums), "i"(A), "i"(B));
-    else
+    else if constexpr (std::is_signed_v<ElementA> && std::is_signed_v<ElementB>)
       asm volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(Sums), "i"(A), "i"(B));
+    else if constexpr (std::is_signed_v<ElementA>)
+      asm volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(Sums), "i"(A), "i"(B));
+    else if constexpr (std::is_signed_v<ElementB>)
+      asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(Sums), "i"(A), "i"(B));
+    else
+      asm volatile("tdpbuud %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(Sums), "i"(A), "i"(B));
   }
   static void release() { asm volatile("tilerelease"); }
   static void add_sums(const Sum<K>* sums, Sum<K>* c, std::int64_t columns, Sum<K> alpha, Sum<K> beta) {
@@ -176,9 +179,9 @@ MicroKernels<Bf16Tiles>::AskingKernel find_whole_in_order_of_tiles(AOrder order,
   return table[order == AOrder::rows ? 0 : 1][static_cast<std::size_t>(height - 1)];
 }
 
-template <class K>
+template <class K, class A = Input<K>, class B = Input<K>>
 constexpr MicroKernels<K> tile_kernels() {
-  using Found = amx::Kernels<K, Registers<K>>;
+  using Found = amx::Kernels<K, Registers<K, A, B>>;
   return {.tile = &Found::tile,
           .asking_tile = &Found::asking_tile,
           .add_sums = &add_sums<Sum<K>>,
@@ -198,9 +201,12 @@ constexpr MicroKernels<K> tile_kernels() {
 
 namespace exactile::cpu {
 
-const MicroKernels<I8Tiles>& amx_i8() {
-  static constexpr auto table = HWY_NAMESPACE::tile_kernels<I8Tiles>();
-  return table;
+const MicroKernels<I8Tiles>& amx_bytes(ElementType a, ElementType b) {
+  using HWY_NAMESPACE::tile_kernels;
+  static constexpr std::array tables{tile_kernels<I8Tiles>(), tile_kernels<I8Tiles, std::int8_t, std::uint8_t>(),
+                                     tile_kernels<I8Tiles, std::uint8_t, std::int8_t>(),
+                                     tile_kernels<I8Tiles, std::uint8_t, std::uint8_t>()};
+  return tables[(a == ElementType::i8 ? 0U : 2U) + (b == ElementType::i8 ? 0U : 1U)];
 }
 const MicroKernels<Bf16Tiles>& amx_bf16() {
   static constexpr auto table = HWY_NAMESPACE::tile_kernels<Bf16Tiles>();

@@ -7,28 +7,39 @@
 namespace exactile::cpu {
 
 const MicroKernels<Widened<BFloat16>>& avx512_bf16() {
-  static const auto table = HWY_NAMESPACE::widened_kernels<BFloat16>(avx512_f32());
+  static const auto table = HWY_NAMESPACE::kernels_with_tiles_of<Widened<BFloat16>>(avx512_f32());
   return table;
 }
 const MicroKernels<Widened<Float16>>& avx512_f16() {
-  static const auto table = HWY_NAMESPACE::widened_kernels<Float16>(avx512_f32());
+  static const auto table = HWY_NAMESPACE::kernels_with_tiles_of<Widened<Float16>>(avx512_f32());
   return table;
 }
 const MicroKernels<Widened<Float8E4M3>>& avx512_f8e4m3() {
-  static const auto table = HWY_NAMESPACE::widened_kernels<Float8E4M3>(avx512_f32());
+  static const auto table = HWY_NAMESPACE::kernels_with_tiles_of<Widened<Float8E4M3>>(avx512_f32());
   return table;
 }
 const MicroKernels<Widened<Float8E5M2>>& avx512_f8e5m2() {
-  static const auto table = HWY_NAMESPACE::widened_kernels<Float8E5M2>(avx512_f32());
+  static const auto table = HWY_NAMESPACE::kernels_with_tiles_of<Widened<Float8E5M2>>(avx512_f32());
   return table;
 }
 
 // 32 registers: 24 sums, 2 of B, 1 of A, 1 of products.
-const MicroKernels<I8Pairs>& avx512_i8() { return HWY_NAMESPACE::packed_kernels<I8Pairs, 24, 2>(); }
+const MicroKernels<I8Pairs>& avx512_bytes(ElementType a, ElementType b) {
+  return HWY_NAMESPACE::byte_kernels<I8Pairs, 24, 2>(a, b);
+}
+const MicroKernels<I16Pairs>& avx512_i16() {
+  static const auto table =
+      HWY_NAMESPACE::kernels_with_tiles_of<I16Pairs>(avx512_bytes(ElementType::i8, ElementType::i8));
+  return table;
+}
+const MicroKernels<I32Wide>& avx512_i32_wide() { return HWY_NAMESPACE::packed_kernels<I32Wide, 24, 2>(); }
 
 // Their instructions are assembly; who calls them asks isa.cpp for more than AVX-512.
 const MicroKernels<Bf16Pairs>& avx512_bf16_pairs() { return HWY_NAMESPACE::packed_kernels<Bf16Pairs, 24>(); }
-const MicroKernels<I8Quads>& avx512_vnni_i8() { return HWY_NAMESPACE::packed_kernels<I8Quads, 24>(); }
+const MicroKernels<I8Quads>& avx512_vnni_bytes(ElementType a, ElementType b) {
+  return HWY_NAMESPACE::byte_kernels<I8Quads, 24>(a, b);
+}
+const MicroKernels<I16Pairs>& avx512_vnni_i16() { return HWY_NAMESPACE::packed_kernels<I16Pairs, 24>(); }
 
 std::uint32_t avx512_smallest_magnitude(const BFloat16* numbers, std::int64_t lines, std::int64_t line_stride,
                                         std::int64_t length) {

@@ -34,6 +34,14 @@ const VectorKernels<std::int8_t>& avx512_vectors<std::int8_t>() {
   return HWY_NAMESPACE::vector_kernels<std::int8_t>();
 }
 template <>
+const VectorKernels<std::uint8_t>& avx512_vectors<std::uint8_t>() {
+  return HWY_NAMESPACE::vector_kernels<std::uint8_t>();
+}
+template <>
+const VectorKernels<std::int16_t>& avx512_vectors<std::int16_t>() {
+  return HWY_NAMESPACE::vector_kernels<std::int16_t>();
+}
+template <>
 const VectorKernels<std::int32_t>& avx512_vectors<std::int32_t>() {
   return HWY_NAMESPACE::vector_kernels<std::int32_t>();
 }

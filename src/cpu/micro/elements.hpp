@@ -20,7 +20,7 @@ struct Elements {
   using Lane = K;   ///< of a packed panel: `group` terms of one row or column
   using Sum = K;    ///< of C, alpha and beta
   static constexpr std::int64_t group = 1;
-  /// Lanes behind the last of a packed column of B, which a micro-kernel adds to its sums.
+  /// Lanes behind the last of a packed row or column, which are where a micro-kernel's sums begin.
   static constexpr std::int64_t corrections = 0;
   /// Terms summed in one chain before they are added to C. The same for every kernel of a type: it is part of what the
   /// result is, not a tuning parameter. So many terms of a panel of A of 12 rows fill half of a 48 KiB L1 cache.
@@ -65,7 +65,9 @@ struct Elements<Widened<Narrow>> {
   static constexpr std::int64_t chunk_terms = std::is_same_v<Narrow, BFloat16> ? 1024 : 512;
 };
 
-/// i8 by four terms: A + 128, without a sign, times B (VPDPBUSD). The correction of a column is -128 times its sum.
+/// Bytes with a sign or without one, by four terms: A without a sign times B with one (VPDPBUSD). Packing adds 128 to
+/// an A that has a sign and takes 128 from a B that has none; ab = a'b' + 128 a' (B has none) - 128 b (A has one), and
+/// what is beside a'b' are the corrections of rows and of columns. Input stands for u8, too.
 struct I8Quads {};
 template <>
 struct Elements<I8Quads> {
@@ -77,7 +79,7 @@ struct Elements<I8Quads> {
   static constexpr std::int64_t chunk_terms = 2048;
 };
 
-/// i8 as pairs of i16 (VPMADDWD): without a carry, and exact.
+/// Bytes as pairs of i16 (VPMADDWD): without a carry, and exact. Input stands for u8, too.
 struct I8Pairs {};
 template <>
 struct Elements<I8Pairs> {
@@ -87,6 +89,30 @@ struct Elements<I8Pairs> {
   static constexpr std::int64_t group = 2;
   static constexpr std::int64_t corrections = 0;
   static constexpr std::int64_t chunk_terms = 1024;
+};
+
+/// i16 by pairs of terms (VPMADDWD, or VPDPWSSD, which adds them too): exact modulo 2^32.
+struct I16Pairs {};
+template <>
+struct Elements<I16Pairs> {
+  using Input = std::int16_t;
+  using Lane = std::int32_t;
+  using Sum = std::int32_t;
+  static constexpr std::int64_t group = 2;
+  static constexpr std::int64_t corrections = 0;
+  static constexpr std::int64_t chunk_terms = 1024;
+};
+
+/// i32 with sums of 64 bits: widened as they are packed, and multiplied by the lower halves of lanes (VPMULDQ).
+struct I32Wide {};
+template <>
+struct Elements<I32Wide> {
+  using Input = std::int32_t;
+  using Lane = std::int64_t;
+  using Sum = std::int64_t;
+  static constexpr std::int64_t group = 1;
+  static constexpr std::int64_t corrections = 0;
+  static constexpr std::int64_t chunk_terms = 256;
 };
 
 template <class K>
@@ -124,7 +150,7 @@ template <class K>
   return core::ceil_divide(terms, Elements<K>::group);
 }
 
-/// The same for B, with what follows them.
+/// The same with what follows them.
 template <class K>
 [[nodiscard]] constexpr std::int64_t packed_lanes(std::int64_t terms) {
   return lanes_of<K>(terms) + Elements<K>::corrections * core::ceil_divide(terms, chunk_terms<K>);

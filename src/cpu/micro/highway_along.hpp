@@ -221,7 +221,8 @@ void sums_along(const In* w, std::int64_t w_stride, std::int64_t lines, std::int
 }
 
 template <class In>
-void hold_vector(const In* x, std::int64_t stride, std::int64_t terms, LaneOf<In>* held) {
+void hold_vector(const void* elements, std::int64_t stride, std::int64_t terms, LaneOf<In>* held) {
+  const In* const x = static_cast<const In*>(elements);
   using Lane = LaneOf<In>;
   constexpr int vector_terms = terms_of_vector<In>;
   const std::int64_t padded = (terms + held_padding - 1) / held_padding * held_padding;

@@ -2,7 +2,9 @@
 /// \file How narrow terms become lanes, and what multiplies them, for each kind of product (elements.hpp).
 #pragma once
 
+#include <algorithm>
 #include <bit>
+#include <type_traits>
 
 #include "cpu/micro/highway_tile.hpp"
 #include "cpu/micro/highway_widen.hpp"
@@ -25,6 +27,20 @@ struct MultiplyAdd<I8Quads> {
   }
 };
 template <>
+struct MultiplyAdd<I16Pairs> {
+  static HWY_INLINE void into(Vector<std::int32_t>& sum, Vector<std::int32_t> a, Vector<std::int32_t> b) {
+    asm("vpdpwssd %2, %1, %0" : "+v"(sum.raw) : "v"(a.raw), "v"(b.raw));
+  }
+};
+template <>
+struct MultiplyAdd<I32Wide> {
+  static HWY_INLINE void into(Vector<std::int64_t>& sum, Vector<std::int64_t> a, Vector<std::int64_t> b) {
+    Vector<std::int64_t> product;
+    asm("vpmuldq %2, %1, %0" : "=v"(product.raw) : "v"(a.raw), "v"(b.raw));
+    asm("vpaddq %1, %0, %0" : "+v"(sum.raw) : "v"(product.raw));
+  }
+};
+template <>
 struct MultiplyAdd<I8Pairs> {
   static HWY_INLINE void into(Vector<std::int32_t>& sum, Vector<std::int32_t> a, Vector<std::int32_t> b) {
     Vector<std::int32_t> products;
@@ -40,7 +56,8 @@ struct MultiplyAdd<I8Pairs> {
 ///   finish_a(), finish_b(): done to each packed panel
 ///   is_copy: whether vector_of_terms() reads a group's bytes as they are
 ///   exchanges: whether even and odd terms change places
-template <class K>
+/// `Number`: of the operand that is packed, `Other`: of the other one.
+template <class K, class Number = Input<K>, class Other = Input<K>>
 struct Groups;
 
 struct NothingToFinish {
@@ -53,7 +70,7 @@ struct NothingToFinish {
 };
 
 template <class Narrow>
-struct Groups<Widened<Narrow>> : NothingToFinish {
+struct Groups<Widened<Narrow>, Narrow, Narrow> : NothingToFinish {
   static constexpr bool exchanges = std::is_same_v<Narrow, BFloat16>;
   template <class D>
   static HWY_INLINE hn::Vec<D> lanes(D d, const Narrow* from, std::int64_t) {
@@ -67,11 +84,12 @@ struct Groups<Widened<Narrow>> : NothingToFinish {
   static HWY_INLINE float lane(std::int64_t, const Narrow* from, std::int64_t) { return static_cast<float>(*from); }
 };
 
-template <>
-struct Groups<Bf16Pairs> : NothingToFinish {
+/// Two numbers of 16 bits, as they are.
+template <class Number, class Lane>
+struct PairsAsTheyAre : NothingToFinish {
   static constexpr bool is_copy = true;
   template <class D>
-  static HWY_INLINE hn::Vec<D> lanes(D d, const BFloat16* from, std::int64_t stride) {
+  static HWY_INLINE hn::Vec<D> lanes(D d, const Number* from, std::int64_t stride) {
     const hn::Rebind<std::uint16_t, D> d16;
     const hn::RebindToUnsigned<D> du;
     const auto* bits = reinterpret_cast<const std::uint16_t*>(from);
@@ -80,17 +98,34 @@ struct Groups<Bf16Pairs> : NothingToFinish {
     return hn::BitCast(d, hn::Or(first, hn::ShiftLeft<16>(second)));
   }
   template <class D>
-  static HWY_INLINE hn::Vec<D> vector_of_terms(D d, const BFloat16* from) {
-    return hn::LoadU(d, reinterpret_cast<const float*>(from));
+  static HWY_INLINE hn::Vec<D> vector_of_terms(D d, const Number* from) {
+    return hn::LoadU(d, reinterpret_cast<const Lane*>(from));
   }
-  static HWY_INLINE float lane(std::int64_t terms, const BFloat16* from, std::int64_t stride) {
-    const BFloat16 pair[2] = {from[0], terms > 1 ? from[stride] : BFloat16(0.0F)};
-    return std::bit_cast<float>(pair);
+  static HWY_INLINE Lane lane(std::int64_t terms, const Number* from, std::int64_t stride) {
+    const Number pair[2] = {from[0], terms > 1 ? from[stride] : Number{}};
+    return std::bit_cast<Lane>(pair);
   }
 };
+template <>
+struct Groups<Bf16Pairs> : PairsAsTheyAre<BFloat16, float> {};
+template <>
+struct Groups<I16Pairs> : PairsAsTheyAre<std::int16_t, std::int32_t> {};
 
 template <>
-struct Groups<I8Quads> : NothingToFinish {
+struct Groups<I32Wide> : NothingToFinish {
+  template <class D>
+  static HWY_INLINE hn::Vec<D> lanes(D d, const std::int32_t* from, std::int64_t) {
+    return hn::PromoteTo(d, hn::LoadU(hn::Rebind<std::int32_t, D>(), from));
+  }
+  template <class D>
+  static HWY_INLINE hn::Vec<D> vector_of_terms(D d, const std::int32_t* from) {
+    return lanes(d, from, 1);
+  }
+  static HWY_INLINE std::int64_t lane(std::int64_t, const std::int32_t* from, std::int64_t) { return *from; }
+};
+
+/// Four bytes, as they are.
+struct QuadsAsTheyAre : NothingToFinish {
   static constexpr bool is_copy = true;
   template <class D>
   static HWY_INLINE hn::Vec<D> lanes(D d, const std::int8_t* from, std::int64_t stride) {
@@ -112,52 +147,104 @@ struct Groups<I8Quads> : NothingToFinish {
     for (std::int64_t p = 0; p < terms; ++p) quad[p] = from[p * stride];
     return std::bit_cast<std::int32_t>(quad);
   }
-  /// Adds 128 to every byte.
+};
+
+/// Moved by 128 where VPDPBUSD takes the other sign, with corrections (elements.hpp). K: I8Quads, or a stand-in.
+template <class K, class Number, class Other>
+struct MovedQuads : QuadsAsTheyAre {
+  static constexpr auto moved = static_cast<std::int32_t>(0x80808080U);
+
   static HWY_INLINE void finish_a(std::int32_t* panel, std::int64_t width, std::int64_t groups) {
+    if constexpr (std::is_signed_v<Number>) move(panel, width * groups);
+    if constexpr (std::is_unsigned_v<Other>)
+      correct<true>(panel, width, groups, 0);
+    else
+      std::fill_n(panel + width * groups, width, 0);
+  }
+  static HWY_INLINE void finish_b(std::int32_t* panel, std::int64_t width, std::int64_t groups) {
+    if constexpr (std::is_unsigned_v<Number>) move(panel, width * groups);
+    // The sums are those of b, not of what it became.
+    constexpr std::int64_t of_group = std::is_unsigned_v<Number> ? -4 * 128 * 128 : 0;
+    if constexpr (std::is_signed_v<Other>)
+      correct<false>(panel, width, groups, static_cast<std::int32_t>(of_group * groups));
+    else
+      std::fill_n(panel + width * groups, width, 0);
+  }
+
+ private:
+  /// Adds 128 to every byte, or takes it away.
+  static HWY_INLINE void move(std::int32_t* panel, std::int64_t lanes) {
     const Lanes<std::int32_t> d;
     constexpr std::int64_t step = lane_count<std::int32_t>;
-    const auto bias = hn::Set(d, static_cast<std::int32_t>(0x80808080U));
+    const auto bias = hn::Set(d, moved);
     std::int64_t l = 0;
-    for (; l + step <= width * groups; l += step) hn::StoreU(hn::Xor(bias, hn::LoadU(d, panel + l)), d, panel + l);
-    for (; l < width * groups; ++l) panel[l] ^= static_cast<std::int32_t>(0x80808080U);
+    for (; l + step <= lanes; l += step) hn::StoreU(hn::Xor(bias, hn::LoadU(d, panel + l)), d, panel + l);
+    for (; l < lanes; ++l) panel[l] ^= moved;
   }
-  /// Writes the correction behind the last group. `width` is a number of whole vectors.
-  static HWY_INLINE void finish_b(std::int32_t* panel, std::int64_t width, std::int64_t groups) {
+  /// Writes corrections behind the last group: 128 times the sum of a row of A, or `first` and -128 times that of a
+  /// column of B. As VPDPBUSD reads them, the bytes of `moved` are -128 beside A and 128 beside B.
+  template <bool OfA>
+  static HWY_INLINE void correct(std::int32_t* panel, std::int64_t width, std::int64_t groups, std::int32_t first) {
     const Lanes<std::int32_t> d;
-    const auto bias = hn::Set(d, static_cast<std::int32_t>(0x80808080U));
-    for (std::int64_t l = 0; l < width; l += lane_count<std::int32_t>) {
+    constexpr std::int64_t step = lane_count<std::int32_t>;
+    const auto bias = hn::Set(d, moved);
+    const auto add = [&](Vector<std::int32_t> & sum, std::int64_t at, std::int64_t lanes)
+        __attribute__((always_inline)) {
+      const auto some = hn::FirstN(d, static_cast<std::size_t>(lanes < step ? lanes : step));
+      const auto bytes = hn::MaskedLoad(some, d, panel + at);
+      if constexpr (OfA)
+        MultiplyAdd<K>::into(sum, bytes, bias);
+      else
+        MultiplyAdd<K>::into(sum, bias, bytes);
+    };
+    if (width == 1) {
+      auto sum = hn::Zero(d);
+      for (std::int64_t g = 0; g < groups; g += step) add(sum, g, groups - g);
+      panel[groups] = first - hn::GetLane(hn::SumOfLanes(d, sum));
+      return;
+    }
+    for (std::int64_t l = 0; l < width; l += step) {
       auto even = hn::Zero(d);
       auto odd = hn::Zero(d);
       std::int64_t g = 0;
       for (; g + 2 <= groups; g += 2) {
-        MultiplyAdd<I8Quads>::into(even, bias, hn::LoadU(d, panel + g * width + l));
-        MultiplyAdd<I8Quads>::into(odd, bias, hn::LoadU(d, panel + (g + 1) * width + l));
+        add(even, g * width + l, width - l);
+        add(odd, (g + 1) * width + l, width - l);
       }
-      if (g < groups) MultiplyAdd<I8Quads>::into(even, bias, hn::LoadU(d, panel + g * width + l));
-      hn::StoreU(hn::Neg(hn::Add(even, odd)), d, panel + groups * width + l);
+      if (g < groups) add(even, g * width + l, width - l);
+      const auto some = hn::FirstN(d, static_cast<std::size_t>(width - l < step ? width - l : step));
+      hn::BlendedStore(hn::Sub(hn::Set(d, first), hn::Add(even, odd)), some, d, panel + groups * width + l);
     }
   }
 };
 
-template <>
-struct Groups<I8Pairs> : NothingToFinish {
+template <class Number, class Other>
+struct Groups<I8Quads, Number, Other> : MovedQuads<I8Quads, Number, Other> {};
+
+template <class Number, class Other>
+struct Groups<I8Pairs, Number, Other> : NothingToFinish {
   template <class D>
   static HWY_INLINE hn::Vec<D> lanes(D d, const std::int8_t* from, std::int64_t stride) {
-    const hn::Rebind<std::int8_t, D> d8;
-    const auto first = hn::PromoteTo(d, hn::LoadU(d8, from));
-    const auto second = hn::PromoteTo(d, hn::LoadU(d8, from + stride));
+    const auto first = hn::PromoteTo(d, load(d, from));
+    const auto second = hn::PromoteTo(d, load(d, from + stride));
     return hn::Or(hn::And(first, hn::Set(d, 0xffff)), hn::ShiftLeft<16>(second));
   }
   template <class D>
   static HWY_INLINE hn::Vec<D> vector_of_terms(D d, const std::int8_t* from) {
     const hn::Repartition<std::int16_t, D> d16;
-    const hn::Rebind<std::int8_t, decltype(d16)> d8;
-    return hn::BitCast(d, hn::PromoteTo(d16, hn::LoadU(d8, from)));
+    return hn::BitCast(d, hn::PromoteTo(d16, load(d16, from)));
   }
   static HWY_INLINE std::int32_t lane(std::int64_t terms, const std::int8_t* from, std::int64_t stride) {
     std::int16_t pair[2] = {};
-    for (std::int64_t p = 0; p < terms; ++p) pair[p] = from[p * stride];
+    for (std::int64_t p = 0; p < terms; ++p) pair[p] = static_cast<Number>(from[p * stride]);
     return std::bit_cast<std::int32_t>(pair);
+  }
+
+ private:
+  /// As many as D has lanes.
+  template <class D>
+  static HWY_INLINE auto load(D, const std::int8_t* from) {
+    return hn::LoadU(hn::Rebind<Number, D>(), reinterpret_cast<const Number*>(from));
   }
 };
 

@@ -25,8 +25,8 @@ HWY_INLINE void unrolled(const Visit& visit) {
 /// A vector's lanes from as many neighbours. Exact.
 template <class T>
 HWY_INLINE auto load_lanes(const T* from) {
-  if constexpr (std::is_same_v<T, std::int8_t>)
-    return hn::PromoteTo(Lanes<std::int32_t>(), hn::LoadU(hn::Rebind<std::int8_t, Lanes<std::int32_t>>(), from));
+  if constexpr (std::is_integral_v<T> && sizeof(T) < 4)
+    return hn::PromoteTo(Lanes<std::int32_t>(), hn::LoadU(hn::Rebind<T, Lanes<std::int32_t>>(), from));
   else if constexpr (sizeof(T) < 4)
     return widen(Lanes<float>(), from);
   else

@@ -36,15 +36,15 @@ typename MicroKernels<K>::AskingKernel find_any_asking_packed_tile(AOrder order,
   return find_asking_tile<K, 2, Sums / 2>(order, rows);
 }
 
-/// `Sums`: as of kernels().
-template <class K, int Sums, int Instructions = 1>
+/// `Sums`: as of kernels(). A and B: the types of elements, where the kind leaves them open.
+template <class K, int Sums, int Instructions = 1, class A = Input<K>, class B = Input<K>>
 const MicroKernels<K>& packed_kernels() {
   static constexpr MicroKernels<K> table{.tile = &find_any_packed_tile<K, Sums>,
                                          .asking_tile = &find_any_asking_packed_tile<K, Sums>,
                                          .add_sums = &add_sums<Sum<K>>,
-                                         .pack_a = &pack_groups<K, false>,
-                                         .pack_b = &pack_groups<K, true>,
-                                         .copy_a = &copy_row_of_a<K>,
+                                         .pack_a = &pack_groups<K, false, Groups<K, A, B>>,
+                                         .pack_b = &pack_groups<K, true, Groups<K, B, A>>,
+                                         .copy_a = &copy_row_of_a<K, Groups<K, A, B>>,
                                          .lanes = lane_count<Lane<K>>,
                                          .vectors = 2,
                                          .rows = Sums / 2,
@@ -54,22 +54,33 @@ const MicroKernels<K>& packed_kernels() {
   return table;
 }
 
-/// The tiles of f32 themselves.
-template <class Narrow>
-MicroKernels<Widened<Narrow>> widened_kernels(const MicroKernels<float>& f32) {
-  using K = Widened<Narrow>;
-  return {.tile = f32.tile,
-          .asking_tile = f32.asking_tile,
-          .add_sums = f32.add_sums,
+/// Of bytes, i8 or u8 each.
+template <class K, int Sums, int Instructions = 1>
+const MicroKernels<K>& byte_kernels(ElementType a, ElementType b) {
+  using Signed = std::int8_t;
+  using Unsigned = std::uint8_t;
+  if (a == ElementType::i8)
+    return b == ElementType::i8 ? packed_kernels<K, Sums, Instructions, Signed, Signed>()
+                                : packed_kernels<K, Sums, Instructions, Signed, Unsigned>();
+  return b == ElementType::i8 ? packed_kernels<K, Sums, Instructions, Unsigned, Signed>()
+                              : packed_kernels<K, Sums, Instructions, Unsigned, Unsigned>();
+}
+
+/// The tiles of another kind, whose lanes and sums are the same.
+template <class K, class Like>
+MicroKernels<K> kernels_with_tiles_of(const MicroKernels<Like>& like) {
+  return {.tile = like.tile,
+          .asking_tile = like.asking_tile,
+          .add_sums = like.add_sums,
           .pack_a = &pack_groups<K, false>,
           .pack_b = &pack_groups<K, true>,
           .copy_a = &copy_row_of_a<K>,
-          .lanes = f32.lanes,
-          .vectors = f32.vectors,
-          .rows = f32.rows,
-          .most_vectors = f32.most_vectors,
-          .sums = f32.sums,
-          .instructions = f32.instructions};
+          .lanes = like.lanes,
+          .vectors = like.vectors,
+          .rows = like.rows,
+          .most_vectors = like.most_vectors,
+          .sums = like.sums,
+          .instructions = like.instructions};
 }
 
 }  // namespace exactile::cpu::HWY_NAMESPACE

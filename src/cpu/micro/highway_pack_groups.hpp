@@ -10,17 +10,16 @@
 namespace exactile::cpu::HWY_NAMESPACE {
 
 /// Where the term is that becomes number `p` of `terms`.
-template <class K>
+template <class G>
 [[nodiscard]] HWY_INLINE std::int64_t place_of_term(std::int64_t p, std::int64_t terms) {
-  if constexpr (Groups<K>::exchanges) return (p ^ 1) < terms ? p ^ 1 : p;
+  if constexpr (G::exchanges) return (p ^ 1) < terms ? p ^ 1 : p;
   return p;
 }
 
 /// Lanes are neighbours: a row of lanes, for a group of 0 < terms <= group terms.
-template <class K>
+template <class K, class G>
 HWY_INLINE void pack_row(const Input<K>* from, std::int64_t term_stride, std::int64_t lanes, std::int64_t terms,
                          Lane<K>* to) {
-  using G = Groups<K>;
   const Lanes<Lane<K>> wide;
   const hn::Full128<Lane<K>> narrow;
   constexpr auto wide_step = static_cast<std::int64_t>(hn::MaxLanes(wide));
@@ -34,7 +33,7 @@ HWY_INLINE void pack_row(const Input<K>* from, std::int64_t term_stride, std::in
 }
 
 /// Lanes are neighbours.
-template <class K>
+template <class K, class G>
 void pack_rows(const Input<K>* from, std::int64_t term_stride, std::int64_t lanes, std::int64_t width,
                std::int64_t terms, Lane<K>* panel) {
   constexpr std::int64_t group = Elements<K>::group;
@@ -42,14 +41,13 @@ void pack_rows(const Input<K>* from, std::int64_t term_stride, std::int64_t lane
   for (std::int64_t p = 0; p < terms; p += group, panel += width) {
     if (p + ahead + group <= terms) ask_for_rows(from + (p + ahead) * term_stride, term_stride, lanes, group);
     const std::int64_t here = terms - p < group ? terms - p : group;
-    pack_row<K>(from + place_of_term<K>(p, terms) * term_stride, term_stride, lanes, here, panel);
+    pack_row<K, G>(from + place_of_term<G>(p, terms) * term_stride, term_stride, lanes, here, panel);
   }
 }
 
 /// Terms of one lane, which are neighbours, as lanes one behind the other.
-template <class K>
+template <class K, class G>
 HWY_INLINE void pack_terms(const Input<K>* from, std::int64_t terms, Lane<K>* to) {
-  using G = Groups<K>;
   constexpr std::int64_t group = Elements<K>::group;
   const Lanes<Lane<K>> d;
   constexpr std::int64_t step = lane_count<Lane<K>> * group;
@@ -64,18 +62,18 @@ HWY_INLINE void pack_terms(const Input<K>* from, std::int64_t terms, Lane<K>* to
     return;
   }
   for (; p < terms; p += group)
-    *to++ = G::lane(terms - p < group ? terms - p : group, from + place_of_term<K>(p, terms), 1);
+    *to++ = G::lane(terms - p < group ? terms - p : group, from + place_of_term<G>(p, terms), 1);
 }
 
 /// A row of A whose terms are neighbours.
-template <class K>
+template <class K, class G = Groups<K>>
 void copy_row_of_a(const Input<K>* from, std::int64_t terms, Lane<K>* to) {
-  pack_terms<K>(from, terms, to);
-  Groups<K>::finish_a(to, 1, lanes_of<K>(terms));
+  pack_terms<K, G>(from, terms, to);
+  G::finish_a(to, 1, lanes_of<K>(terms));
 }
 
 /// Any strides: stretches of a few lanes are brought into rows, then turned.
-template <class K>
+template <class K, class G>
 void pack_lanes(const Input<K>* from, std::int64_t lane_stride, std::int64_t term_stride, std::int64_t lanes,
                 std::int64_t width, std::int64_t terms, Lane<K>* panel) {
   constexpr std::int64_t group = Elements<K>::group;
@@ -94,33 +92,32 @@ void pack_lanes(const Input<K>* from, std::int64_t lane_stride, std::int64_t ter
           for (std::int64_t p = 0; p < here; ++p) gathered[p] = lane[p * term_stride];
           lane = gathered;
         }
-        pack_terms<K>(lane, here, rows + r * pitch);
+        pack_terms<K, G>(lane, here, rows + r * pitch);
       }
       turn(rows, pitch, count, width, lanes_of<K>(here), panel + begin / group * width + l);
     }
   }
 }
 
-/// As pack_panels(), but groups of terms become lanes: a panel has packed_lanes(terms) rows if it is B's, else
-/// lanes_of(terms).
-template <class K, bool OfB>
+/// As pack_panels(), but groups of terms become lanes: a panel has packed_lanes(terms) rows.
+template <class K, bool OfB, class G = Groups<K>>
 void pack_groups(const Input<K>* from, std::int64_t lane_stride, std::int64_t term_stride, std::int64_t lanes,
                  std::int64_t width, std::int64_t terms, Lane<K>* panels) {
   const std::int64_t groups = lanes_of<K>(terms);
-  const std::int64_t rows = OfB ? packed_lanes<K>(terms) : groups;
+  const std::int64_t rows = packed_lanes<K>(terms);
   for (std::int64_t first = 0; first < lanes; first += width, from += width * lane_stride, panels += width * rows) {
     const std::int64_t here = lanes - first < width ? lanes - first : width;
     if (here < width)
       for (std::int64_t g = 0; g < groups; ++g)
         for (std::int64_t l = here; l < width; ++l) panels[g * width + l] = Lane<K>(0);
     if (lane_stride == 1)
-      pack_rows<K>(from, term_stride, here, width, terms, panels);
+      pack_rows<K, G>(from, term_stride, here, width, terms, panels);
     else
-      pack_lanes<K>(from, lane_stride, term_stride, here, width, terms, panels);
+      pack_lanes<K, G>(from, lane_stride, term_stride, here, width, terms, panels);
     if constexpr (OfB)
-      Groups<K>::finish_b(panels, width, groups);
+      G::finish_b(panels, width, groups);
     else
-      Groups<K>::finish_a(panels, width, groups);
+      G::finish_a(panels, width, groups);
   }
 }
 

@@ -104,6 +104,30 @@ HWY_INLINE void finish_tile(Vector<T> (&sums)[Rows][Vectors], const TileShape& s
     update<T, Rows, Vectors, Masked>(sums, c, shape.c_stride, alpha, beta, mask);
 }
 
+/// Zeros, or the corrections that lie behind the last terms.
+template <class K, AOrder Order, int Rows, int Vectors, bool Masked, class T = Number<Lane<K>>>
+HWY_INLINE void begin_sums(Vector<T> (&sums)[Rows][Vectors], [[maybe_unused]] const TileShape& shape,
+                           [[maybe_unused]] const T* a, [[maybe_unused]] const T* b,
+                           [[maybe_unused]] hn::Mask<Lanes<T>> mask) {
+  Vector<T> of_columns[Vectors];
+#pragma GCC unroll 4
+  for (int v = 0; v < Vectors; ++v) {
+    of_columns[v] = zero<T>();
+    if constexpr (Elements<K>::corrections == 1)
+      of_columns[v] = load<T, Vectors, Masked>(b + shape.k * shape.b_stride, v, mask);
+  }
+#pragma GCC unroll 32
+  for (int i = 0; i < Rows; ++i) {
+#pragma GCC unroll 4
+    for (int v = 0; v < Vectors; ++v) sums[i][v] = of_columns[v];
+    if constexpr (Elements<K>::corrections == 1) {
+      const T of_row = Order == AOrder::rows ? a[i * shape.a_stride + shape.k] : a[shape.k * shape.a_stride + i];
+#pragma GCC unroll 4
+      for (int v = 0; v < Vectors; ++v) sums[i][v] = hn::Add(sums[i][v], hn::Set(Lanes<T>(), of_row));
+    }
+  }
+}
+
 /// Rows and the shape's columns and strides count numbers, but for A's stride in row order.
 template <class K, AOrder Order, int Rows, int Vectors, bool Masked, class Aside, class T = Number<Lane<K>>>
 HWY_INLINE void multiply_numbers(const TileShape& shape, const T* a_rows, const T* b, T* c, Sum<K> alpha, Sum<K> beta,
@@ -111,11 +135,7 @@ HWY_INLINE void multiply_numbers(const TileShape& shape, const T* a_rows, const 
   const Lanes<T> d;
   const auto mask = hn::FirstN(d, static_cast<std::size_t>(shape.last_lanes));
   Vector<T> sums[Rows][Vectors];
-#pragma GCC unroll 32
-  for (int i = 0; i < Rows; ++i) {
-#pragma GCC unroll 4
-    for (int v = 0; v < Vectors; ++v) sums[i][v] = zero<T>();
-  }
+  begin_sums<K, Order, Rows, Vectors, Masked>(sums, shape, a_rows, b, mask);
   constexpr int of_element = parts<Lane<K>>;
   constexpr int blocks = of_element == 1 ? block_rows<T, Order, Rows, Vectors> : 0;
   RowsOfA<T, Order, Rows, blocks, of_element> a(a_rows, shape.a_stride);
@@ -158,14 +178,6 @@ HWY_INLINE void multiply_numbers(const TileShape& shape, const T* a_rows, const 
   for (; k > 0; --k) {
     term.template operator()<0, false>(rows);
     a.advance(1);
-  }
-  if constexpr (Elements<K>::corrections == 1) {
-#pragma GCC unroll 4
-    for (int v = 0; v < Vectors; ++v) {
-      const Vector<T> correction = load<T, Vectors, Masked>(b, v, mask);
-#pragma GCC unroll 32
-      for (int i = 0; i < Rows; ++i) sums[i][v] = hn::Add(sums[i][v], correction);
-    }
   }
   finish_tile<K, Rows, Vectors, Masked>(sums, shape, c, alpha, beta, mask);
 }

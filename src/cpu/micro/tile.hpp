@@ -114,14 +114,20 @@ const MicroKernels<Widened<BFloat16>>& avx512_bf16();
 const MicroKernels<Widened<Float16>>& avx512_f16();
 const MicroKernels<Widened<Float8E4M3>>& avx512_f8e4m3();
 const MicroKernels<Widened<Float8E5M2>>& avx512_f8e5m2();
-const MicroKernels<I8Pairs>& avx512_i8();
+/// Of A and B of bytes, i8 or u8 each.
+const MicroKernels<I8Pairs>& avx512_bytes(ElementType a, ElementType b);
+const MicroKernels<I16Pairs>& avx512_i16();
+const MicroKernels<I32Wide>& avx512_i32_wide();
 const MicroKernels<Bf16Pairs>& avx512_bf16_pairs();
-const MicroKernels<I8Quads>& avx512_vnni_i8();
+const MicroKernels<I8Quads>& avx512_vnni_bytes(ElementType a, ElementType b);
+const MicroKernels<I16Pairs>& avx512_vnni_i16();
 const MicroKernels<Widened<BFloat16>>& avx2_bf16();
 const MicroKernels<Widened<Float16>>& avx2_f16();
 const MicroKernels<Widened<Float8E4M3>>& avx2_f8e4m3();
 const MicroKernels<Widened<Float8E5M2>>& avx2_f8e5m2();
-const MicroKernels<I8Pairs>& avx2_i8();
+const MicroKernels<I8Pairs>& avx2_bytes(ElementType a, ElementType b);
+const MicroKernels<I16Pairs>& avx2_i16();
+const MicroKernels<I32Wide>& avx2_i32_wide();
 
 inline constexpr std::uint32_t no_magnitude = 0x8000;
 /// The smallest magnitude other than zero of some lines of `length` neighbours, in its bits; no_magnitude of none.

@@ -75,12 +75,13 @@ struct VectorKernels {
   using Sum = Accumulator<In>;
   using Lane = LaneOf<In>;
 
-  /// x in the form that the others read: `terms` elements `stride` apart.
-  void (*hold)(const In* x, std::int64_t stride, std::int64_t terms, Lane* held);
+  /// x, elements of In, in the form that the others read: `terms` of them `stride` apart.
+  void (*hold)(const void* x, std::int64_t stride, std::int64_t terms, Lane* held);
   /// Sums along lines: sums[j * vectors + i] = sum of w[j * w_stride + p] * x_i[p] over p < terms <= lane_block_terms.
   void (*along)(const In* w, std::int64_t w_stride, std::int64_t lines, std::int64_t terms, const HeldVectors<In>& x,
                 int vectors, Sum* sums);
-  /// One sum of neighbours, of any number of terms, block after block. Null for complex numbers.
+  /// One sum of neighbours, of any number of terms, block after block. Null for complex numbers, and where x has
+  /// another type than w.
   Sum (*dot)(const In* w, const In* x, std::int64_t terms);
   /// Sums across lines: sums[i * columns + j] = sum of w[p * w_stride + j] * x_i[p], p < terms <= line_chunk_terms,
   /// j < columns <= across_columns(vectors). x_i begins at held + i * held_stride.
@@ -89,6 +90,14 @@ struct VectorKernels {
   /// to[j] <- alpha * chunk[j] + to[j], fused; `first` does not read it. alpha is 1 but for real floating types.
   void (*add_chunk)(const Sum* chunk, std::int64_t count, Sum alpha, bool first, Sum* to);
 };
+
+/// Those of a W of bytes that meets bytes of the other sign.
+template <class In>
+[[nodiscard]] VectorKernels<In> with_vectors_of(VectorKernels<In> of_w, decltype(VectorKernels<In>::hold) hold) {
+  of_w.hold = hold;
+  of_w.dot = nullptr;
+  return of_w;
+}
 
 template <class In>
 const VectorKernels<In>& avx512_vectors();

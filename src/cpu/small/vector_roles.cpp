@@ -44,6 +44,7 @@ VectorRoles vector_roles(const GemmDescription& d) {
 
 bool sums_as_vectors(const GemmDescription& d) {
   if (std::min(d.m, d.n) > most_vectors_at_once || widest_isa() == Isa::portable) return false;
+  if (d.types.input == ElementType::i32 && d.types.output == ElementType::i64) return false;  // has no such kernels
   const VectorRoles r = vector_roles(d);
   // Shorter sums leave lanes without terms, and smaller products are over before vectors are at hand.
   constexpr std::int64_t least_terms = held_padding;

@@ -66,8 +66,8 @@ class Vectors final : public plan::Executable, public plan::QuickProduct {
   /// visit.template operator()<Out>() with the type of C.
   template <class Visit>
   void with_output(const Visit& visit) const {
-    core::with_gemm_types(d_.types, [&]<class Input, class Out>() {
-      if constexpr (std::is_same_v<Input, In>) visit.template operator()<Out>();
+    core::with_operand_types({element_type_v<In>, d_.types.output}, [&]<class W, class X, class Out>() {
+      if constexpr (std::is_same_v<W, In>) visit.template operator()<Out>();
     });
   }
   [[nodiscard]] VectorOperands<In> operands(const GemmArguments& arguments, std::int64_t product) const;
@@ -258,7 +258,7 @@ double vectors_cost(const plan::Problem& problem, int vector_bytes) {
   const VectorRoles r = vector_roles(d);
   const auto size = static_cast<double>(size_in_bytes(d.types.input));
   const double elements = static_cast<double>(r.lines) * static_cast<double>(r.terms);
-  const double lanes = vector_bytes / static_cast<double>(size_in_bytes(accumulator_type(d.types.input)));
+  const double lanes = vector_bytes / static_cast<double>(size_in_bytes(accumulator_type(d.types)));
   // One multiply-add a cycle: each waits for a term of x that is loaded, too.
   const double arithmetic = elements * static_cast<double>(r.vectors) / (lanes * nominal_hertz);
   const double memory = elements * size / bytes_per_second / 2;
@@ -278,6 +278,8 @@ template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, co
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<Float8E4M3>&);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<Float8E5M2>&);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<std::int8_t>&);
+template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<std::uint8_t>&);
+template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<std::int16_t>&);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<std::int32_t>&);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<std::int64_t>&);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<std::complex<float>>&);

@@ -72,6 +72,8 @@ std::vector<std::byte> normal_elements(ElementType type, std::size_t count) {
     case ElementType::i8: return normal_elements<std::int8_t>(count);
     case ElementType::cf32: return normal_elements<float>(2 * count);
     case ElementType::cf64: return normal_elements<double>(2 * count);
+    case ElementType::u8:
+    case ElementType::i16: break;
   }
   return {};
 }

@@ -92,7 +92,7 @@ template <const Kernel& kernel>
                          .backend = Backend::cuda,
                          .role = kernel.role,
                          .summary = kernel.summary,
-                         .types = kernel.types,
+                         .types = plan::types_of_devices(kernel.types),
                          .unavailable = Adapted::unavailable,
                          .refuses = Adapted::refuses,
                          .cost = Adapted::cost,
