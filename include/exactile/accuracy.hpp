@@ -15,13 +15,15 @@ namespace exactile {
 /// rounding mode and flush-to-zero flags are those of every thread of the processor that works for it: with another
 /// rounding mode read 2u for u, and where subnormals are flushed each product and sum may lose another smallest normal
 /// number. Exceptions that a worker meets do not show in the caller's flags. A GPU rounds to nearest whatever they say.
-/// In every mode integers are exact modulo 2^w, NaN and Inf come out as the plain loop's (but see `reduced`), and bits
-/// do not depend on threads. Which kernel runs may depend on how many rows or products share a call, and bits on the
-/// kernel, but not under `compensated`, `correctly_rounded` or GemmOptions::reproducible.
+/// In every mode integers are exact modulo 2^w, NaN and Inf come out as the plain loop's (but see `reduced`), and the
+/// bits that a kernel leaves do not depend on threads. Which kernel runs, and on which backend, may depend on how many
+/// rows or products share a call, and bits on the kernel, but not under `correctly_rounded` or
+/// GemmOptions::reproducible, and under `compensated` only on whether CUDA computes.
 enum class Accuracy : std::uint8_t {
   /// Inputs may be rounded first (error_bound.hpp), f32 below 2^-136 to 0: Inf times it is NaN. Only where asked for.
   reduced,
-  /// Componentwise |C^ - C| <= gamma_K |A||B|: the bound of the plain loop. The default.
+  /// Componentwise |C^ - C| <= gamma_{K+3} (|alpha||A||B| + |beta C| + |bias|): the bound of the plain loop, with a
+  /// rounding each for alpha, beta and bias. Complex: 2K + 4 for K + 3. The default.
   standard,
   /// |C^ - C| <= u|C| + gamma_{K+3}^2 (|alpha||A||B| + |beta C| + |bias|) with u of C's type, apart from underflow: as
   /// if summed in twice the working precision and rounded once. Complex: 2K + 4 for K + 3. No scales, no gelu.

@@ -95,8 +95,8 @@ struct KernelEntry {
   std::unique_ptr<Executable> (*prepare)(const Problem&);
   /// Why this kernel gives way to any other that can do the problem, whatever they cost; empty if it competes.
   std::string_view (*gives_way)(const Problem&) = [](const Problem&) { return std::string_view(); };
-  /// Computes on a device with memory of its own: takes operands there too, and competes only when its backend or its
-  /// name is asked for, because opening a device and moving operands is nobody's expectation of a plain call.
+  /// Computes on a device with memory of its own, and takes operands there too. For operands in host memory its backend
+  /// or its name is asked for, or device_choice.hpp compares the device with the processor.
   bool on_device = false;
   /// Takes complex operands whose layout says `conjugate`; others are not asked about such products.
   bool conjugates = false;
@@ -140,7 +140,8 @@ struct BackendEntry {
   Result<Measurements> (*measure)(const Measuring& measuring) = nullptr;
   /// Whether operands in device memory are given by their address, so that overlap can be judged as the host's is.
   bool has_addresses = true;
-  /// Asking for the kernels opens a driver: a call that names neither backend nor kernel does without them.
+  /// Asking for the kernels opens a driver, which a call that names neither backend nor kernel does only where the
+  /// product could be worth it (device_choice.hpp).
   bool opens_driver = false;
   /// How far GemmOptions::reproducible reaches for such a problem: which devices and kernels leave the same bits, and a
   /// fingerprint of their order of summation. Null, or empty, where there is no more to say than the option does.
