@@ -53,7 +53,8 @@ HWY_INLINE void pack_terms(const Input<K>* from, std::int64_t terms, Lane<K>* to
   constexpr std::int64_t step = lane_count<Lane<K>> * group;
   std::int64_t p = 0;
   for (; p + step <= terms; p += step, to += lane_count<Lane<K>>) hn::StoreU(G::vector_of_terms(d, from + p), d, to);
-  if constexpr (G::is_copy) {
+  // Without AVX-512 bytes have no masked loads: all would be read.
+  if constexpr (G::is_copy && sizeof(Vector<Lane<K>>) == 64) {
     const hn::Repartition<std::uint8_t, decltype(d)> bytes;
     const auto size = static_cast<std::size_t>(terms - p) * sizeof(Input<K>);
     const auto some = hn::FirstN(bytes, size);
