@@ -8,6 +8,7 @@ import sys
 LIBRARY = os.environ["EXACTILE_BLAS"]
 PROVIDER = os.environ["EXACTILE_PROVIDER"]
 SOURCE = os.environ["EXACTILE_SOURCE"]
+STAND_IN = os.environ["EXACTILE_STAND_IN"]  # for an OpenBLAS, over the reference
 FAKES = os.environ.get("EXACTILE_FAKE_MODULES", "")  # a driver and a device that negates its products
 REFERENCE = "/usr/lib/x86_64-linux-gnu/blas/libblas.so.3"
 
