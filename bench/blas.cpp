@@ -2,7 +2,7 @@
 // exactile_blas_race OURS OTHER [--lapack LIBRARY] [--only TEXT] [--rounds N] [--rows ISA] [SIZE...]
 // BLAS routines, and with --lapack factorizations of one LAPACK over either, in turns on one thread: each library in a
 // name space of the loader's. A line a case: routine, n, microseconds of ours and the other's, and other / ours. With
-// --rows at the end src/blas/openblas.inc: the geometric mean of a routine's ratios.
+// --rows, and sizes 16 64 256 1024, the rows of src/blas/openblas.inc: geometric means over a routine's letters.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -15,6 +15,7 @@
 #include <ctime>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -94,15 +95,16 @@ class Race {
       ratios.push_back(times[1][static_cast<std::size_t>(round)] / times[0][static_cast<std::size_t>(round)]);
     std::fprintf(options_.rows == nullptr ? stdout : stderr, "%s\t%d\t%.3f\t%.3f\t%.3f\n", label.c_str(), n,
                  median(times[0]), median(times[1]), median(ratios));
-    logarithms_[name.substr(0, name.size() - 1)].push_back(std::log(median(ratios)));
+    logarithms_[name.substr(0, name.size() - 1)][n].push_back(std::log(median(ratios)));
   }
   void print_rows() const {
     if (options_.rows == nullptr) return;
-    for (const auto& [name, logarithms] : logarithms_) {
-      double sum = 0;
-      for (const double x : logarithms) sum += x;
-      std::printf("EXACTILE_MEASURED(%s, %s, %.2f)\n", name.c_str(), options_.rows,
-                  std::exp(sum / static_cast<double>(logarithms.size())));
+    for (const auto& [name, sizes] : logarithms_) {
+      std::printf("EXACTILE_MEASURED(%s, %s", name.c_str(), options_.rows);
+      for (const auto& [n, logarithms] : sizes)
+        std::printf(", %.2f", std::exp(std::accumulate(logarithms.begin(), logarithms.end(), 0.0) /
+                                       static_cast<double>(logarithms.size())));
+      std::printf(")\n");
     }
   }
 
@@ -117,7 +119,7 @@ class Race {
 
   Library libraries_[2];
   Options options_;
-  std::map<std::string, std::vector<double>> logarithms_;
+  std::map<std::string, std::map<Int, std::vector<double>>> logarithms_;
 };
 
 template <class T>

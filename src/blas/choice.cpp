@@ -17,12 +17,12 @@ namespace {
 
 }  // namespace
 
-void* find_faster(char letter, std::string_view stem) noexcept {
+Faster find_faster(char letter, std::string_view stem) noexcept {
   const Vectors here = vectors();
   for (const Measured& row : measured)
-    if (row.ratio < parity && is_routine(row.routine, letter, stem) && row.vectors == here)
-      return is_asked_for_own() ? nullptr : openblas_routine((std::string(1, letter).append(stem) + '_').c_str());
-  return nullptr;
+    if (faster_sizes(row) != 0 && is_routine(row.routine, letter, stem) && row.vectors == here && !is_asked_for_own())
+      return {openblas_routine((std::string(1, letter).append(stem) + '_').c_str()), faster_sizes(row)};
+  return {nullptr, 0};
 }
 
 void report_fallback() noexcept {

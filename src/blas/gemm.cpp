@@ -14,7 +14,8 @@ template <class In, class Out>
                                       const In* a, Size lda, const In* b, Size ldb, Out beta, Out* c, Size ldc) {
   const Report report(name, {{"m", m}, {"n", n}, {"k", k}});
   if constexpr (std::is_same_v<In, Out>)
-    if (done_elsewhere<Out, Stem::gemm>(letter(op_a), letter(op_b), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc))
+    if (done_elsewhere<Out, Stem::gemm>({m, n, k}, letter(op_a), letter(op_b), m, n, k, alpha, a, lda, b, ldb, beta, c,
+                                        ldc))
       return;
   multiply(op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }

@@ -23,7 +23,7 @@ inline void gemv(const char* name, int rows, std::optional<Op> op, Size m, Size 
   if (m == 0 || n == 0 || (alpha == T(0) && beta == T(1))) return;
   const Report report(name, {{"m", m}, {"n", n}});
   if (*op != Op::conjugated_plain &&
-      done_elsewhere<T, Stem::gemv>(letter(*op), m, n, alpha, a, lda, x, incx, beta, y, incy))
+      done_elsewhere<T, Stem::gemv>({m, n}, letter(*op), m, n, alpha, a, lda, x, incx, beta, y, incy))
     return;
   if (!is_transposed(*op))
     multiply_vector(*op, m, n, alpha, a, lda, x, incx, beta, y, incy);

@@ -33,7 +33,9 @@ void symm(const char* name, int rows, std::optional<Side> side, std::optional<Tr
   const Report report(name, {{"m", m}, {"n", n}});
   if (alpha == T(0)) return scale(m, n, beta, Columns<T>{c, ldc});
   constexpr Stem stem = mirror == Mirror::hermitian ? Stem::hemm : Stem::symm;
-  if (done_elsewhere<T, stem>(letter(*side), letter(*triangle), m, n, alpha, a, lda, b, ldb, beta, c, ldc)) return;
+  if (done_elsewhere<T, stem>({m, n, side == Side::left ? m : n}, letter(*side), letter(*triangle), m, n, alpha, a, lda,
+                              b, ldb, beta, c, ldc))
+    return;
   multiply_symmetric<mirror>(*side, *triangle, m, n, alpha, {a, lda}, {b, ldb}, beta, {c, ldc});
 }
 
@@ -61,7 +63,7 @@ void syrk(const char* name, int rows, std::optional<Triangle> triangle, std::opt
   const Report report(name, {{"n", n}, {"k", k}});
   if (is_nothing) return scale_symmetric<mirror>(*triangle, n, beta, c, ldc);
   constexpr Stem stem = mirror == Mirror::hermitian ? Stem::herk : Stem::syrk;
-  if (done_elsewhere<T, stem>(letter(*triangle), letter(*op), n, k, alpha, a, lda, beta, c, ldc)) return;
+  if (done_elsewhere<T, stem>({n, n, k}, letter(*triangle), letter(*op), n, k, alpha, a, lda, beta, c, ldc)) return;
   const Op as_it_is = settled<T>(*op);
   multiply_triangle<T>(*triangle, as_it_is, other<mirror>(as_it_is), n, k, T(alpha), {a, lda}, {a, lda}, T(beta),
                        {c, ldc});
@@ -86,7 +88,8 @@ void syr2k(const char* name, int rows, std::optional<Triangle> triangle, std::op
   const Report report(name, {{"n", n}, {"k", k}});
   if (is_nothing) return scale_symmetric<mirror>(*triangle, n, beta, c, ldc);
   constexpr Stem stem = mirror == Mirror::hermitian ? Stem::her2k : Stem::syr2k;
-  if (done_elsewhere<T, stem>(letter(*triangle), letter(*op), n, k, alpha, a, lda, b, ldb, beta, c, ldc)) return;
+  if (done_elsewhere<T, stem>({n, n, k}, letter(*triangle), letter(*op), n, k, alpha, a, lda, b, ldb, beta, c, ldc))
+    return;
   const Op as_it_is = settled<T>(*op);
   const Op mirrored = other<mirror>(as_it_is);
   const T alpha_mirrored = mirror == Mirror::hermitian ? conjugate(alpha) : alpha;

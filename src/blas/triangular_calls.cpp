@@ -26,8 +26,8 @@ void triangular(Routine<T>* routine, const char* name, int rows, std::optional<S
   if (m == 0 || n == 0) return;
   const Report report(name, {{"m", m}, {"n", n}});
   if (alpha == T(0)) return scale(m, n, T(0), Columns<T>{b, ldb});
-  if (done_elsewhere<T, stem>(letter(*side), letter(*triangle), letter(*op), letter(*diagonal), m, n, alpha, a, lda, b,
-                              ldb))
+  if (done_elsewhere<T, stem>({m, n, side == Side::left ? m : n}, letter(*side), letter(*triangle), letter(*op),
+                              letter(*diagonal), m, n, alpha, a, lda, b, ldb))
     return;
   routine(*side, *triangle, settled<T>(*op), *diagonal, m, n, alpha, {a, lda}, {b, ldb});
 }
