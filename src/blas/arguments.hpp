@@ -70,6 +70,9 @@ template <class T>
   }
 }
 
+/// The letter of an operation that has one.
+[[nodiscard]] constexpr char letter(Op op) noexcept { return op == Op::plain ? 'N' : op == Op::transposed ? 'T' : 'C'; }
+
 [[nodiscard]] constexpr std::optional<Op> op_of(int number) noexcept {
   switch (number) {
     case no_transpose: return Op::plain;

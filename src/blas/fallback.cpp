@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include <array>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -36,6 +37,10 @@ struct Fallback {
   std::string looked;  ///< one place a line, with the reason why not
 };
 
+/// What the program said of threads, and who else has to know.
+std::atomic<int> thread_setting{0};
+std::atomic<void (*)(int)> tell_threads{nullptr};
+
 Fallback* fallback = nullptr;  // never destroyed: routines are called until the process ends
 pthread_once_t opened = PTHREAD_ONCE_INIT;
 
@@ -66,7 +71,7 @@ bool take(const std::string& path) {
   return true;
 }
 
-void open() {
+void find() {
   fallback = new Fallback;
   if (const char* own = environment("EXACTILE_BLAS_FALLBACK"); own != nullptr) {
     // Who names a BLAS means this one, and no other in its place.
@@ -87,6 +92,13 @@ void open() {
     if (take(place)) return;
 }
 
+void open() {
+  find();
+  if (fallback->handle == nullptr) return;
+  tell_threads = reinterpret_cast<void (*)(int)>(dlsym(fallback->handle, "openblas_set_num_threads"));
+  if (const int count = thread_setting; count > 0) set_fallback_threads(count);
+}
+
 }  // namespace
 
 void* need_fallback(const char* name) noexcept {
@@ -105,6 +117,19 @@ void* need_fallback(const char* name) noexcept {
                  "Set EXACTILE_BLAS_FALLBACK to the absolute path of one, or install libblas3.\n",
                  name, fallback->looked.c_str());
   std::_Exit(127);  // as the loader's own "symbol lookup error"
+}
+
+void* openblas_routine(const char* name) noexcept {
+  pthread_once(&opened, open);
+  if (fallback->handle == nullptr || dlsym(fallback->handle, "openblas_get_config") == nullptr) return nullptr;
+  return dlsym(fallback->handle, name);
+}
+
+const char* fallback_name() noexcept { return fallback->where.c_str(); }
+
+void set_fallback_threads(int count) noexcept {
+  thread_setting = count;
+  if (auto* tell = tell_threads.load(); tell != nullptr) tell(count);
 }
 
 }  // namespace exactile::blas

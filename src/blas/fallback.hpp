@@ -10,4 +10,13 @@ namespace exactile::blas {
 /// wanted and where was looked: BLAS has no way to answer with an error.
 [[nodiscard]] void* need_fallback(const char* name) noexcept;
 
+/// The fallback's routine where the fallback is an OpenBLAS; else null. A missing fallback is no error here.
+[[nodiscard]] void* openblas_routine(const char* name) noexcept;
+
+/// Where the fallback was found. Only after it was opened.
+[[nodiscard]] const char* fallback_name() noexcept;
+
+/// Threads that an OpenBLAS behind this library may use from now on, also where it is opened later.
+void set_fallback_threads(int count) noexcept;
+
 }  // namespace exactile::blas

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ?gemm: C <- alpha op(A) op(B) + beta C.
 #include "blas/arguments.hpp"
+#include "blas/choice.hpp"
 #include "blas/export.hpp"
 #include "blas/quick.hpp"
 #include "blas/settings.hpp"
@@ -12,6 +13,10 @@ template <class In, class Out>
 [[gnu::noinline]] void gemm_at_length(const char* name, Op op_a, Op op_b, Size m, Size n, Size k, Out alpha,
                                       const In* a, Size lda, const In* b, Size ldb, Out beta, Out* c, Size ldc) {
   const Report report(name, {{"m", m}, {"n", n}, {"k", k}});
+  if constexpr (std::is_same_v<In, Out>)
+    if (done_elsewhere<Out, Stem::gemm>({m, n, k}, letter(op_a), letter(op_b), m, n, k, alpha, a, lda, b, ldb, beta, c,
+                                        ldc))
+      return;
   multiply(op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ?gemv: y <- alpha op(A) x + beta y, where A itself is m x n.
 #include "blas/arguments.hpp"
+#include "blas/choice.hpp"
 #include "blas/export.hpp"
 #include "blas/settings.hpp"
 
@@ -21,6 +22,9 @@ inline void gemv(const char* name, int rows, std::optional<Op> op, Size m, Size 
     return;
   if (m == 0 || n == 0 || (alpha == T(0) && beta == T(1))) return;
   const Report report(name, {{"m", m}, {"n", n}});
+  if (*op != Op::conjugated_plain &&
+      done_elsewhere<T, Stem::gemv>({m, n}, letter(*op), m, n, alpha, a, lda, x, incx, beta, y, incy))
+    return;
   if (!is_transposed(*op))
     multiply_vector(*op, m, n, alpha, a, lda, x, incx, beta, y, incy);
   else

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "blas/arguments.hpp"
+#include "blas/choice.hpp"
 #include "blas/export.hpp"
 #include "blas/level3.hpp"
 #include "blas/settings.hpp"
@@ -26,6 +27,10 @@ constexpr auto c_triangle_of = [](int n) { return named<Triangle, upper, lower, 
 constexpr auto c_diagonal_of = [](int n) {
   return named<Diagonal, non_unit, unit, Diagonal::stored, Diagonal::ones>(n);
 };
+
+[[nodiscard]] constexpr char letter(Side side) noexcept { return side == Side::left ? 'L' : 'R'; }
+[[nodiscard]] constexpr char letter(Triangle triangle) noexcept { return triangle == Triangle::upper ? 'U' : 'L'; }
+[[nodiscard]] constexpr char letter(Diagonal diagonal) noexcept { return diagonal == Diagonal::ones ? 'U' : 'N'; }
 
 // The same matrices read by columns: what lay by rows is transposed.
 [[nodiscard]] constexpr Side exchanged(Side side) noexcept { return side == Side::left ? Side::right : Side::left; }

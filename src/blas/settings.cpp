@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "blas/export.hpp"
+#include "blas/fallback.hpp"
 #include "blas/quick.hpp"
 #include "exactile/devices.hpp"
 #include "exactile/settings.hpp"
@@ -50,6 +51,17 @@ const bool verbose = [] {
 
 constinit std::atomic<int> quick_threads{0};
 
+Vectors vectors() noexcept {
+  static const Vectors widest = [] {
+    const char* most = environment("EXACTILE_MAX_ISA");
+    const std::string_view limit = most == nullptr ? "" : most;
+    if (limit == "portable") return Vectors::portable;
+    if (limit != "avx2" && __builtin_cpu_supports("avx512f")) return Vectors::avx512;
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? Vectors::avx2 : Vectors::portable;
+  }();
+  return widest;
+}
+
 int threads() noexcept {
   const int known = thread_setting.load(std::memory_order_relaxed);
   if (known > 0) [[likely]]
@@ -59,7 +71,10 @@ int threads() noexcept {
   return count;
 }
 
-void set_threads(int count) noexcept { settle(count < 1 ? default_threads() : count); }
+void set_threads(int count) noexcept {
+  settle(count < 1 ? default_threads() : count);
+  set_fallback_threads(threads());
+}
 
 void Report::begin(const char* routine, std::initializer_list<Size> sizes) noexcept {
   if (line.depth++ > 0) return;

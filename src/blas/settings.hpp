@@ -23,6 +23,10 @@ void set_threads(int count) noexcept;
 /// included. Settled when the library is loaded; EXACTILE_BACKEND does not count here.
 extern const Backend backend;
 
+/// The widest vectors that this processor has; EXACTILE_MAX_ISA takes wider ones away.
+enum class Vectors : std::uint8_t { portable, avx2, avx512 };
+[[nodiscard]] Vectors vectors() noexcept;
+
 extern const bool verbose;  ///< EXACTILE_VERBOSE is 1; settled when the library is loaded
 
 /// With EXACTILE_VERBOSE=1 prints one line on stderr when it goes: routine, sizes, kernel, time. Routines that are

@@ -32,6 +32,10 @@ void symm(const char* name, int rows, std::optional<Side> side, std::optional<Tr
   if (m == 0 || n == 0 || (alpha == T(0) && beta == T(1))) return;
   const Report report(name, {{"m", m}, {"n", n}});
   if (alpha == T(0)) return scale(m, n, beta, Columns<T>{c, ldc});
+  constexpr Stem stem = mirror == Mirror::hermitian ? Stem::hemm : Stem::symm;
+  if (done_elsewhere<T, stem>({m, n, side == Side::left ? m : n}, letter(*side), letter(*triangle), m, n, alpha, a, lda,
+                              b, ldb, beta, c, ldc))
+    return;
   multiply_symmetric<mirror>(*side, *triangle, m, n, alpha, {a, lda}, {b, ldb}, beta, {c, ldc});
 }
 
@@ -58,6 +62,8 @@ void syrk(const char* name, int rows, std::optional<Triangle> triangle, std::opt
   if (n == 0 || (is_nothing && beta == Factor<mirror, T>(1))) return;
   const Report report(name, {{"n", n}, {"k", k}});
   if (is_nothing) return scale_symmetric<mirror>(*triangle, n, beta, c, ldc);
+  constexpr Stem stem = mirror == Mirror::hermitian ? Stem::herk : Stem::syrk;
+  if (done_elsewhere<T, stem>({n, n, k}, letter(*triangle), letter(*op), n, k, alpha, a, lda, beta, c, ldc)) return;
   const Op as_it_is = settled<T>(*op);
   multiply_triangle<T>(*triangle, as_it_is, other<mirror>(as_it_is), n, k, T(alpha), {a, lda}, {a, lda}, T(beta),
                        {c, ldc});
@@ -81,6 +87,9 @@ void syr2k(const char* name, int rows, std::optional<Triangle> triangle, std::op
   if (n == 0 || (is_nothing && beta == Factor<mirror, T>(1))) return;
   const Report report(name, {{"n", n}, {"k", k}});
   if (is_nothing) return scale_symmetric<mirror>(*triangle, n, beta, c, ldc);
+  constexpr Stem stem = mirror == Mirror::hermitian ? Stem::her2k : Stem::syr2k;
+  if (done_elsewhere<T, stem>({n, n, k}, letter(*triangle), letter(*op), n, k, alpha, a, lda, b, ldb, beta, c, ldc))
+    return;
   const Op as_it_is = settled<T>(*op);
   const Op mirrored = other<mirror>(as_it_is);
   const T alpha_mirrored = mirror == Mirror::hermitian ? conjugate(alpha) : alpha;

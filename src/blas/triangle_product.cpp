@@ -16,13 +16,14 @@ constexpr Size block = 6 * strip;
 template <class T>
 constexpr Size terms = 1536 / Size{sizeof(T)};
 
-/// The rows of column j that belong to the triangle: [first, last).
-struct Rows {
+/// Rows or columns [first, last) of a matrix.
+struct Range {
   Size first;
   Size last;
 };
-[[nodiscard]] constexpr Rows rows_of(Triangle triangle, Size n, Size j) noexcept {
-  return triangle == Triangle::upper ? Rows{0, j + 1} : Rows{j, n};
+/// The rows of column j that belong to the triangle.
+[[nodiscard]] constexpr Range rows_of(Triangle triangle, Size n, Size j) noexcept {
+  return triangle == Triangle::upper ? Range{0, j + 1} : Range{j, n};
 }
 
 /// Rows of op(A), or columns of op(B), as a matrix with `block` rows whose columns are terms: strides that are powers
@@ -42,7 +43,7 @@ void gather(bool by_columns, Size n, Size count, const T* from, Size ld, T* to) 
 template <class T>
 void add_strip(Triangle triangle, Size n, Size first, Size last, Size top, const T* sums, T beta, Columns<T> c) {
   for (Size j = first; j < last; ++j) {
-    const Rows rows = rows_of(triangle, n, j);
+    const Range rows = rows_of(triangle, n, j);
     T* column = c.at(0, j);
     const T* computed = sums + (j - first) * block - top;
     if (beta == T(0))
@@ -92,7 +93,7 @@ void scale(Size m, Size n, T beta, Columns<T> c) {
 template <class T>
 void scale_triangle(Triangle triangle, Size n, T beta, Columns<T> c) {
   for (Size j = 0; j < n; ++j) {
-    const Rows rows = rows_of(triangle, n, j);
+    const Range rows = rows_of(triangle, n, j);
     scale(rows.last - rows.first, Size{1}, beta, Columns<T>{c.at(rows.first, j), c.ld});
   }
 }
@@ -119,26 +120,50 @@ void multiply_triangle(Triangle triangle, Op op_a, Op op_b, Size n, Size k, T al
   multiply_triangle(triangle, op_a, op_b, rest, k, alpha, a_below, b_beside, beta, {c.at(half, half), c.ld});
 }
 
-/// A whole column of a matrix that is given by one triangle.
+/// A tile of a matrix that is given by one triangle, by columns to `to`.
 template <Mirror mirror, class T>
-void copy_whole_column(Triangle triangle, Size order, Size j, const Columns<const T>& a, T* to) {
-  const auto mirrored = [](T x) { return mirror == Mirror::hermitian ? conjugate(x) : x; };
-  const Rows stored = rows_of(triangle, order, j);
-  for (Size i = 0; i < stored.first; ++i) to[i] = mirrored(*a.at(j, i));
-  std::copy(a.at(stored.first, j), a.at(stored.last - 1, j) + 1, to + stored.first);
-  for (Size i = stored.last; i < order; ++i) to[i] = mirrored(*a.at(j, i));
-  if constexpr (mirror == Mirror::hermitian) to[j] = T(std::real(to[j]));
+void copy_whole_tile(Triangle triangle, Range rows, Range columns, const Columns<const T>& a, T* to, Size ld) {
+  const auto is_stored = [=](Size i, Size j) { return triangle == Triangle::upper ? i <= j : i >= j; };
+  const bool one_corner = is_stored(rows.first, columns.last - 1);
+  const bool other_corner = is_stored(rows.last - 1, columns.first);
+  if (one_corner && other_corner) {
+    for (Size j = columns.first; j < columns.last; ++j, to += ld)
+      std::copy_n(a.at(rows.first, j), rows.last - rows.first, to);
+    return;
+  }
+  const bool is_mirrored = !one_corner && !other_corner;
+  for (Size i = rows.first; i < rows.last; ++i, ++to)
+    for (Size j = columns.first; j < columns.last; ++j) {
+      const bool across = is_mirrored || !is_stored(i, j);
+      const T element = across ? *a.at(j, i) : *a.at(i, j);
+      to[(j - columns.first) * ld] = across && mirror == Mirror::hermitian ? conjugate(element) : element;
+    }
+}
+
+/// Columns of the whole matrix, in tiles whose mirrored elements stay in L1.
+template <Mirror mirror, class T>
+void copy_whole_columns(Triangle triangle, Size order, Range columns, const Columns<const T>& a, T* to) {
+  constexpr Size side = 64 / Size{sizeof(Real<T>)};
+  for (Size j = columns.first; j < columns.last; j += side)
+    for (Size i = 0; i < order; i += side)
+      copy_whole_tile<mirror>(triangle, {i, std::min(i + side, order)}, {j, std::min(j + side, columns.last)}, a,
+                              to + i + (j - columns.first) * order, order);
+  if (mirror == Mirror::hermitian)
+    for (Size j = columns.first; j < columns.last; ++j) {
+      T& diagonal = to[j + (j - columns.first) * order];
+      diagonal = T(std::real(diagonal));
+    }
 }
 
 template <Mirror mirror, class T>
 void multiply_symmetric(Side side, Triangle triangle, Size m, Size n, T alpha, Columns<const T> a, Columns<const T> b,
                         T beta, Columns<T> c) {
-  constexpr Size width = 256;  // columns of A that are made whole at a time
+  constexpr Size width = 512;  // columns of A that are made whole at a time, for each of which B is packed
   const Size order = side == Side::left ? m : n;
   T* panel = scratch<T>(order * std::min(width, order));
   for (Size first = 0; first < order; first += width) {
     const Size columns = std::min(width, order - first);
-    for (Size j = 0; j < columns; ++j) copy_whole_column<mirror>(triangle, order, first + j, a, panel + j * order);
+    copy_whole_columns<mirror>(triangle, order, {first, first + columns}, a, panel);
     if (side == Side::left)  // columns of A are its rows, or their conjugates
       multiply(other<mirror>(Op::plain), Op::plain, columns, n, m, alpha, panel, order, b.data, b.ld, beta,
                c.at(first, 0), c.ld);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <string_view>
 
 #include "blas/settings.hpp"
 #include "blas/triangular_kernel.hpp"
@@ -104,15 +103,11 @@ template <class T>
 
 template <class T>
 TriangleKernel<T> triangle_kernel() {
-  static const TriangleKernel<T> best = [] {
-    const char* most = environment("EXACTILE_MAX_ISA");
-    const std::string_view limit = most == nullptr ? "" : most;
-    if (limit == "portable") return portable::triangle_kernel<T>();
-    if (limit != "avx2" && __builtin_cpu_supports("avx512f")) return avx512::triangle_kernel<T>();
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? avx2::triangle_kernel<T>()
-                                                                           : portable::triangle_kernel<T>();
-  }();
-  return best;
+  switch (vectors()) {
+    case Vectors::avx512: return avx512::triangle_kernel<T>();
+    case Vectors::avx2: return avx2::triangle_kernel<T>();
+    default: return portable::triangle_kernel<T>();
+  }
 }
 
 template <class T>

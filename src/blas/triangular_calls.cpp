@@ -8,7 +8,7 @@ namespace {
 template <class T>
 using Routine = void(Side, Triangle, Op, Diagonal, Size, Size, T, Columns<const T>, Columns<T>);
 
-template <class T>
+template <Stem stem, class T>
 void triangular(Routine<T>* routine, const char* name, int rows, std::optional<Side> side,
                 std::optional<Triangle> triangle, std::optional<Op> op, std::optional<Diagonal> diagonal, Size m,
                 Size n, T alpha, const T* a, Size lda, T* b, Size ldb) {
@@ -26,10 +26,13 @@ void triangular(Routine<T>* routine, const char* name, int rows, std::optional<S
   if (m == 0 || n == 0) return;
   const Report report(name, {{"m", m}, {"n", n}});
   if (alpha == T(0)) return scale(m, n, T(0), Columns<T>{b, ldb});
+  if (done_elsewhere<T, stem>({m, n, side == Side::left ? m : n}, letter(*side), letter(*triangle), letter(*op),
+                              letter(*diagonal), m, n, alpha, a, lda, b, ldb))
+    return;
   routine(*side, *triangle, settled<T>(*op), *diagonal, m, n, alpha, {a, lda}, {b, ldb});
 }
 
-template <class T>
+template <Stem stem, class T>
 void cblas_triangular(Routine<T>* routine, const char* name, const char* c_name, int order, int side, int triangle,
                       int trans, int diagonal, Size m, Size n, T alpha, const T* a, Size lda, T* b, Size ldb) {
   if (!is_order(order, c_name)) return;
@@ -42,10 +45,10 @@ void cblas_triangular(Routine<T>* routine, const char* name, const char* c_name,
   if (!op) return illegal_setting(4, c_name, "Illegal Trans setting, %d\n", trans, order);
   if (!kind) return illegal_setting(5, c_name, "Illegal Diag setting, %d\n", diagonal, order);
   if (order == row_major)
-    triangular(routine, name, 1, std::optional(exchanged(*where)), std::optional(other(*which)), op, kind, n, m, alpha,
-               a, lda, b, ldb);
+    triangular<stem>(routine, name, 1, std::optional(exchanged(*where)), std::optional(other(*which)), op, kind, n, m,
+                     alpha, a, lda, b, ldb);
   else
-    triangular(routine, name, 0, where, which, op, kind, m, n, alpha, a, lda, b, ldb);
+    triangular<stem>(routine, name, 0, where, which, op, kind, m, n, alpha, a, lda, b, ldb);
 }
 
 }  // namespace
@@ -53,30 +56,32 @@ void cblas_triangular(Routine<T>* routine, const char* name, const char* c_name,
 
 namespace blas = exactile::blas;
 
-#define EXACTILE_TRIANGULAR(T, stem, NAME, routine, Int, suffix)                                                       \
+#define EXACTILE_TRIANGULAR(T, stem, NAME, kind, routine, Int, suffix)                                                 \
   extern "C" EXACTILE_EXPORT void stem##suffix##_(const char* side, const char* uplo, const char* trans,               \
                                                   const char* diag, const Int* m, const Int* n, const T* alpha,        \
                                                   const T* a, const Int* lda, T* b, const Int* ldb) {                  \
-    blas::triangular<T>(&blas::routine<T>, NAME, blas::from_fortran, blas::side_of(blas::letter(side)),                \
-                        blas::triangle_of(blas::letter(uplo)), blas::op_of(blas::letter(trans)),                       \
-                        blas::diagonal_of(blas::letter(diag)), *m, *n, *alpha, a, *lda, b, *ldb);                      \
+    blas::triangular<blas::Stem::kind, T>(&blas::routine<T>, NAME, blas::from_fortran,                                 \
+                                          blas::side_of(blas::letter(side)), blas::triangle_of(blas::letter(uplo)),    \
+                                          blas::op_of(blas::letter(trans)), blas::diagonal_of(blas::letter(diag)), *m, \
+                                          *n, *alpha, a, *lda, b, *ldb);                                               \
   }                                                                                                                    \
   extern "C" EXACTILE_EXPORT void cblas_##stem##suffix(int order, int side, int uplo, int trans, int diag, Int m,      \
                                                        Int n, blas::Passed<T>::Number alpha, blas::Passed<T>::Input a, \
                                                        Int lda, blas::Passed<T>::Output b, Int ldb) {                  \
-    blas::cblas_triangular<T>(&blas::routine<T>, NAME, "cblas_" #stem, order, side, uplo, trans, diag, m, n,           \
-                              blas::Passed<T>::number(alpha), blas::elements<T>(a), lda, blas::elements<T>(b), ldb);   \
+    blas::cblas_triangular<blas::Stem::kind, T>(&blas::routine<T>, NAME, "cblas_" #stem, order, side, uplo, trans,     \
+                                                diag, m, n, blas::Passed<T>::number(alpha), blas::elements<T>(a), lda, \
+                                                blas::elements<T>(b), ldb);                                            \
   }
 
-#define EXACTILE_TRIANGULAR_NAMES(T, stem, NAME, routine)        \
-  EXACTILE_TRIANGULAR(T, stem, NAME, routine, std::int32_t, )    \
-  EXACTILE_TRIANGULAR(T, stem, NAME, routine, std::int64_t, _64) \
-  EXACTILE_FORTRAN_ALIASES(stem);                                \
-  EXACTILE_CBLAS_ALIASES(stem)
+#define EXACTILE_TRIANGULAR_NAMES(T, l, NAME, kind, routine)              \
+  EXACTILE_TRIANGULAR(T, l##kind, NAME, kind, routine, std::int32_t, )    \
+  EXACTILE_TRIANGULAR(T, l##kind, NAME, kind, routine, std::int64_t, _64) \
+  EXACTILE_FORTRAN_ALIASES(l##kind);                                      \
+  EXACTILE_CBLAS_ALIASES(l##kind)
 
 #define EXACTILE_TRIANGULARS(T, l, LETTER)                                     \
-  EXACTILE_TRIANGULAR_NAMES(T, l##trmm, LETTER "TRMM ", multiply_by_triangle); \
-  EXACTILE_TRIANGULAR_NAMES(T, l##trsm, LETTER "TRSM ", solve_triangle)
+  EXACTILE_TRIANGULAR_NAMES(T, l, LETTER "TRMM ", trmm, multiply_by_triangle); \
+  EXACTILE_TRIANGULAR_NAMES(T, l, LETTER "TRSM ", trsm, solve_triangle)
 EXACTILE_TRIANGULARS(float, s, "S");
 EXACTILE_TRIANGULARS(double, d, "D");
 EXACTILE_TRIANGULARS(std::complex<float>, c, "C");

@@ -68,7 +68,7 @@ void add_complex_sums(const std::complex<T>* sums, std::complex<T>* c, std::int6
 /// A's real parts' sums are in even rows, its imaginary parts' in odd ones. A conj(B) is the conjugate of conj(A) B.
 template <class T, int Rows, int Vectors, bool Masked>
 HWY_INLINE void update_complex(Vector<T> (&sums)[Rows][Vectors], const TileShape& shape, T* c, std::complex<T> alpha,
-                               std::complex<T> beta, hn::Mask<Lanes<T>> mask) {
+                               std::complex<T> beta) {
   const Lanes<T> d;
   constexpr int lanes = lane_count<T>;
   const T sign = shape.conjugates_a != shape.conjugates_b ? T(1) : T(-1);
@@ -78,11 +78,20 @@ HWY_INLINE void update_complex(Vector<T> (&sums)[Rows][Vectors], const TileShape
     const Vector<T> z = hn::MulAdd(signs, hn::Reverse2(d, sums[i + 1][v]), sums[i][v]);
     return shape.conjugates_b ? hn::Mul(conjugates, z) : z;
   };
-  if (alpha == std::complex<T>(1) && beta == std::complex<T>(0)) {
+  // What add_complex_row() comes to for whole vectors and real factors, which is most tiles: masked stores of AVX2 cost
+  // more than the sums of many terms.
+  if (!Masked && alpha.imag() == 0 && beta.imag() == 0) {
+    const Vector<T> of_sum = hn::Set(d, alpha.real());
+    const Vector<T> of_c = hn::Set(d, beta.real());
+    const bool reads_c = beta.real() != 0;
 #pragma GCC unroll 32
     for (int i = 0; i < Rows; i += 2, c = row_after(c, shape.c_stride)) {
 #pragma GCC unroll 4
-      for (int v = 0; v < Vectors; ++v) store<T, Vectors, Masked>(joined(i, v), c, v, mask);
+      for (int v = 0; v < Vectors; ++v) {
+        const Vector<T> z = joined(i, v);
+        T* to = c + v * lanes;
+        hn::StoreU(reads_c ? hn::MulAdd(of_sum, z, hn::Mul(of_c, hn::LoadU(d, to))) : hn::Mul(of_sum, z), d, to);
+      }
     }
     return;
   }

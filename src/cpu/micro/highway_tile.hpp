@@ -97,9 +97,9 @@ struct AskingAside : NothingAside<T> {
 /// C <- alpha * sums + beta * C, see update(). The shape counts numbers.
 template <class K, int Rows, int Vectors, bool Masked, class T = Number<Lane<K>>>
 HWY_INLINE void finish_tile(Vector<T> (&sums)[Rows][Vectors], const TileShape& shape, T* c, Sum<K> alpha, Sum<K> beta,
-                            hn::Mask<Lanes<T>> mask) {
+                            [[maybe_unused]] hn::Mask<Lanes<T>> mask) {
   if constexpr (parts<Lane<K>> == 2)
-    update_complex<T, Rows, Vectors, Masked>(sums, shape, c, alpha, beta, mask);
+    update_complex<T, Rows, Vectors, Masked>(sums, shape, c, alpha, beta);
   else
     update<T, Rows, Vectors, Masked>(sums, c, shape.c_stride, alpha, beta, mask);
 }

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file Which of the routines that are ours another BLAS does all the same: those that an OpenBLAS behind this library
+/// was measured to do faster on this instruction set (openblas.inc). EXACTILE_BLAS_OWN=1 keeps all of them here.
+#pragma once
+
+#include <array>
+#include <limits>
+#include <string_view>
+#include <type_traits>
+
+#include "blas/product.hpp"
+#include "blas/settings.hpp"
+
+namespace exactile::blas {
+
+enum class Stem : std::uint8_t { gemm, gemv, symm, hemm, syrk, herk, syr2k, her2k, trmm, trsm };
+
+namespace choice {
+
+inline constexpr std::array<std::string_view, 10> stems{"gemm", "gemv",  "symm",  "hemm", "syrk",
+                                                        "herk", "syr2k", "her2k", "trmm", "trsm"};
+
+template <class T>
+inline constexpr char type_letter = is_complex_v<T> ? (sizeof(T) == 8 ? 'c' : 'z') : (sizeof(T) == 4 ? 's' : 'd');
+
+/// Orders of the matrices that were measured, each four times the last. A call counts as the nearest of them.
+inline constexpr std::array<Size, 4> measured_sizes{16, 64, 256, 1024};
+
+/// A routine's time in OpenBLAS over ours, of each size.
+struct Measured {
+  std::string_view routine;
+  Vectors vectors;
+  std::array<double, measured_sizes.size()> ratios;
+};
+#define EXACTILE_MEASURED(routine, isa, ...) Measured{#routine, Vectors::isa, {__VA_ARGS__}},
+inline constexpr std::array measured{
+#include "blas/openblas.inc"
+};
+#undef EXACTILE_MEASURED
+
+/// What lies between this and 1 is within the noise of the measurement.
+inline constexpr double parity = 0.95;
+
+[[nodiscard]] constexpr bool is_routine(std::string_view name, char letter, std::string_view stem) noexcept {
+  return name.front() == letter && name.substr(1) == stem;
+}
+
+/// Which sizes the other does faster; bit s stands for measured_sizes[s].
+[[nodiscard]] constexpr unsigned faster_sizes(const Measured& row) noexcept {
+  unsigned sizes = 0;
+  for (std::size_t s = 0; s < row.ratios.size(); ++s)
+    if (row.ratios[s] < parity) sizes |= 1U << s;
+  return sizes;
+}
+
+/// The bit of a call: `volume` is the product of its sizes, of which there are `dimensions`, two or three.
+[[nodiscard]] constexpr unsigned size_bit(double volume, int dimensions) noexcept {
+  unsigned bit = 1;
+  for (std::size_t s = 0; s + 1 < measured_sizes.size(); ++s) {
+    const auto between = static_cast<double>(2 * measured_sizes[s]);
+    if (volume >= (dimensions == 2 ? between * between : between * between * between)) bit = 2U << s;
+  }
+  return bit;
+}
+
+/// On one instruction set at least, for one size.
+template <class T, Stem stem>
+inline constexpr bool may_be_faster_elsewhere = [] {
+  for (const Measured& row : measured)
+    if (faster_sizes(row) != 0 && is_routine(row.routine, type_letter<T>, stems[static_cast<std::size_t>(stem)]))
+      return true;
+  return false;
+}();
+
+/// The routine of the OpenBLAS behind this library, and for which sizes it is the faster one; null where there is none,
+/// or ours is as fast, or it was not measured on this processor's instruction set.
+struct Faster {
+  void* routine;
+  unsigned sizes;
+};
+[[nodiscard]] Faster find_faster(char letter, std::string_view stem) noexcept;
+
+/// Names who does it in this thread's report.
+void report_fallback() noexcept;
+
+/// An argument as Fortran takes it: integers of 32 bits, all by address.
+template <class A>
+[[nodiscard]] constexpr auto fortran_value(A argument) noexcept {
+  if constexpr (std::is_same_v<A, Size>)
+    return static_cast<std::int32_t>(argument);
+  else
+    return argument;
+}
+template <class A>
+[[nodiscard]] constexpr bool fits(A argument) noexcept {
+  using Limits = std::numeric_limits<std::int32_t>;
+  if constexpr (std::is_same_v<A, Size>) return argument >= Limits::min() && argument <= Limits::max();
+  return true;
+}
+template <class A>
+[[nodiscard]] const void* address(const A& value) noexcept {
+  if constexpr (std::is_pointer_v<A>)
+    return value;
+  else
+    return &value;
+}
+
+template <class... Values>
+void call_fortran(void* routine, Values... values) {
+  using Length = std::size_t;  // of strings, behind the arguments; none has more than four
+  using Routine = void (*)(decltype(address(values))..., Length, Length, Length, Length);
+  reinterpret_cast<Routine>(routine)(address(values)..., 1, 1, 1, 1);
+}
+
+}  // namespace choice
+
+/// The sizes of the product, of ?gemv's two.
+struct Sizes {
+  Size m;
+  Size n;
+  Size k = 0;
+};
+
+/// Does the routine by the other BLAS where that is faster; false where nothing has happened. `arguments` are those of
+/// the Fortran routine: letters, sizes, numbers, matrices.
+template <class T, Stem stem, class... Arguments>
+[[nodiscard]] inline bool done_elsewhere([[maybe_unused]] const Sizes& sizes, Arguments... arguments) {
+  if constexpr (choice::may_be_faster_elsewhere<T, stem>) {
+    static const choice::Faster faster =
+        choice::find_faster(choice::type_letter<T>, choice::stems[static_cast<std::size_t>(stem)]);
+    if (faster.routine == nullptr || !(choice::fits(arguments) && ...)) return false;
+    constexpr bool is_flat = stem == Stem::gemv;
+    const double area = static_cast<double>(sizes.m) * static_cast<double>(sizes.n);
+    const unsigned size = choice::size_bit(is_flat ? area : area * static_cast<double>(sizes.k), is_flat ? 2 : 3);
+    if ((faster.sizes & size) == 0) return false;
+    choice::report_fallback();
+    choice::call_fortran(faster.routine, choice::fortran_value(arguments)...);
+    return true;
+  } else {
+    return false;
+  }
+}
+
+}  // namespace exactile::blas

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Routines of ours that an OpenBLAS behind the library was measured to do faster go there, and no others."""
+import os
+import re
+import sys
+
+import pytest
+from support import LIBRARY, SOURCE, STAND_IN, other_blas, run
+
+PARITY = 0.95
+TABLE = open(f"{SOURCE}/src/blas/openblas.inc", encoding="ascii").read()
+ROWS = [(name, [float(x) for x in ratios.split(",")])
+        for name, ratios in re.findall(r"^EXACTILE_MEASURED\((\w+), avx2, (.*)\)$", TABLE, re.M)]
+
+
+def outcome(fallback, scale, **settings):
+    """What comes out, and the routines that the fallback did, of those that say who did them."""
+    command = [sys.executable, f"{os.path.dirname(__file__)}/every_routine.py", LIBRARY, str(scale)]
+    done = run(command, EXACTILE_BLAS_FALLBACK=fallback, EXACTILE_VERBOSE=1, EXACTILE_MAX_ISA="avx2", OMP_NUM_THREADS=1,
+               **{"EXACTILE_BLAS_OWN": "", **settings})
+    lines = re.findall(r"^exactile: (\w+) .*kernel=(\S+)", done.stderr, re.M)
+    assert len(lines) > 1000
+    return done.stdout, {name.lower() for name, kernel in lines if kernel == fallback[:63]}, {n.lower() for n, _ in lines}
+
+
+@pytest.mark.parametrize("scale,row", ((1, 0), (40, 2)))
+def test_what_was_measured_faster_goes_to_an_openblas_with_all_its_arguments(scale, row):
+    """Sizes 3, 4, 5 count as 16, those of 120 to 200 as 256."""
+    own, gone, routines = outcome(STAND_IN, scale, EXACTILE_BLAS_OWN=1)
+    assert not gone
+    faster = {name for name, ratios in ROWS if ratios[row] < PARITY}
+    assert faster <= routines and faster != routines
+    results, gone, _ = outcome(STAND_IN, scale)
+    assert gone == faster
+    assert results == own
+
+
+def test_another_fallback_gets_none():
+    _, gone, _ = outcome(other_blas(), 1)
+    assert not gone
