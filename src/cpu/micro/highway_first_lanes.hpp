@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The first lanes of a vector in memory: neither load_first() nor store_first() touches any other. Masks of the
-/// processor where it has some. NEON has none, and what Highway 1.0 calls masked there reads and writes all lanes.
+/// processor where it has some: where it has none, what Highway 1.0 calls masked reads and writes all lanes.
 #pragma once
 
 #include <hwy/highway.h>
 
 #include <cstddef>
+#include <cstring>
 
 namespace exactile::cpu::HWY_NAMESPACE {
 
@@ -67,10 +68,16 @@ HWY_INLINE FirstLanes<D> first_lanes(D d, std::size_t count) {
   return hn::FirstN(d, count);
 }
 
-/// The other lanes are zero.
-template <class D>
-HWY_INLINE hn::Vec<D> load_first(hn::Mask<D> first, D d, const hn::TFromD<D>* from) {
-  return hn::MaskedLoad(first, d, from);
+/// The other lanes are zero. AVX2 has masks for 32 and 64 bits.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> load_first(hn::Mask<D> first, D d, const T* from) {
+  if constexpr (sizeof(T) < 4 && sizeof(hn::Vec<D>) < 64) {
+    T lanes[hn::MaxLanes(D())] = {};
+    std::memcpy(lanes, from, hn::CountTrue(d, first) * sizeof(T));
+    return hn::LoadU(d, lanes);
+  } else {
+    return hn::MaskedLoad(first, d, from);
+  }
 }
 
 template <class D>
