@@ -164,7 +164,7 @@ template <> struct ElementTypeOf<unsigned char> : std::integral_constant<Element
 template <> struct ElementTypeOf<std::complex<double>> : std::integral_constant<ElementType, ElementType::cf64> {};
 template <> struct ElementTypeOf<std::complex<float>> : std::integral_constant<ElementType, ElementType::cf32> {};
 // The compiler's own 16-bit floats, where it has them; std::float16_t and std::bfloat16_t are these.
-#ifdef __FLT16_MANT_DIG__
+#if defined(__FLT16_MANT_DIG__) && (defined(__x86_64__) || defined(__clang__) || __GNUC__ >= 13)
 template <> struct ElementTypeOf<_Float16> : std::integral_constant<ElementType, ElementType::f16> {};
 #endif
 #ifdef __BFLT16_MANT_DIG__

@@ -5,30 +5,71 @@
 
 #include <algorithm>
 #include <fstream>
+#include <string>
+#include <string_view>
 
 namespace exactile::cpu {
+namespace {
+
+/// What the C library knows; on AArch64 nothing.
+bool ask_sysconf(Caches& result) {
+  bool has_answer = false;
+  const auto take = [&](int name, std::int64_t& bytes) {
+    const long value = sysconf(name);
+    if (value <= 0) return;
+    bytes = value;
+    has_answer = true;
+  };
+  take(_SC_LEVEL1_DCACHE_SIZE, result.l1);
+  take(_SC_LEVEL2_CACHE_SIZE, result.l2);
+  take(_SC_LEVEL3_CACHE_SIZE, result.l3);
+  return has_answer;
+}
+
+/// What Linux knows of the first processor.
+void ask_linux(Caches& result) {
+  for (int index = 0;; ++index) {
+    const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";
+    int level = 0;
+    std::int64_t kibibytes = 0;  // the file says "48K"
+    std::string type;
+    if (!(std::ifstream(folder + "level") >> level)) return;
+    std::ifstream(folder + "type") >> type;
+    std::ifstream(folder + "size") >> kibibytes;
+    if (type == "Instruction" || kibibytes <= 0 || level < 1 || level > 3) continue;
+    (level == 1 ? result.l1 : level == 2 ? result.l2 : result.l3) = kibibytes * 1024;
+  }
+}
+
+/// What follows the colon of the first line of /proc/cpuinfo that begins with `key`; empty if none does.
+std::string of_first_processor(std::string_view key) {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with(key)) return line.substr(std::min(line.find(": ") + 2, line.size()));
+  return {};
+}
+
+/// AArch64's has numbers for a name.
+std::string name_of_first_processor() {
+  if (std::string name = of_first_processor("model name"); !name.empty()) return name;
+  const std::string implementer = of_first_processor("CPU implementer");
+  if (implementer.empty()) return "processor";
+  return "implementer " + implementer + ", part " + of_first_processor("CPU part");
+}
+
+}  // namespace
 
 const Caches& caches() {
   static const Caches found = [] {
     Caches result;
-    const auto take = [](int name, std::int64_t& bytes) {
-      if (const long value = sysconf(name); value > 0) bytes = value;
-    };
-    take(_SC_LEVEL1_DCACHE_SIZE, result.l1);
-    take(_SC_LEVEL2_CACHE_SIZE, result.l2);
-    take(_SC_LEVEL3_CACHE_SIZE, result.l3);
+    if (!ask_sysconf(result)) ask_linux(result);
     return result;
   }();
   return found;
 }
 
 const std::string& processor_name() {
-  static const auto& name = *new std::string([] {
-    std::ifstream file("/proc/cpuinfo");
-    for (std::string line; std::getline(file, line);)
-      if (line.starts_with("model name")) return line.substr(std::min(line.find(": ") + 2, line.size()));
-    return std::string("processor");
-  }());
+  static const auto& name = *new std::string(name_of_first_processor());
   return name;
 }
 

@@ -40,6 +40,8 @@ Isa processor_isa() noexcept {
     return has_amx() ? Isa::amx : Isa::avx512_bf16;
   }
   if (avx2) return Isa::avx2;
+#elif defined(__aarch64__)
+  return Isa::neon;
 #endif
   return Isa::portable;
 }
@@ -63,6 +65,7 @@ Isa cap() noexcept {
 std::string_view to_string(Isa isa) noexcept {
   switch (isa) {
     case Isa::portable: return "portable";
+    case Isa::neon: return "neon";
     case Isa::avx2: return "avx2";
     case Isa::avx512: return "avx512";
     case Isa::avx512_vnni: return "avx512_vnni";
@@ -73,13 +76,18 @@ std::string_view to_string(Isa isa) noexcept {
 }
 
 std::optional<Isa> isa_named(std::string_view name) noexcept {
-  for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512, Isa::avx512_vnni, Isa::avx512_bf16, Isa::amx})
+  for (const Isa isa :
+       {Isa::portable, Isa::neon, Isa::avx2, Isa::avx512, Isa::avx512_vnni, Isa::avx512_bf16, Isa::amx})
     if (to_string(isa) == name) return isa;
   return std::nullopt;
 }
 
 Isa widest_isa() noexcept {
-  static const Isa isa = std::min(processor_isa(), cap());
+  static const Isa isa = [] {
+    const Isa capped = std::min(processor_isa(), cap());
+    const bool is_of_others = capped == Isa::neon && processor_isa() != Isa::neon;
+    return is_of_others ? Isa::portable : capped;
+  }();
   return isa;
 }
 

@@ -7,10 +7,11 @@
 
 namespace exactile::cpu {
 
-/// Instruction sets the kernels are built for, each a superset of the one before.
-enum class Isa : std::uint8_t { portable, avx2, avx512, avx512_vnni, avx512_bf16, amx };
+/// Instruction sets the kernels are built for: AArch64's, and those of x86-64, each a superset of the one before. A
+/// build has the kernels of one architecture.
+enum class Isa : std::uint8_t { portable, neon, avx2, avx512, avx512_vnni, avx512_bf16, amx };
 
-inline constexpr std::string_view isa_names = "portable, avx2, avx512, avx512_vnni, avx512_bf16 or amx";
+inline constexpr std::string_view isa_names = "portable, avx2, avx512, avx512_vnni, avx512_bf16, amx or neon";
 
 [[nodiscard]] std::string_view to_string(Isa isa) noexcept;
 /// The set that to_string() calls so, if there is one.

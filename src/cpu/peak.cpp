@@ -28,20 +28,31 @@ double portable_loop(std::int64_t rounds) {
 
 using Loop = double (*)(std::int64_t rounds);
 
+template <class T>
+Loop floating_loop(const MicroKernels<T>& (*widest)()) {
+  return widest == nullptr ? portable_loop<T> : widest().peak_loop;
+}
+
 Loop loop_for(ElementType accumulator) {
-  const Isa isa = widest_isa();
+  const MicroKernels<float>& (*f32)() = nullptr;
+  const MicroKernels<double>& (*f64)() = nullptr;
+#if defined(__x86_64__)
+  if (widest_isa() >= Isa::avx2) {
+    f32 = widest_isa() >= Isa::avx512 ? avx512_f32 : avx2_f32;
+    f64 = widest_isa() >= Isa::avx512 ? avx512_f64 : avx2_f64;
+  }
+#elif defined(__aarch64__)
+  if (widest_isa() >= Isa::neon) {
+    f32 = neon_f32;
+    f64 = neon_f64;
+  }
+#endif
   switch (accumulator) {
     case ElementType::f64:
-    case ElementType::cf64:
-      return isa >= Isa::avx512 ? avx512_f64().peak_loop
-             : isa == Isa::avx2 ? avx2_f64().peak_loop
-                                : portable_loop<double>;
+    case ElementType::cf64: return floating_loop(f64);
     case ElementType::i32: return portable_loop<std::int32_t>;
     case ElementType::i64: return portable_loop<std::int64_t>;
-    default:
-      return isa >= Isa::avx512 ? avx512_f32().peak_loop
-             : isa == Isa::avx2 ? avx2_f32().peak_loop
-                                : portable_loop<float>;
+    default: return floating_loop(f32);
   }
 }
 

@@ -28,13 +28,15 @@ template <Isa isa, class In>
 const VectorKernels<In>& vector_kernels_of() {
   if constexpr (isa == Isa::avx512)
     return avx512_vectors<In>();
-  else
+  else if constexpr (isa == Isa::avx2)
     return avx2_vectors<In>();
+  else
+    return neon_vectors<In>();
 }
 
 template <Isa isa, class In>
 plan::KernelEntry vector_entry(std::string_view name) {
-  static constexpr int vector_bytes = isa == Isa::avx512 ? 64 : 32;
+  static constexpr int vector_bytes = isa == Isa::avx512 ? 64 : isa == Isa::avx2 ? 32 : 16;
   return {.name = name,
           .backend = Backend::cpu,
           .role = "engine",

@@ -25,7 +25,11 @@ const plan::BackendEntry& backend() {
 
 /// Its first question answers it: nothing else is asked.
 const plan::Offload& offload() {
-  static const plan::Offload none{.backend = &backend(), .why_absent = [] { return std::string_view(reason); }};
+  static const plan::Offload none{.backend = &backend(),
+                                  .why_absent = [] { return std::string_view(reason); },
+                                  .first_use_seconds = nullptr,
+                                  .only_by_name = nullptr,
+                                  .is_pinned = nullptr};
   return none;
 }
 

@@ -127,7 +127,7 @@ TEST(Interface, PlansSayWhatIsScaled) {
 TEST(Interface, PlansCountTheOldCThatScalesKeep) {
   for (const KernelOfType& kernel : available_kernels()) {
     // The engine's kernels know no scales: these are a second pass over C, which must still know what C was.
-    if (!kernel.kernel.starts_with("avx")) continue;
+    if (!kernel.kernel.starts_with("avx") && !kernel.kernel.starts_with("neon")) continue;
     // A narrower C is rounded with all that follows the sums, and keeps nothing; integers and complex numbers have
     // no scales.
     if (kernel.types.output != accumulator_type(kernel.types) || !is_floating(kernel.types.input) ||

@@ -20,6 +20,7 @@ namespace {
 /// check(kernels) for each of this machine's narrow kinds.
 template <class Check>
 void for_each_widening(const Check& check) {
+#if defined(__x86_64__)
   if (widest_isa() >= Isa::avx2) {
     check(avx2_bf16());
     check(avx2_f16());
@@ -32,6 +33,14 @@ void for_each_widening(const Check& check) {
     check(avx512_f8e4m3());
     check(avx512_f8e5m2());
   }
+#elif defined(__aarch64__)
+  if (widest_isa() >= Isa::neon) {
+    check(neon_bf16());
+    check(neon_f16());
+    check(neon_f8e4m3());
+    check(neon_f8e5m2());
+  }
+#endif
 }
 
 /// check(kernels, A(), B()) for each sign that bytes may have.
@@ -47,22 +56,31 @@ void for_each_sign(Kernels kernels, const Check& check) {
 /// check(kernels, A(), B()) for each of this machine's kinds of bytes. Quads are emulated where there are none.
 template <class Check>
 void for_each_byte_kernel(const Check& check) {
+#if defined(__x86_64__)
   if (widest_isa() >= Isa::avx2) for_each_sign(avx2_bytes, check);
   if (widest_isa() >= Isa::avx2) for_each_sign(test::emulated_quads, check);
   if (widest_isa() >= Isa::avx512) for_each_sign(avx512_bytes, check);
   if (widest_isa() >= Isa::avx512_vnni) for_each_sign(avx512_vnni_bytes, check);
+#elif defined(__aarch64__)
+  if (widest_isa() >= Isa::neon) for_each_sign(neon_bytes, check);
+#endif
 }
 
 template <class Check>
 void for_each_grouping(const Check& check) {
   for_each_byte_kernel(check);
   const auto check_alike = [&]<class K>(const MicroKernels<K>& kernels) { check(kernels, Input<K>(), Input<K>()); };
+#if defined(__x86_64__)
   if (widest_isa() >= Isa::avx2) check_alike(avx2_i16());
   if (widest_isa() >= Isa::avx2) check_alike(avx2_i32_wide());
   if (widest_isa() >= Isa::avx512) check_alike(avx512_i16());
   if (widest_isa() >= Isa::avx512) check_alike(avx512_i32_wide());
   if (widest_isa() >= Isa::avx512_vnni) check_alike(avx512_vnni_i16());
   if (widest_isa() >= Isa::avx512_bf16) check_alike(avx512_bf16_pairs());
+#elif defined(__aarch64__)
+  if (widest_isa() >= Isa::neon) check_alike(neon_i16());
+  if (widest_isa() >= Isa::neon) check_alike(neon_i32_wide());
+#endif
 }
 
 template <class Narrow>
@@ -189,8 +207,12 @@ void expect_all_sums(const MicroKernels<K>& kernels) {
 
 TEST(NarrowKernels, TilesSumAsTheyAreDefined) {
   for_each_grouping([]<class A, class B>(const auto& kernels, A, B) { expect_all_sums<A, B>(kernels); });
+#if defined(__x86_64__)
   if (widest_isa() >= Isa::avx2) expect_all_sums<BFloat16, BFloat16>(avx2_bf16());
   if (widest_isa() >= Isa::avx512) expect_all_sums<BFloat16, BFloat16>(avx512_bf16());
+#elif defined(__aarch64__)
+  if (widest_isa() >= Isa::neon) expect_all_sums<BFloat16, BFloat16>(neon_bf16());
+#endif
 }
 
 /// Products of the largest magnitude neither saturate nor carry.
@@ -219,6 +241,7 @@ TEST(NarrowKernels, IntegersOfTheLargestMagnitudeAreExact) {
   });
 }
 
+#if defined(__x86_64__)
 TEST(NarrowKernels, SmallestMagnitudePassesOverZeros) {
   if (widest_isa() < Isa::avx512) GTEST_SKIP() << why_unavailable(Isa::avx512);
   for (const std::int64_t length : {1, 31, 32, 63, 64, 65, 100})
@@ -236,6 +259,7 @@ TEST(NarrowKernels, SmallestMagnitudePassesOverZeros) {
       }
     }
 }
+#endif
 
 }  // namespace
 }  // namespace exactile::cpu

@@ -25,7 +25,7 @@ void expect_product() {
 TEST(NativeTypes, AreMultiplied) {
   expect_product<long>();
   expect_product<long long>();
-#ifdef __FLT16_MANT_DIG__
+#if defined(__FLT16_MANT_DIG__) && (defined(__x86_64__) || defined(__clang__) || __GNUC__ >= 13)
   expect_product<_Float16>();
 #endif
 #ifdef __BFLT16_MANT_DIG__

@@ -208,7 +208,7 @@ void visit_tiles(const MicroKernels<T>& kernels, int vectors, const Check& check
 }
 
 template <class T>
-void expect_row_tiles_to_agree(const MicroKernels<T>& kernels) {
+[[maybe_unused]] void expect_row_tiles_to_agree(const MicroKernels<T>& kernels) {
   visit_tiles(kernels, 1, [&](int rows, std::int64_t k, std::int64_t lanes, Factors<T> factors) {
     const Tile<T> tile(rows, lanes, k, lanes);
     EXPECT_TRUE(have_same_bits(tile.run(kernels.row_tile(rows, lanes != kernels.lanes), factors),
@@ -308,64 +308,38 @@ void expect_all_panels(const MicroKernels<T>& kernels) {
       }
 }
 
+#if defined(__x86_64__)
 TEST(Tiles, RowAfterRowIsTermAfterTerm) {
   if (widest_isa() < Isa::avx512) GTEST_SKIP() << why_unavailable(Isa::avx512);
   expect_row_tiles_to_agree(avx512_f32());
   expect_row_tiles_to_agree(avx512_f64());
 }
+#endif
+
+/// check(kernels) for each of this machine's plain kinds.
+template <class Check>
+void for_each_plain_kind(const Check& check) {
+  if (widest_isa() == Isa::portable) GTEST_SKIP() << "there are no micro-kernels for this processor";
+  const auto check_all = [&](const auto&... kernels) { (check(kernels), ...); };
+#if defined(__x86_64__)
+  check_all(avx2_f32(), avx2_f64(), avx2_cf32(), avx2_cf64(), avx2_i32(), avx2_i64());
+  if (widest_isa() < Isa::avx512) GTEST_SKIP() << why_unavailable(Isa::avx512);
+  check_all(avx512_f32(), avx512_f64(), avx512_cf32(), avx512_cf64(), avx512_i32(), avx512_i64());
+#elif defined(__aarch64__)
+  check_all(neon_f32(), neon_f64(), neon_cf32(), neon_cf64(), neon_i32(), neon_i64());
+#endif
+}
 
 TEST(Tiles, SeveralVectorsAreAsManyTiles) {
-  if (widest_isa() >= Isa::avx2) {
-    expect_wide_tiles_to_agree(avx2_f32());
-    expect_wide_tiles_to_agree(avx2_f64());
-    expect_wide_tiles_to_agree(avx2_cf32());
-    expect_wide_tiles_to_agree(avx2_cf64());
-    expect_wide_tiles_to_agree(avx2_i32());
-    expect_wide_tiles_to_agree(avx2_i64());
-  }
-  if (widest_isa() < Isa::avx512) GTEST_SKIP() << why_unavailable(Isa::avx512);
-  expect_wide_tiles_to_agree(avx512_f32());
-  expect_wide_tiles_to_agree(avx512_f64());
-  expect_wide_tiles_to_agree(avx512_cf32());
-  expect_wide_tiles_to_agree(avx512_cf64());
-  expect_wide_tiles_to_agree(avx512_i32());
-  expect_wide_tiles_to_agree(avx512_i64());
+  for_each_plain_kind([](const auto& kernels) { expect_wide_tiles_to_agree(kernels); });
 }
 
 TEST(Tiles, PackingAndAskingChangeNothing) {
-  if (widest_isa() >= Isa::avx2) {
-    expect_loop_tiles_to_agree(avx2_f32());
-    expect_loop_tiles_to_agree(avx2_f64());
-    expect_loop_tiles_to_agree(avx2_cf32());
-    expect_loop_tiles_to_agree(avx2_cf64());
-    expect_loop_tiles_to_agree(avx2_i32());
-    expect_loop_tiles_to_agree(avx2_i64());
-  }
-  if (widest_isa() < Isa::avx512) GTEST_SKIP() << why_unavailable(Isa::avx512);
-  expect_loop_tiles_to_agree(avx512_f32());
-  expect_loop_tiles_to_agree(avx512_f64());
-  expect_loop_tiles_to_agree(avx512_cf32());
-  expect_loop_tiles_to_agree(avx512_cf64());
-  expect_loop_tiles_to_agree(avx512_i32());
-  expect_loop_tiles_to_agree(avx512_i64());
+  for_each_plain_kind([](const auto& kernels) { expect_loop_tiles_to_agree(kernels); });
 }
 
 TEST(Tiles, PanelsHoldTheirLanesTermAfterTerm) {
-  if (widest_isa() >= Isa::avx2) {
-    expect_all_panels(avx2_f32());
-    expect_all_panels(avx2_f64());
-    expect_all_panels(avx2_cf32());
-    expect_all_panels(avx2_cf64());
-    expect_all_panels(avx2_i32());
-    expect_all_panels(avx2_i64());
-  }
-  if (widest_isa() < Isa::avx512) GTEST_SKIP() << why_unavailable(Isa::avx512);
-  expect_all_panels(avx512_f32());
-  expect_all_panels(avx512_f64());
-  expect_all_panels(avx512_cf32());
-  expect_all_panels(avx512_cf64());
-  expect_all_panels(avx512_i32());
-  expect_all_panels(avx512_i64());
+  for_each_plain_kind([](const auto& kernels) { expect_all_panels(kernels); });
 }
 
 }  // namespace

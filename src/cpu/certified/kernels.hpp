@@ -66,6 +66,7 @@ struct CertifiedKernels {
 
 const CertifiedKernels& avx512_certified(ElementType input);
 const CertifiedKernels& avx2_certified(ElementType input);
+const CertifiedKernels& neon_certified(ElementType input);
 const CertifiedKernels& portable_certified(ElementType input);
 
 }  // namespace exactile::cpu

@@ -12,12 +12,27 @@ namespace exactile::cpu {
 namespace {
 
 template <class Narrow>
+using RoundRow = void (*)(const float* from, std::int64_t count, Narrow* to);
+
+/// The loops that round a row run on processors with these instruction sets only.
+template <class Narrow>
+RoundRow<Narrow> round_row() {
+#if defined(__x86_64__)
+  return widest_isa() >= Isa::avx512 ? RoundRow<Narrow>(avx512_round) : RoundRow<Narrow>(avx2_round);
+#elif defined(__aarch64__)
+  return neon_round;
+#else
+  return nullptr;
+#endif
+}
+
+template <class Narrow>
 class Rounded final : public RoundedC {
  public:
   Rounded(const GemmDescription& description, bool exchanged)
       : is_transposed_(exchanged),
         d_(exchanged ? plan::transposed(description) : description),
-        round_(widest_isa() >= Isa::avx512 ? RoundRow(avx512_round) : RoundRow(avx2_round)),
+        round_(round_row<Narrow>()),
         is_plain_(!plan::has_scales(d_) && d_.bias == Bias::none && d_.activation == Activation::none) {}
 
   void store(const GemmArguments& given, std::int64_t product, Range rows, Range columns, float* sums,
@@ -37,8 +52,6 @@ class Rounded final : public RoundedC {
   }
 
  private:
-  using RoundRow = void (*)(const float*, std::int64_t, Narrow*);
-
   void finish_row(const GemmArguments& arguments, std::int64_t i, Range columns, const Narrow* before,
                   float* sums) const {
     const float* const row_scales = d_.row_scales ? static_cast<const float*>(arguments.row_scales) : nullptr;
@@ -61,7 +74,7 @@ class Rounded final : public RoundedC {
 
   bool is_transposed_;
   GemmDescription d_;
-  RoundRow round_;
+  RoundRow<Narrow> round_;
   bool is_plain_;  ///< nothing follows but alpha and beta
 };
 

@@ -131,8 +131,8 @@ void add_chunk(const Sum* chunk, std::int64_t count, [[maybe_unused]] Sum alpha,
     const Lanes<Sum> d;
     constexpr std::int64_t lanes = lane_count<Sum>;
     for (std::int64_t j = 0; j < count; j += lanes) {
-      const auto mask = hn::FirstN(d, static_cast<std::size_t>(std::min(count - j, lanes)));
-      Vector<Sum> sums[1][1] = {{hn::MaskedLoad(mask, d, chunk + j)}};
+      const auto mask = first_lanes(d, static_cast<std::size_t>(std::min(count - j, lanes)));
+      Vector<Sum> sums[1][1] = {{load_first(mask, d, chunk + j)}};
       update<Sum, 1, 1, true>(sums, to + j, 0, alpha, first ? Sum(0) : Sum(1), mask);
     }
   } else {

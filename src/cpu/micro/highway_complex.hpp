@@ -50,11 +50,11 @@ HWY_NOINLINE void add_complex_row(const T* sums, T* c, std::int64_t count, std::
   const bool reads_c = beta != std::complex<T>(0);
   for (std::int64_t j = 0; j < count; j += lane_count<T>) {
     const std::int64_t left = count - j < lane_count<T> ? count - j : lane_count<T>;
-    const auto mask = hn::FirstN(d, static_cast<std::size_t>(left));
-    const Vector<T> sum = hn::MaskedLoad(mask, d, sums + j);
+    const auto mask = first_lanes(d, static_cast<std::size_t>(left));
+    const Vector<T> sum = load_first(mask, d, sums + j);
     const Vector<T> value =
-        reads_c ? of_sum.times_plus(sum, of_c.times(hn::MaskedLoad(mask, d, c + j))) : of_sum.times(sum);
-    hn::BlendedStore(value, mask, d, c + j);
+        reads_c ? of_sum.times_plus(sum, of_c.times(load_first(mask, d, c + j))) : of_sum.times(sum);
+    store_first(value, mask, d, c + j);
   }
 }
 

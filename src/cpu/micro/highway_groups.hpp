@@ -35,17 +35,28 @@ struct MultiplyAdd<I16Pairs> {
 template <>
 struct MultiplyAdd<I32Wide> {
   static HWY_INLINE void into(Vector<std::int64_t>& sum, Vector<std::int64_t> a, Vector<std::int64_t> b) {
+#if HWY_TARGET == HWY_NEON
+    sum.raw = vmlal_s32(sum.raw, vmovn_s64(a.raw), vmovn_s64(b.raw));
+#else
     Vector<std::int64_t> product;
     asm("vpmuldq %2, %1, %0" : "=v"(product.raw) : "v"(a.raw), "v"(b.raw));
     asm("vpaddq %1, %0, %0" : "+v"(sum.raw) : "v"(product.raw));
+#endif
   }
 };
 template <>
 struct MultiplyAdd<I8Pairs> {
   static HWY_INLINE void into(Vector<std::int32_t>& sum, Vector<std::int32_t> a, Vector<std::int32_t> b) {
+#if HWY_TARGET == HWY_NEON
+    // The second terms' halves are the upper ones. What is done to `a` and to `b` alone is done once in an unrolled
+    // tile.
+    sum.raw = vmlal_s16(sum.raw, vmovn_s32(a.raw), vmovn_s32(b.raw));
+    sum.raw = vmlal_s16(sum.raw, vshrn_n_s32(a.raw, 16), vshrn_n_s32(b.raw, 16));
+#else
     Vector<std::int32_t> products;
     asm("vpmaddwd %2, %1, %0" : "=v"(products.raw) : "v"(a.raw), "v"(b.raw));
     asm("vpaddd %1, %0, %0" : "+v"(sum.raw) : "v"(products.raw));
+#endif
   }
 };
 
@@ -190,8 +201,8 @@ struct MovedQuads : QuadsAsTheyAre {
     const auto bias = hn::Set(d, moved);
     const auto add = [&](Vector<std::int32_t> & sum, std::int64_t at, std::int64_t lanes)
         __attribute__((always_inline)) {
-      const auto some = hn::FirstN(d, static_cast<std::size_t>(lanes < step ? lanes : step));
-      const auto bytes = hn::MaskedLoad(some, d, panel + at);
+      const auto some = first_lanes(d, static_cast<std::size_t>(lanes < step ? lanes : step));
+      const auto bytes = load_first(some, d, panel + at);
       if constexpr (OfA)
         MultiplyAdd<K>::into(sum, bytes, bias);
       else
@@ -212,8 +223,8 @@ struct MovedQuads : QuadsAsTheyAre {
         add(odd, (g + 1) * width + l, width - l);
       }
       if (g < groups) add(even, g * width + l, width - l);
-      const auto some = hn::FirstN(d, static_cast<std::size_t>(width - l < step ? width - l : step));
-      hn::BlendedStore(hn::Sub(hn::Set(d, first), hn::Add(even, odd)), some, d, panel + groups * width + l);
+      const auto some = first_lanes(d, static_cast<std::size_t>(width - l < step ? width - l : step));
+      store_first(hn::Sub(hn::Set(d, first), hn::Add(even, odd)), some, d, panel + groups * width + l);
     }
   }
 };

@@ -37,7 +37,7 @@ HWY_INLINE auto load_lanes(const T* from) {
 template <class Lane, class In>
 HWY_INLINE Vector<Lane> load_some_lanes(const In* from, std::int64_t count) {
   if constexpr (sizeof(In) >= 4) {
-    return hn::MaskedLoad(hn::FirstN(Lanes<In>(), static_cast<std::size_t>(count)), Lanes<In>(), from);
+    return load_first(first_lanes(Lanes<In>(), static_cast<std::size_t>(count)), Lanes<In>(), from);
   } else {
     In some[lane_count<Lane>] = {};
     std::memcpy(some, from, static_cast<std::size_t>(count) * sizeof(In));

@@ -23,11 +23,11 @@ template <std::int64_t MostLanes, class T>
 HWY_INLINE void copy_block(const T* from, std::int64_t stride, std::int64_t width, std::int64_t rows, T* to) {
   const hn::CappedTag<T, MostLanes> d;
   constexpr auto step = static_cast<std::int64_t>(hn::MaxLanes(d));
-  const auto rest = hn::FirstN(d, static_cast<std::size_t>(width % step));
+  const auto rest = first_lanes(d, static_cast<std::size_t>(width % step));
   for (std::int64_t p = 0; p < rows; ++p, from += stride, to += width) {
     std::int64_t l = 0;
     for (; l + step <= width; l += step) hn::StoreU(hn::LoadU(d, from + l), d, to + l);
-    if (l < width) hn::BlendedStore(hn::MaskedLoad(rest, d, from + l), rest, d, to + l);
+    if (l < width) store_first(load_first(rest, d, from + l), rest, d, to + l);
   }
 }
 
@@ -125,9 +125,9 @@ template <class T>
 HWY_INLINE void copy_every_second(const T* from, std::int64_t count, T* to) {
   const Lanes<T> d;
   constexpr std::int64_t step = lane_count<T>;
-  const auto but_last = hn::FirstN(d, static_cast<std::size_t>(step - 1));
+  const auto but_last = first_lanes(d, static_cast<std::size_t>(step - 1));
   for (; count >= step; count -= step, from += 2 * step, to += step)
-    hn::StoreU(hn::ConcatEven(d, hn::MaskedLoad(but_last, d, from + step), hn::LoadU(d, from)), d, to);
+    hn::StoreU(hn::ConcatEven(d, load_first(but_last, d, from + step), hn::LoadU(d, from)), d, to);
   for (; count > 0; --count, from += 2) *to++ = *from;
 }
 

@@ -53,13 +53,12 @@ HWY_INLINE void pack_terms(const Input<K>* from, std::int64_t terms, Lane<K>* to
   constexpr std::int64_t step = lane_count<Lane<K>> * group;
   std::int64_t p = 0;
   for (; p + step <= terms; p += step, to += lane_count<Lane<K>>) hn::StoreU(G::vector_of_terms(d, from + p), d, to);
-  // Without AVX-512 bytes have no masked loads: all would be read.
-  if constexpr (G::is_copy && sizeof(Vector<Lane<K>>) == 64) {
+  if constexpr (G::is_copy) {
     const hn::Repartition<std::uint8_t, decltype(d)> bytes;
     const auto size = static_cast<std::size_t>(terms - p) * sizeof(Input<K>);
-    const auto some = hn::FirstN(bytes, size);
-    const auto last = hn::MaskedLoad(some, bytes, reinterpret_cast<const std::uint8_t*>(from + p));
-    hn::BlendedStore(hn::BitCast(d, last), hn::FirstN(d, static_cast<std::size_t>(lanes_of<K>(terms - p))), d, to);
+    const auto some = first_lanes(bytes, size);
+    const auto last = load_first(some, bytes, reinterpret_cast<const std::uint8_t*>(from + p));
+    store_first(hn::BitCast(d, last), first_lanes(d, static_cast<std::size_t>(lanes_of<K>(terms - p))), d, to);
     return;
   }
   for (; p < terms; p += group)

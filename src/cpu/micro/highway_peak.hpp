@@ -8,7 +8,8 @@ namespace exactile::cpu::HWY_NAMESPACE {
 
 template <class T>
 double peak_loop(std::int64_t rounds) {
-  constexpr int chains = 12;  // more than latency times throughput on every processor so far
+  // At least latency times throughput on every processor so far, and as many as there are registers for.
+  constexpr int chains = HWY_ARCH_X86 ? 12 : 16;
   const Lanes<T> d;
   const Vector<T> x = hn::Set(d, T(0.999));
   const Vector<T> y = hn::Set(d, T(0.001));
@@ -22,7 +23,7 @@ double peak_loop(std::int64_t rounds) {
     }
   }
 #pragma GCC unroll 16
-  for (int i = 0; i < chains; ++i) asm volatile("" : : "v"(sums[i].raw));  // or the loop would be for nothing
+  for (int i = 0; i < chains; ++i) keep(sums[i]);  // or the loop would be for nothing
   return 2.0 * chains * lane_count<T> * static_cast<double>(rounds);
 }
 

@@ -35,6 +35,7 @@ static_assert(offsetof(PipelinedRounds, of_a) == 8 && offsetof(PipelinedRounds, 
               offsetof(PipelinedRounds, a_stride) == 40 && offsetof(PipelinedRounds, a_rows) == 48 &&
               offsetof(PipelinedRounds, lines_first) == 56);
 
+#if HWY_ARCH_X86
 // Sums are operands of the assembly, B is in zmm0 to zmm5, elements of A in zmm6 and zmm7. Of a row R its three
 // multiply-adds, then the element four rows on into the register that they leave:
 #define EXACTILE_ROW(FMA, REPEAT, SIZE, P, R, E, B0, B1, B2, S0, S1, S2, ASK)                                  \
@@ -164,6 +165,7 @@ HWY_INLINE void multiply_rounds(Vector<double> (&sums)[8][3], const double*& a, 
 #undef EXACTILE_ZERO
 #undef EXACTILE_SUM
 #undef EXACTILE_PIPELINE
+#endif
 
 /// Whether A and B are packed for exactly such tiles, and have terms enough.
 template <class T>

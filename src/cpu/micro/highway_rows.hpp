@@ -55,7 +55,7 @@ HWY_INLINE auto bits_beside_plain(T alpha, T beta) {
 template <class T, int Rows, bool Masked>
 void row_kernel(const TileShape& shape, const T* a, const T* b, T* c, T alpha, T beta) {
   constexpr int terms = 4;
-  const auto mask = hn::FirstN(Lanes<T>(), static_cast<std::size_t>(shape.last_lanes));
+  const auto mask = first_lanes(Lanes<T>(), static_cast<std::size_t>(shape.last_lanes));
   auto scaled = bits_beside_plain(alpha, beta);
   asm volatile("" : "+r"(scaled));
   Vector<T> sums[Rows][1];

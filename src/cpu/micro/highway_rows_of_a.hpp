@@ -7,50 +7,41 @@
 
 namespace exactile::cpu::HWY_NAMESPACE {
 
-/// The element at `base` + `index` * Scale + Offset, all in bytes, in every lane. The address is spelt out in assembly:
-/// the compiler would add index and offset ahead and keep more such sums than there are registers. AddressSanitizer
-/// sees a plain read.
+/// The element at `base` + `index` * Scale + Offset, all in bytes, in every lane.
+#if defined(__SANITIZE_ADDRESS__) || !HWY_ARCH_X86
+template <int Offset, int Scale, class V, class T = hn::TFromV<V>>
+HWY_INLINE void broadcast(std::intptr_t base, std::int64_t index, V& value) {
+  value = hn::Set(Lanes<T>(), *reinterpret_cast<const T*>(base + index * Scale + Offset));
+}
+#else
+/// The address is spelt out in assembly: the compiler would add index and offset ahead and keep more such sums than
+/// there are registers. AddressSanitizer would not see what this reads.
 template <int Offset, int Scale>
 HWY_INLINE void broadcast(std::intptr_t base, std::int64_t index, Vector<float>& value) {
-#ifdef __SANITIZE_ADDRESS__
-  value = hn::Set(Lanes<float>(), *reinterpret_cast<const float*>(base + index * Scale + Offset));
-#else
   asm("vbroadcastss %c3(%1,%2,%c4), %0"
       : "=v"(value.raw)
       : "r"(base), "r"(index), "i"(Offset), "i"(Scale), "m"(*reinterpret_cast<const float(*)[1 << 20]>(base)));
-#endif
 }
 template <int Offset, int Scale>
 HWY_INLINE void broadcast(std::intptr_t base, std::int64_t index, Vector<std::int32_t>& value) {
-#ifdef __SANITIZE_ADDRESS__
-  value = hn::Set(Lanes<std::int32_t>(), *reinterpret_cast<const std::int32_t*>(base + index * Scale + Offset));
-#else
   asm("vpbroadcastd %c3(%1,%2,%c4), %0"
       : "=v"(value.raw)
       : "r"(base), "r"(index), "i"(Offset), "i"(Scale), "m"(*reinterpret_cast<const std::int32_t(*)[1 << 20]>(base)));
-#endif
 }
 template <int Offset, int Scale>
 HWY_INLINE void broadcast(std::intptr_t base, std::int64_t index, Vector<double>& value) {
-#ifdef __SANITIZE_ADDRESS__
-  value = hn::Set(Lanes<double>(), *reinterpret_cast<const double*>(base + index * Scale + Offset));
-#else
   asm("vbroadcastsd %c3(%1,%2,%c4), %0"
       : "=v"(value.raw)
       : "r"(base), "r"(index), "i"(Offset), "i"(Scale), "m"(*reinterpret_cast<const double(*)[1 << 20]>(base)));
-#endif
 }
 
 template <int Offset, int Scale>
 HWY_INLINE void broadcast(std::intptr_t base, std::int64_t index, Vector<std::int64_t>& value) {
-#ifdef __SANITIZE_ADDRESS__
-  value = hn::Set(Lanes<std::int64_t>(), *reinterpret_cast<const std::int64_t*>(base + index * Scale + Offset));
-#else
   asm("vpbroadcastq %c3(%1,%2,%c4), %0"
       : "=v"(value.raw)
       : "r"(base), "r"(index), "i"(Offset), "i"(Scale), "m"(*reinterpret_cast<const std::int64_t(*)[1 << 20]>(base)));
-#endif
 }
+#endif
 
 /// A tile of one vector reads an element of A for every multiply-add, and a row of B: more than two reads a cycle,
 /// which is what processors do. So some of its rows are read four (two) terms at a time and spread within registers.

@@ -29,7 +29,7 @@ inline constexpr std::int64_t ahead_in_one = 8192;
 /// Adds `Terms` terms to one vector of sums per row, and asks for what lies `ahead` elements on.
 template <class T, int Rows, int Terms, bool Masked>
 HWY_INLINE void stream_vector(const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride, std::int64_t ahead,
-                              T* sums, std::int64_t strip, hn::Mask<Lanes<T>> mask) {
+                              T* sums, std::int64_t strip, FirstLanes<Lanes<T>> mask) {
   const Lanes<T> d;
   Vector<T> sum[Rows];
 #pragma GCC unroll 8
@@ -55,7 +55,7 @@ HWY_INLINE void stream_rows(const TileShape& shape, const T* a_rows, const T* b_
   for (int i = 0; i < Rows; ++i)
     for (int q = 0; q < Terms; ++q) a[i * Terms + q] = a_rows[i * shape.a_stride + p + q];
   const T* b = b_rows + p * shape.b_stride;
-  const auto all = hn::FirstN(Lanes<T>(), static_cast<std::size_t>(lanes));
+  const auto all = first_lanes(Lanes<T>(), static_cast<std::size_t>(lanes));
   std::int64_t j = 0;
   // The less is done for each line of B, the more lines a processor waits for at once.
   constexpr int vectors = Terms == 1 ? 4 : 1;
@@ -83,7 +83,7 @@ HWY_INLINE void stream_rows(const TileShape& shape, const T* a_rows, const T* b_
   for (; j < columns; j += lanes)
     stream_vector<T, Rows, Terms, true>(
         a, Terms, b + j, shape.b_stride, ahead, sums + j, strip,
-        hn::FirstN(Lanes<T>(), static_cast<std::size_t>(columns - j < lanes ? columns - j : lanes)));
+        first_lanes(Lanes<T>(), static_cast<std::size_t>(columns - j < lanes ? columns - j : lanes)));
 }
 
 /// The update of a row of C with sums that lie in memory; the same arithmetic as a tile's update.
@@ -93,8 +93,8 @@ void add_sums(const T* sums, T* c, std::int64_t columns, T alpha, T beta) {
   constexpr std::int64_t lanes = lane_count<T>;
   for (std::int64_t j = 0; j < columns; j += lanes) {
     const std::int64_t left = columns - j < lanes ? columns - j : lanes;
-    const auto mask = hn::FirstN(d, static_cast<std::size_t>(left));
-    Vector<T> sum[1][1] = {{hn::MaskedLoad(mask, d, sums + j)}};
+    const auto mask = first_lanes(d, static_cast<std::size_t>(left));
+    Vector<T> sum[1][1] = {{load_first(mask, d, sums + j)}};
     update<T, 1, 1, true>(sum, c + j, 0, alpha, beta, mask);
   }
 }

@@ -21,6 +21,7 @@ template <class K>
 struct MultiplyAdd {
   static HWY_INLINE void into(Vector<K>& sum, Vector<K> a, Vector<K> b) { multiply_add_into(sum, a, b); }
 };
+#if HWY_ARCH_X86
 /// Integers wrap. Assembly, because the compiler would begin more products than there are registers.
 template <>
 struct MultiplyAdd<std::int32_t> {
@@ -41,6 +42,14 @@ struct MultiplyAdd<std::int64_t> {
     asm("vpaddq %1, %0, %0" : "+v"(sum.raw) : "v"(product.raw));
   }
 };
+#else
+/// Integers wrap.
+template <class K>
+  requires(std::is_integral_v<K>)
+struct MultiplyAdd<K> {
+  static HWY_INLINE void into(Vector<K>& sum, Vector<K> a, Vector<K> b) { sum = multiply_add(a, b, sum); }
+};
+#endif
 template <class T>
 struct MultiplyAdd<std::complex<T>> : MultiplyAdd<T> {};
 
@@ -97,7 +106,7 @@ struct AskingAside : NothingAside<T> {
 /// C <- alpha * sums + beta * C, see update(). The shape counts numbers.
 template <class K, int Rows, int Vectors, bool Masked, class T = Number<Lane<K>>>
 HWY_INLINE void finish_tile(Vector<T> (&sums)[Rows][Vectors], const TileShape& shape, T* c, Sum<K> alpha, Sum<K> beta,
-                            [[maybe_unused]] hn::Mask<Lanes<T>> mask) {
+                            [[maybe_unused]] FirstLanes<Lanes<T>> mask) {
   if constexpr (parts<Lane<K>> == 2)
     update_complex<T, Rows, Vectors, Masked>(sums, shape, c, alpha, beta);
   else
@@ -108,7 +117,7 @@ HWY_INLINE void finish_tile(Vector<T> (&sums)[Rows][Vectors], const TileShape& s
 template <class K, AOrder Order, int Rows, int Vectors, bool Masked, class T = Number<Lane<K>>>
 HWY_INLINE void begin_sums(Vector<T> (&sums)[Rows][Vectors], [[maybe_unused]] const TileShape& shape,
                            [[maybe_unused]] const T* a, [[maybe_unused]] const T* b,
-                           [[maybe_unused]] hn::Mask<Lanes<T>> mask) {
+                           [[maybe_unused]] FirstLanes<Lanes<T>> mask) {
   Vector<T> of_columns[Vectors];
 #pragma GCC unroll 4
   for (int v = 0; v < Vectors; ++v) {
@@ -133,7 +142,7 @@ template <class K, AOrder Order, int Rows, int Vectors, bool Masked, class Aside
 HWY_INLINE void multiply_numbers(const TileShape& shape, const T* a_rows, const T* b, T* c, Sum<K> alpha, Sum<K> beta,
                                  Aside aside) {
   const Lanes<T> d;
-  const auto mask = hn::FirstN(d, static_cast<std::size_t>(shape.last_lanes));
+  const auto mask = first_lanes(d, static_cast<std::size_t>(shape.last_lanes));
   Vector<T> sums[Rows][Vectors];
   begin_sums<K, Order, Rows, Vectors, Masked>(sums, shape, a_rows, b, mask);
   constexpr int of_element = parts<Lane<K>>;
@@ -236,7 +245,7 @@ void asking_kernel(const TileShape& shape, const T* a, const T* b, T* c, T alpha
     if (suits_pipeline<N>(in)) {
       Vector<N> sums[pipelined_rows][pipelined_vectors];
       pipelined_sums(sums, in.k, numbers_of(a), numbers_of(b), numbers_ahead);
-      const auto all = hn::FirstN(Lanes<N>(), static_cast<std::size_t>(lane_count<N>));
+      const auto all = first_lanes(Lanes<N>(), static_cast<std::size_t>(lane_count<N>));
       finish_tile<K, pipelined_rows, pipelined_vectors, false>(sums, in, numbers_of(c), alpha, beta, all);
       return;
     }

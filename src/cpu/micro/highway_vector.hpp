@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace exactile::cpu::HWY_NAMESPACE {
+#include "cpu/micro/highway_first_lanes.hpp"
 
-namespace hn = hwy::HWY_NAMESPACE;
+namespace exactile::cpu::HWY_NAMESPACE {
 
 template <class T>
 using Lanes = hn::ScalableTag<T>;
@@ -31,6 +31,7 @@ HWY_INLINE Vector<T> zero() {
   }
 }
 
+#if HWY_ARCH_X86
 /// sum += a * b in the form that overwrites the sum. Left the choice, GCC overwrites a factor in an unrolled loop, and
 /// then spends copies and spills on moving the sums back to where they were.
 HWY_INLINE void multiply_add_into(Vector<float>& sum, Vector<float> a, Vector<float> b) {
@@ -39,17 +40,24 @@ HWY_INLINE void multiply_add_into(Vector<float>& sum, Vector<float> a, Vector<fl
 HWY_INLINE void multiply_add_into(Vector<double>& sum, Vector<double> a, Vector<double> b) {
   asm("vfmadd231pd %2, %1, %0" : "+v"(sum.raw) : "v"(a.raw), "v"(b.raw));
 }
+#else
+/// sum += a * b. There is no form that overwrites a factor.
+template <class V>
+HWY_INLINE void multiply_add_into(V& sum, V a, V b) {
+  sum = hn::MulAdd(a, b, sum);
+}
+#endif
 
 template <class T, int Vectors, bool Masked>
-HWY_INLINE Vector<T> load(const T* from, int v, hn::Mask<Lanes<T>> mask) {
-  if (Masked && v == Vectors - 1) return hn::MaskedLoad(mask, Lanes<T>(), from + v * lane_count<T>);
+HWY_INLINE Vector<T> load(const T* from, int v, FirstLanes<Lanes<T>> mask) {
+  if (Masked && v == Vectors - 1) return load_first(mask, Lanes<T>(), from + v * lane_count<T>);
   return hn::LoadU(Lanes<T>(), from + v * lane_count<T>);
 }
 
 template <class T, int Vectors, bool Masked>
-HWY_INLINE void store(Vector<T> value, T* to, int v, hn::Mask<Lanes<T>> mask) {
+HWY_INLINE void store(Vector<T> value, T* to, int v, FirstLanes<Lanes<T>> mask) {
   if (Masked && v == Vectors - 1)
-    hn::BlendedStore(value, mask, Lanes<T>(), to + v * lane_count<T>);
+    store_first(value, mask, Lanes<T>(), to + v * lane_count<T>);
   else
     hn::StoreU(value, Lanes<T>(), to + v * lane_count<T>);
 }
@@ -60,6 +68,16 @@ HWY_INLINE T* row_after(T* row, std::int64_t stride) {
   row += stride;
   asm("" : "+r"(row));
   return row;
+}
+
+/// Counts as a use of the value.
+template <class V>
+HWY_INLINE void keep(V value) {
+#if HWY_ARCH_X86
+  asm volatile("" : : "v"(value.raw));
+#else
+  asm volatile("" : : "w"(value.raw));
+#endif
 }
 
 /// Integers wrap.
@@ -74,7 +92,7 @@ HWY_INLINE V multiply_add(V a, V b, V c) {
 /// C <- alpha * sums + beta * C for the whole tile; the two frequent cases skip what they do not need.
 template <class T, int Rows, int Vectors, bool Masked>
 HWY_INLINE void update(Vector<T> (&sums)[Rows][Vectors], T* c, std::int64_t c_stride, T alpha, T beta,
-                       hn::Mask<Lanes<T>> mask) {
+                       FirstLanes<Lanes<T>> mask) {
   const Lanes<T> d;
   if (beta == T(0) && alpha == T(1)) {
 #pragma GCC unroll 32

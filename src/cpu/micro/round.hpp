@@ -13,5 +13,7 @@ void avx512_round(const float* from, std::int64_t count, BFloat16* to);
 void avx512_round(const float* from, std::int64_t count, Float16* to);
 void avx2_round(const float* from, std::int64_t count, BFloat16* to);
 void avx2_round(const float* from, std::int64_t count, Float16* to);
+void neon_round(const float* from, std::int64_t count, BFloat16* to);
+void neon_round(const float* from, std::int64_t count, Float16* to);
 
 }  // namespace exactile::cpu

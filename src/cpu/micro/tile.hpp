@@ -128,6 +128,19 @@ const MicroKernels<Widened<Float8E5M2>>& avx2_f8e5m2();
 const MicroKernels<I8Pairs>& avx2_bytes(ElementType a, ElementType b);
 const MicroKernels<I16Pairs>& avx2_i16();
 const MicroKernels<I32Wide>& avx2_i32_wide();
+const MicroKernels<float>& neon_f32();
+const MicroKernels<double>& neon_f64();
+const MicroKernels<std::complex<float>>& neon_cf32();
+const MicroKernels<std::complex<double>>& neon_cf64();
+const MicroKernels<std::int32_t>& neon_i32();
+const MicroKernels<std::int64_t>& neon_i64();
+const MicroKernels<Widened<BFloat16>>& neon_bf16();
+const MicroKernels<Widened<Float16>>& neon_f16();
+const MicroKernels<Widened<Float8E4M3>>& neon_f8e4m3();
+const MicroKernels<Widened<Float8E5M2>>& neon_f8e5m2();
+const MicroKernels<I8Pairs>& neon_bytes(ElementType a, ElementType b);
+const MicroKernels<I16Pairs>& neon_i16();
+const MicroKernels<I32Wide>& neon_i32_wide();
 
 inline constexpr std::uint32_t no_magnitude = 0x8000;
 /// The smallest magnitude other than zero of some lines of `length` neighbours, in its bits; no_magnitude of none.

@@ -103,5 +103,7 @@ template <class In>
 const VectorKernels<In>& avx512_vectors();
 template <class In>
 const VectorKernels<In>& avx2_vectors();
+template <class In>
+const VectorKernels<In>& neon_vectors();
 
 }  // namespace exactile::cpu

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The first lanes of a vector in memory: neither load_first() nor store_first() touches any other. Masks of the
+/// processor where it has some: where it has none, what Highway 1.0 calls masked reads and writes all lanes.
+#pragma once
+
+#include <hwy/highway.h>
+
+#include <cstddef>
+#include <cstring>
+
+namespace exactile::cpu::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_TARGET == HWY_NEON
+
+template <class D>
+struct FirstLanes {
+  std::size_t count;
+};
+
+template <class D>
+HWY_INLINE FirstLanes<D> first_lanes(D, std::size_t count) {
+  return {count};
+}
+
+/// By halves; the other lanes are zero.
+template <class D>
+HWY_INLINE hn::Vec<D> load_first(FirstLanes<D> first, D d, const hn::TFromD<D>* from) {
+  constexpr std::size_t lanes = hn::MaxLanes(D());
+  if (first.count >= lanes) return hn::LoadU(d, from);
+  if constexpr (lanes == 1) {
+    return hn::Zero(d);
+  } else {
+    const hn::Half<D> half;
+    if (first.count <= lanes / 2)
+      return hn::ZeroExtendVector(d, load_first(first_lanes(half, first.count), half, from));
+    const auto upper = load_first(first_lanes(half, first.count - lanes / 2), half, from + lanes / 2);
+    return hn::Combine(d, upper, hn::LoadU(half, from));
+  }
+}
+
+template <class D>
+HWY_INLINE void store_first(hn::Vec<D> value, FirstLanes<D> first, D d, hn::TFromD<D>* to) {
+  constexpr std::size_t lanes = hn::MaxLanes(D());
+  if (first.count >= lanes) {
+    hn::StoreU(value, d, to);
+  } else if constexpr (lanes > 1) {
+    const hn::Half<D> half;
+    const auto lower = hn::LowerHalf(half, value);
+    if (first.count <= lanes / 2) {
+      store_first(lower, first_lanes(half, first.count), half, to);
+      return;
+    }
+    hn::StoreU(lower, half, to);
+    store_first(hn::UpperHalf(half, value), first_lanes(half, first.count - lanes / 2), half, to + lanes / 2);
+  }
+}
+
+#else
+
+template <class D>
+using FirstLanes = hn::Mask<D>;
+
+template <class D>
+HWY_INLINE FirstLanes<D> first_lanes(D d, std::size_t count) {
+  return hn::FirstN(d, count);
+}
+
+/// The other lanes are zero. AVX2 has masks for 32 and 64 bits.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> load_first(hn::Mask<D> first, D d, const T* from) {
+  if constexpr (sizeof(T) < 4 && sizeof(hn::Vec<D>) < 64) {
+    T lanes[hn::MaxLanes(D())] = {};
+    std::memcpy(lanes, from, hn::CountTrue(d, first) * sizeof(T));
+    return hn::LoadU(d, lanes);
+  } else {
+    return hn::MaskedLoad(first, d, from);
+  }
+}
+
+template <class D>
+HWY_INLINE void store_first(hn::Vec<D> value, hn::Mask<D> first, D d, hn::TFromD<D>* to) {
+  hn::BlendedStore(value, first, d, to);
+}
+
+#endif
+
+}  // namespace exactile::cpu::HWY_NAMESPACE

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every AArch64 processor has these instructions.
+#include "cpu/micro/highway_across.hpp"
+
+namespace exactile::cpu {
+
+// Specialisations, as of the other instruction sets.
+template <>
+const VectorKernels<float>& neon_vectors<float>() {
+  return HWY_NAMESPACE::vector_kernels<float>();
+}
+template <>
+const VectorKernels<double>& neon_vectors<double>() {
+  return HWY_NAMESPACE::vector_kernels<double>();
+}
+template <>
+const VectorKernels<Float16>& neon_vectors<Float16>() {
+  return HWY_NAMESPACE::vector_kernels<Float16>();
+}
+template <>
+const VectorKernels<BFloat16>& neon_vectors<BFloat16>() {
+  return HWY_NAMESPACE::vector_kernels<BFloat16>();
+}
+template <>
+const VectorKernels<Float8E4M3>& neon_vectors<Float8E4M3>() {
+  return HWY_NAMESPACE::vector_kernels<Float8E4M3>();
+}
+template <>
+const VectorKernels<Float8E5M2>& neon_vectors<Float8E5M2>() {
+  return HWY_NAMESPACE::vector_kernels<Float8E5M2>();
+}
+template <>
+const VectorKernels<std::int8_t>& neon_vectors<std::int8_t>() {
+  return HWY_NAMESPACE::vector_kernels<std::int8_t>();
+}
+template <>
+const VectorKernels<std::uint8_t>& neon_vectors<std::uint8_t>() {
+  return HWY_NAMESPACE::vector_kernels<std::uint8_t>();
+}
+template <>
+const VectorKernels<std::int16_t>& neon_vectors<std::int16_t>() {
+  return HWY_NAMESPACE::vector_kernels<std::int16_t>();
+}
+template <>
+const VectorKernels<std::int32_t>& neon_vectors<std::int32_t>() {
+  return HWY_NAMESPACE::vector_kernels<std::int32_t>();
+}
+template <>
+const VectorKernels<std::int64_t>& neon_vectors<std::int64_t>() {
+  return HWY_NAMESPACE::vector_kernels<std::int64_t>();
+}
+template <>
+const VectorKernels<std::complex<float>>& neon_vectors<std::complex<float>>() {
+  return HWY_NAMESPACE::vector_kernels<std::complex<float>>();
+}
+template <>
+const VectorKernels<std::complex<double>>& neon_vectors<std::complex<double>>() {
+  return HWY_NAMESPACE::vector_kernels<std::complex<double>>();
+}
+
+}  // namespace exactile::cpu
