@@ -90,6 +90,7 @@ Demand stream_demand(const plan::Problem& problem, const MicroKernels<T>& kernel
   // One load a term from the copy of A keeps the multiply-adds below their rate.
   d[Work::near_cycles] = products * cycles_of(kernels, static_cast<double>(o.m) * n * k);
   d[Work::calls] = products * k;
+  d[Work::tile_bytes] = products * static_cast<double>(sizeof(T)) * static_cast<double>(o.m) * n;  // sums, to C
   d[Work::read_bytes] = products * static_cast<double>(sizeof(T)) * k * n;
   d[Work::starts] = products;
   return d;

@@ -279,6 +279,9 @@ Demand vectors_demand(const plan::Problem& problem, int vector_bytes) {
   demand[Work::calls] = r.across ? products * terms : products * static_cast<double>(r.lines) * vectors * blocks;
   const bool holds_x = !std::is_same_v<In, LaneOf<In>> || r.x_term_stride != 1;
   if (holds_x) demand[Work::tile_bytes] = products * vectors * terms * size;
+  // Sums, to C.
+  demand[Work::way_bytes] =
+      products * static_cast<double>(r.lines) * vectors * static_cast<double>(sizeof(Accumulator<In>));
   if (!r.across && r.w_term_stride != 1) demand[Work::block_bytes] = elements * size;
   demand[Work::starts] = products;
   return demand;
