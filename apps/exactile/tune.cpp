@@ -28,7 +28,8 @@ kernel, types, shape class, device and driver; `exactile explain` says which. Th
 searches. For CUDA all configurations of all kernels are timed on random products, and the coefficients of the
 cost model fitted to them; processes started later use these, and rows of a GPU that exactile does not know are
 worth sending (CONTRIBUTING.md). Of the options, --time-limit, --db, --device and --seed count there. On the CPU
-the cache blocks MC, KC and NC are tuned, for the number of threads in use.
+the cache blocks MC, KC and NC are tuned, for the number of threads in use; with --costs, the rates by which the
+planner estimates all kernels' times are measured and fitted in the same way as CUDA's.
 
 Classes of shapes, by C: thin (a side of 128 or less), small (up to 640 x 640), medium (up to 1536 x 1536),
 large.)";
@@ -40,6 +41,7 @@ struct Options {
   std::vector<std::string> classes = {"thin", "small", "medium", "large"};
   std::string time_limit = "10m";
   std::string file;
+  bool costs = false;
   std::int64_t device = 0;
   std::int64_t candidates = TuningRequest::as_many_as_time_allows;
   std::uint64_t seed = 1;
@@ -112,21 +114,21 @@ bool is_of_cuda(const std::string& kernel) {
 }
 
 /// A backend whose cost model is measured as a whole.
-Exit measure(const Options& options) {
+Exit measure(const Options& options, Backend backend) {
   ChoiceOptions choice;
   choice.device = options.device;
   Progress progress;
   const std::string named = options.file.empty() ? "the user's file" : options.file;
   set_interruption_note(fmt::format("the rows of the types that were done are kept in {}", named));
   const Result<Measurements> measured =
-      measure_device(Backend::cuda, {.device = gemm_options(choice).device,
-                                     .seconds = parse_seconds(options.time_limit),
-                                     .seed = options.seed,
-                                     .file = options.file,
-                                     .goes_on = [&](double share) {
-                                       progress.show(fmt::format("measuring: {:.0f} %", 100 * std::min(1.0, share)));
-                                       return true;
-                                     }});
+      measure_device(backend, {.device = gemm_options(choice).device,
+                               .seconds = parse_seconds(options.time_limit),
+                               .seed = options.seed,
+                               .file = options.file,
+                               .goes_on = [&](double share) {
+                                 progress.show(fmt::format("measuring: {:.0f} %", 100 * std::min(1.0, share)));
+                                 return true;
+                               }});
   progress.clear();
   set_interruption_note("");
   require(measured.status());
@@ -141,7 +143,8 @@ Exit measure(const Options& options) {
 
 Exit tune(const Options& options) {
   check_classes(options);
-  if (backend_named(options.backend) == Backend::cuda || is_of_cuda(options.kernel)) return measure(options);
+  const Backend backend = is_of_cuda(options.kernel) ? Backend::cuda : backend_named(options.backend);
+  if (options.costs || backend == Backend::cuda) return measure(options, backend);
   if (options.candidates < 1) fail(Exit::bad_usage, "--candidates {}: expected 1 or more", options.candidates);
   const double limit = parse_seconds(options.time_limit);
   const std::string file = options.file.empty() ? tuning::user_file() : options.file;
@@ -206,6 +209,7 @@ Action add_tune(CommandLine& command) {
       ->type_name("NAME")
       ->delimiter(',');
   command.add_option("--time-limit", options->time_limit, "For everything together (default 10m)")->type_name("TIME");
+  command.add_flag("--costs", options->costs, "Measure the rates of the backend's cost estimates (of CUDA always)");
   add_integer(command, "--candidates", options->candidates, "Stop each search after so many (default: time decides)");
   command
       .add_option("--db", options->file,

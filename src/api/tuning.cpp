@@ -44,8 +44,9 @@ Result<Measurements> measure_device(Backend asked, const Measuring& measuring) {
         if (!device.available)
           return Status(StatusCode::device_unavailable, fmt::format("{}: {}", to_string(asked), device.reason));
     }
-    return Status(StatusCode::unsupported,
-                  fmt::format("backend = {}: has no cost model that is measured; expected cuda", to_string(asked)));
+    return Status(
+        StatusCode::unsupported,
+        fmt::format("backend = {}: has no cost model that is measured; expected cpu or cuda", to_string(asked)));
   });
 }
 

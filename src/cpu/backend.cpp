@@ -5,6 +5,7 @@
 #include "cpu/caches.hpp"
 #include "cpu/isa.hpp"
 #include "cpu/kernel_list.hpp"
+#include "cpu/model/measure.hpp"
 #include "cpu/peak.hpp"
 
 namespace exactile::cpu {
@@ -28,8 +29,11 @@ std::vector<DeviceInfo> devices() {
 }  // namespace
 
 const plan::BackendEntry& backend() {
-  static const plan::BackendEntry entry{
-      .backend = Backend::cpu, .kernels = kernel_list, .devices = devices, .measure_peak = measure_peak};
+  static const plan::BackendEntry entry{.backend = Backend::cpu,
+                                        .kernels = kernel_list,
+                                        .devices = devices,
+                                        .measure_peak = measure_peak,
+                                        .measure = measure};
   return entry;
 }
 

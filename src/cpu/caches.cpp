@@ -73,4 +73,13 @@ const std::string& processor_name() {
   return name;
 }
 
+const std::string& processor_identity() {
+  static const auto& identity = *new std::string([] {
+    const std::string vendor = of_first_processor("vendor_id");
+    if (vendor.empty()) return name_of_first_processor();
+    return vendor + " family " + of_first_processor("cpu family") + " model " + of_first_processor("model");
+  }());
+  return identity;
+}
+
 }  // namespace exactile::cpu

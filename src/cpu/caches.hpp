@@ -18,4 +18,7 @@ struct Caches {
 /// The processor's own name, as the operating system tells it. Read once.
 [[nodiscard]] const std::string& processor_name();
 
+/// Vendor, family and model, which name a core's design where its own name may not. Read once.
+[[nodiscard]] const std::string& processor_identity();
+
 }  // namespace exactile::cpu

@@ -80,6 +80,15 @@ struct Name {
   [[nodiscard]] constexpr std::string_view view() const { return {text, size - 1}; }
 };
 
+/// The estimate of a kernel, whose rates are looked for once.
+template <Name family, Isa isa, class In>
+double estimate(const Demand& demand) {
+  static const RatesKey key{family.view(), isa, element_type_v<In>};
+  static const Rates rates = rates_of(key);
+  latest_estimate() = {key, demand};
+  return seconds(demand, rates);
+}
+
 template <Isa isa, class K, auto Micro, Name name>
 plan::KernelEntry packed_entry() {
   return {.name = name.view(),
@@ -89,7 +98,10 @@ plan::KernelEntry packed_entry() {
           .types = types_of<K>,
           .unavailable = unavailable<isa>,
           .refuses = [](const plan::Problem& p) { return packed_refuses(p, micro_of<Micro>(p)); },
-          .cost = [](const plan::Problem& p) { return packed_cost(p, micro_of<Micro>(p)); },
+          .cost =
+              [](const plan::Problem& p) {
+                return estimate<"packed", isa, Input<K>>(packed_demand(p, micro_of<Micro>(p)));
+              },
           .prepare =
               [](const plan::Problem& p) {
                 return with_scales<Sum<K>>(
@@ -107,20 +119,22 @@ plan::KernelEntry packed_entry() {
 
 template <Isa isa, class K, auto Micro>
 plan::KernelEntry near_entry(std::string_view name) {
-  return {.name = name,
-          .backend = Backend::cpu,
-          .role = "engine",
-          .summary = "small products and batches of them, packed side by side in the nearest caches",
-          .types = types_of<K>,
-          .unavailable = unavailable<isa>,
-          .refuses = [](const plan::Problem& p) { return near_refuses(p, micro_of<Micro>(p)); },
-          .cost = [](const plan::Problem& p) { return near_cost(p, micro_of<Micro>(p)); },
-          .prepare =
-              [](const plan::Problem& p) {
-                return with_scales<Sum<K>>(p, [](const plan::Problem& q) { return make_near(q, micro_of<Micro>(q)); });
-              },
-          .gives_way = gives_way<K>,
-          .reproducible = true};
+  return {
+      .name = name,
+      .backend = Backend::cpu,
+      .role = "engine",
+      .summary = "small products and batches of them, packed side by side in the nearest caches",
+      .types = types_of<K>,
+      .unavailable = unavailable<isa>,
+      .refuses = [](const plan::Problem& p) { return near_refuses(p, micro_of<Micro>(p)); },
+      .cost =
+          [](const plan::Problem& p) { return estimate<"near", isa, Input<K>>(near_demand(p, micro_of<Micro>(p))); },
+      .prepare =
+          [](const plan::Problem& p) {
+            return with_scales<Sum<K>>(p, [](const plan::Problem& q) { return make_near(q, micro_of<Micro>(q)); });
+          },
+      .gives_way = gives_way<K>,
+      .reproducible = true};
 }
 
 template <Isa isa, class K, auto Pairs, auto Otherwise>
@@ -154,7 +168,7 @@ plan::KernelEntry direct_entry(std::string_view name) {
           .types = types_of<T>,
           .unavailable = unavailable<isa>,
           .refuses = direct_refuses,
-          .cost = [](const plan::Problem& p) { return direct_cost(p, Micro()); },
+          .cost = [](const plan::Problem& p) { return estimate<"direct", isa, T>(direct_demand(p, Micro())); },
           .prepare =
               [](const plan::Problem& p) {
                 return with_scales<T>(p, [](const plan::Problem& q) { return make_direct(q, Micro()); });
@@ -173,7 +187,7 @@ plan::KernelEntry stream_entry(std::string_view name) {
           .types = types_of<T>,
           .unavailable = unavailable<isa>,
           .refuses = [](const plan::Problem& p) { return stream_refuses(p, Micro()); },
-          .cost = [](const plan::Problem& p) { return stream_cost(p, Micro()); },
+          .cost = [](const plan::Problem& p) { return estimate<"stream", isa, T>(stream_demand(p, Micro())); },
           .prepare =
               [](const plan::Problem& p) {
                 return with_scales<T>(p, [](const plan::Problem& q) { return make_stream(q, Micro()); });
@@ -184,21 +198,23 @@ plan::KernelEntry stream_entry(std::string_view name) {
 
 template <Isa isa, class K, auto Micro>
 plan::KernelEntry deep_entry(std::string_view name) {
-  return {.name = name,
-          .backend = Backend::cpu,
-          .role = "engine",
-          .summary = "long sums in chunks: one after the other, or shared by threads and added to C in order",
-          .types = types_of<K>,
-          .unavailable = unavailable<isa>,
-          .refuses = [](const plan::Problem& p) { return deep_refuses(p, micro_of<Micro>(p)); },
-          .cost = [](const plan::Problem& p) { return deep_cost(p, micro_of<Micro>(p)); },
-          .prepare =
-              [](const plan::Problem& p) {
-                return with_scales<Sum<K>>(p, [](const plan::Problem& q) { return make_deep(q, micro_of<Micro>(q)); });
-              },
-          .gives_way = gives_way<K>,
-          .conjugates = true,
-          .reproducible = true};
+  return {
+      .name = name,
+      .backend = Backend::cpu,
+      .role = "engine",
+      .summary = "long sums in chunks: one after the other, or shared by threads and added to C in order",
+      .types = types_of<K>,
+      .unavailable = unavailable<isa>,
+      .refuses = [](const plan::Problem& p) { return deep_refuses(p, micro_of<Micro>(p)); },
+      .cost =
+          [](const plan::Problem& p) { return estimate<"deep", isa, Input<K>>(deep_demand(p, micro_of<Micro>(p))); },
+      .prepare =
+          [](const plan::Problem& p) {
+            return with_scales<Sum<K>>(p, [](const plan::Problem& q) { return make_deep(q, micro_of<Micro>(q)); });
+          },
+      .gives_way = gives_way<K>,
+      .conjugates = true,
+      .reproducible = true};
 }
 
 template <Isa isa, class K, auto Pairs, auto Otherwise>

@@ -37,21 +37,22 @@ const VectorKernels<In>& vector_kernels_of() {
 template <Isa isa, class In>
 plan::KernelEntry vector_entry(std::string_view name) {
   static constexpr int vector_bytes = isa == Isa::avx512 ? 64 : isa == Isa::avx2 ? 32 : 16;
-  return {.name = name,
-          .backend = Backend::cpu,
-          .role = "engine",
-          .summary = "up to eight rows or columns: the other operand is read once, along what is contiguous in it",
-          .types = vector_types<In>,
-          .unavailable = unavailable<isa>,
-          .refuses = vectors_refuse,
-          .cost = [](const plan::Problem& p) { return vectors_cost(p, vector_bytes); },
-          .prepare = [](const plan::Problem& p) { return make_vectors<In>(p, vector_kernels_of<isa, In>()); },
-          .gives_way =
-              [](const plan::Problem& p) {
-                return sums_as_vectors(p.description) || sums_as_all_kernels(p.description)
-                           ? std::string_view()
-                           : "the bits of this product are those of the other kernels";
-              }};
+  return {
+      .name = name,
+      .backend = Backend::cpu,
+      .role = "engine",
+      .summary = "up to eight rows or columns: the other operand is read once, along what is contiguous in it",
+      .types = vector_types<In>,
+      .unavailable = unavailable<isa>,
+      .refuses = vectors_refuse,
+      .cost = [](const plan::Problem& p) { return estimate<"vectors", isa, In>(vectors_demand<In>(p, vector_bytes)); },
+      .prepare = [](const plan::Problem& p) { return make_vectors<In>(p, vector_kernels_of<isa, In>()); },
+      .gives_way =
+          [](const plan::Problem& p) {
+            return sums_as_vectors(p.description) || sums_as_all_kernels(p.description)
+                       ? std::string_view()
+                       : "the bits of this product are those of the other kernels";
+          }};
 }
 
 /// W of bytes with a sign or without one, and x of the same or the other bytes.

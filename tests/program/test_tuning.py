@@ -210,6 +210,14 @@ def test_cache_blocks_of_the_cpu(searcher):
     assert "as asked for" in searcher(*explain, "--parameters", "NC=1048576 KC=1048576").stdout
 
 
+def test_costs_of_the_cpu(caches):
+    """Rates are measured for types with kernels that have any, kept, and read."""
+    done = caches("tune", "--backend", "cpu", "--costs", "--time-limit", "3s")
+    assert "choice / fastest" in done.stdout and "f32" in done.stdout
+    assert all("near=" in row and "overlap=" in row for row in rows(default_file(caches)))
+    caches("verify", "--m", 31, "--n", 29, "--k", 150)
+
+
 def test_asked_for_parameters(tuner):
     legal = "MWG=8 NWG=16 KWG=16 MDIMC=1 NDIMC=1 VWM=2 VWN=4 KWI=2 SA=0 SB=0"
     run = ("verify", "--m", 40, "--n", 30, "--k", 20, "--kernel", "opencl_packed", "--parameters")

@@ -251,11 +251,13 @@ std::string_view certified_refuses(const plan::Problem& problem) {
   return {};
 }
 
+/// Compared with that of another such kernel only.
 double certified_cost(const plan::Problem& problem, const CertifiedKernels& kernels) {
   const GemmDescription& d = problem.description;
   const double terms = operation_count(d.types, d.m, d.n, d.k) / 2 * static_cast<double>(d.batch_count);
+  constexpr double hertz = 4e9;
   const double lanes = kernels.columns / 2.0;
-  return 1e-6 + terms * (kernels.extracts ? 4 : 1) / (2 * lanes * nominal_hertz);
+  return 1e-6 + terms * (kernels.extracts ? 4 : 1) / (2 * lanes * hertz);
 }
 
 }  // namespace exactile::cpu

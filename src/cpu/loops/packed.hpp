@@ -4,7 +4,7 @@
 #include <memory>
 #include <string_view>
 
-#include "cpu/micro/tile.hpp"
+#include "cpu/model/cost.hpp"
 #include "plan/kernel_entry.hpp"
 
 namespace exactile::cpu {
@@ -32,6 +32,6 @@ template <class K>
 [[nodiscard]] std::string_view packed_refuses(const plan::Problem& problem, const MicroKernels<K>& kernels);
 
 template <class K>
-[[nodiscard]] double packed_cost(const plan::Problem& problem, const MicroKernels<K>& kernels);
+[[nodiscard]] Demand packed_demand(const plan::Problem& problem, const MicroKernels<K>& kernels);
 
 }  // namespace exactile::cpu

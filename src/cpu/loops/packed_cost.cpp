@@ -8,16 +8,15 @@
 namespace exactile::cpu {
 namespace {
 
-/// Of bringing A to where the micro-kernel reads it, per byte.
-double seconds_of_a(const Orientation& o, ASource source, std::int64_t column_blocks) {
+/// Bytes of A that are packed, and how.
+void add_packing_of_a(Demand& demand, const Orientation& o, ASource source, std::int64_t column_blocks, double bytes) {
   switch (source) {
-    case ASource::in_place: return 0;
-    case ASource::copied: return pack_seconds;
-    case ASource::packed: return o.a.column_stride == 1 ? tile_pack_seconds : pack_seconds;
-    case ASource::packed_by_tile: return tile_pack_seconds * static_cast<double>(column_blocks);
-    case ASource::packed_with_first: break;
+    case ASource::in_place: return;
+    case ASource::copied: demand[Work::block_bytes] += bytes; return;
+    case ASource::packed: demand[o.a.column_stride == 1 ? Work::tile_bytes : Work::block_bytes] += bytes; return;
+    case ASource::packed_by_tile: demand[Work::tile_bytes] += bytes * static_cast<double>(column_blocks); return;
+    case ASource::packed_with_first: demand[Work::tile_bytes] += bytes; return;
   }
-  return tile_pack_seconds;
 }
 
 }  // namespace
@@ -32,39 +31,42 @@ std::string_view packed_refuses(const plan::Problem& problem, const MicroKernels
 }
 
 template <class K>
-double packed_cost(const plan::Problem& problem, const MicroKernels<K>& kernels) {
+Demand packed_demand(const plan::Problem& problem, const MicroKernels<K>& kernels) {
   const Orientation o = preferred_orientation(problem.description);
+  const auto products = static_cast<double>(problem.description.batch_count);
   const auto m = static_cast<double>(core::round_up(o.m, 2));
   const auto n = static_cast<double>(core::round_up(o.n, kernels.lanes));
   const auto k = static_cast<double>(o.k);
-  const double arithmetic = m * n * k * 1.04 / terms_per_second(kernels);
-  // B is packed on the way where its columns are neighbours; A may be read where it lies.
+  constexpr auto size = static_cast<std::int64_t>(sizeof(Input<K>));
   const LoopTile tile = choose_loop_tile(kernels, o.m);
-  const double on_the_way = tile.packs_a ? tile_pack_seconds : 0;
-  const double b_bytes = static_cast<double>(sizeof(Input<K>)) * k * n;
   const Outline outline = outline_of(problem, o, kernels);
-  // Threads that share a block of columns pack it for themselves.
-  const double copies =
-      std::max(1.0, static_cast<double>(outline.threads) / static_cast<double>(outline.column_blocks));
-  const double packing =
-      b_bytes * copies * (o.b.column_stride == 1 ? on_the_way : pack_seconds) +
-      static_cast<double>(sizeof(Input<K>)) * m * k * seconds_of_a(o, outline.a_source, outline.column_blocks);
-  // As direct's cost has it, with which these tiles compete for small products.
-  const bool is_near = wide_tiles_compete(kernels, o.m, o.n, o.k) && b_bytes <= static_cast<double>(caches().l2) / 2;
-  const double memory = is_near ? 0 : first_reads(m, n, k, static_cast<std::int64_t>(sizeof(Input<K>)));
-  const auto products = static_cast<double>(problem.description.batch_count);
-  if (outline.threads == 1) return (arithmetic + packing + memory + 300e-9) * products;
   const Blocking& blocks = outline.model.blocking;
-  const std::int64_t tiles = core::ceil_divide(o.m, blocks.mr) * core::ceil_divide(o.n, blocks.nr);
+  Demand d;
+  d.threads = outline.threads;
+  add_tiles(d, kernels, o.m, o.n, o.k, tile.vectors, products);
+  // Threads that share a block of columns pack it for themselves.
+  const double copies = std::max(1.0, static_cast<double>(d.threads) / static_cast<double>(outline.column_blocks));
+  const double b_bytes = static_cast<double>(size) * k * n;
+  const bool b_by_rows = o.b.column_stride == 1;
+  d[!b_by_rows ? Work::block_bytes : tile.packs_a ? Work::tile_bytes : Work::way_bytes] = products * copies * b_bytes;
+  add_packing_of_a(d, o, outline.a_source, outline.column_blocks, products * static_cast<double>(size) * m * k);
+  // Wide tiles read less, and what is small enough is near when they compete for it.
+  const bool is_near = wide_tiles_compete(kernels, o.m, o.n, o.k) && b_bytes <= static_cast<double>(caches().l2) / 2;
+  if (!is_near) d[Work::read_bytes] = products * bytes_once(m, n, k, size);
+  const double uneven =
+      d.threads == 1 ? 1 : unevenness(core::ceil_divide(o.m, blocks.mr) * core::ceil_divide(o.n, blocks.nr), d.threads);
+  d[is_near ? Work::near_cycles : Work::far_cycles] = products * uneven * cycles_of(kernels, m * n * k);
+  d[Work::starts] = products;
   // Before each step, and when all is done.
-  const double meetings =
-      static_cast<double>(core::ceil_divide(o.m, blocks.mc) * core::ceil_divide(o.k, blocks.kc) + 1) * meeting_seconds;
-  return ((arithmetic * unevenness(tiles, outline.threads) + packing + memory) / outline.threads + meetings) * products;
+  if (d.threads > 1)
+    d[Work::meetings] =
+        products * static_cast<double>(core::ceil_divide(o.m, blocks.mc) * core::ceil_divide(o.k, blocks.kc) + 1);
+  return d;
 }
 
 #define EXACTILE_JUDGE(...)                                                                         \
   template std::string_view packed_refuses(const plan::Problem&, const MicroKernels<__VA_ARGS__>&); \
-  template double packed_cost(const plan::Problem&, const MicroKernels<__VA_ARGS__>&);
+  template Demand packed_demand(const plan::Problem&, const MicroKernels<__VA_ARGS__>&);
 EXACTILE_FOR_EACH_KIND(EXACTILE_JUDGE)
 
 }  // namespace exactile::cpu

@@ -39,35 +39,41 @@ bool stays_near(const Orientation& o, const MicroKernels<K>& kernels, const Deep
 }
 
 template <class K>
-double deep_cost(const plan::Problem& problem, const MicroKernels<K>& kernels) {
+Demand deep_demand(const plan::Problem& problem, const MicroKernels<K>& kernels) {
   const Orientation o = preferred_orientation(problem.description);
   const DeepReading<K> reading(o, kernels);
   const std::int64_t chunks = core::ceil_divide(o.k, chunk_terms<K>);
+  const auto products = static_cast<double>(problem.description.batch_count);
   const auto m = static_cast<double>(o.m);
   const auto n = static_cast<double>(o.n);
   const auto k = static_cast<double>(o.k);
   const double c = m * static_cast<double>(core::round_up(o.n, kernels.lanes));
-  const auto size = static_cast<std::int64_t>(sizeof(Input<K>));
-  const double adding = c * static_cast<double>(chunks) * static_cast<double>(sizeof(Sum<K>)) * 2 * pack_seconds;
+  constexpr auto size = static_cast<std::int64_t>(sizeof(Input<K>));
   const std::int64_t panels = core::ceil_divide(o.n, reading.width);
   const std::int64_t all_parts = core::checked_multiply(chunks, panels).value_or(problem.threads);
-  const int threads = useful_threads(m * n * k, all_parts, problem.threads);
-  const double arithmetic = c * k / terms_per_second(kernels);
-  const double packing =
-      k * static_cast<double>(size) * pack_seconds * ((reading.packs_a ? m : 0) + (reading.packs_b ? n : 0));
-  const double memory = first_reads(m, n, k, size);
-  if (threads == 1) {
-    const double nearness = stays_near(o, kernels, reading) ? 1.03 : 4;
-    return (arithmetic * nearness + packing + memory + 100e-9) * static_cast<double>(problem.description.batch_count);
+  Demand d;
+  d.threads = useful_threads(m * n * k, all_parts, problem.threads);
+  const double cycles = products * cycles_of(kernels, c * k);
+  add_tiles(d, kernels, o.m, o.n, o.k, static_cast<int>(reading.width / kernels.lanes), products);
+  d[Work::block_bytes] =
+      products * k * static_cast<double>(size) * ((reading.packs_a ? m : 0) + (reading.packs_b ? n : 0));
+  d[Work::read_bytes] = products * bytes_once(m, n, k, size);
+  d[Work::starts] = products;
+  if (d.threads == 1) {
+    d[stays_near(o, kernels, reading) ? Work::near_cycles : Work::slow_cycles] = cycles;
+    return d;
   }
-  const std::int64_t parts = chunks * std::min(panels, core::ceil_divide(std::int64_t{threads}, chunks));
-  return ((1.6 * arithmetic * unevenness(parts, threads) + packing + memory + adding) / threads + 3 * meeting_seconds) *
-         static_cast<double>(problem.description.batch_count);
+  const std::int64_t parts = chunks * std::min(panels, core::ceil_divide(std::int64_t{d.threads}, chunks));
+  d[Work::far_cycles] = cycles * unevenness(parts, d.threads);
+  // The chunks' sums are written, and read again to be added.
+  d[Work::block_bytes] += products * c * static_cast<double>(chunks) * static_cast<double>(sizeof(Sum<K>)) * 2;
+  d[Work::meetings] = 3 * products;
+  return d;
 }
 
 #define EXACTILE_JUDGE(...)                                                                       \
   template std::string_view deep_refuses(const plan::Problem&, const MicroKernels<__VA_ARGS__>&); \
-  template double deep_cost(const plan::Problem&, const MicroKernels<__VA_ARGS__>&);
+  template Demand deep_demand(const plan::Problem&, const MicroKernels<__VA_ARGS__>&);
 EXACTILE_FOR_EACH_KIND(EXACTILE_JUDGE)
 
 }  // namespace exactile::cpu

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string_view>
 
-#include "cpu/micro/tile.hpp"
+#include "cpu/model/cost.hpp"
 #include "plan/kernel_entry.hpp"
 
 namespace exactile::cpu {
@@ -20,6 +20,6 @@ template <class T>
                                                             const MicroKernels<T>& kernels);
 [[nodiscard]] std::string_view direct_refuses(const plan::Problem& problem);
 template <class T>
-[[nodiscard]] double direct_cost(const plan::Problem& problem, const MicroKernels<T>& kernels);
+[[nodiscard]] Demand direct_demand(const plan::Problem& problem, const MicroKernels<T>& kernels);
 
 }  // namespace exactile::cpu

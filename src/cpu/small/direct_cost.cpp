@@ -6,25 +6,22 @@
 #include "cpu/caches.hpp"
 #include "cpu/loops/kinds.hpp"
 #include "cpu/loops/rates.hpp"
-#include "cpu/micro/choose_tile.hpp"
 #include "cpu/small/direct.hpp"
-#include "cpu/small/in_place.hpp"
+#include "cpu/small/panel.hpp"
 
 namespace exactile::cpu {
 namespace {
 
-constexpr double page_seconds = 0.13e-9;  ///< per byte of an A that is read a line or two of each page at a time
-constexpr double l2_seconds = 2.5e-9;     ///< until a line that is not in L1 has come from L2
-
-/// The wait for a panel's row, a line or so, where rows displace one another: strides with a large power of two meet
-/// few of L1's sets, whose lines of one way are a page apart. Where all rows meet one set each is waited for; measured,
-/// the wait falls with the square of the sets' number, as fetches overlap.
-double displaced_row_seconds(std::int64_t rows, std::int64_t row_bytes, std::int64_t stride_bytes) {
+/// How many waits for a panel's row, a line or so, a sweep over `rows` of them is worth, where rows displace one
+/// another: strides with a large power of two meet few of L1's sets, whose lines of one way are a page apart. Where all
+/// rows meet one set each is waited for; measured, the wait falls with the square of the sets' number, as fetches
+/// overlap.
+double displaced_share(std::int64_t rows, std::int64_t row_bytes, std::int64_t stride_bytes) {
   constexpr std::int64_t way_bytes = 4096;
   const std::int64_t step = std::gcd(stride_bytes, way_bytes);
   if (rows <= caches().l1 / std::max(step, row_bytes)) return 0;
   const double share = static_cast<double>(step) / static_cast<double>(way_bytes);
-  return l2_seconds * share * share;
+  return share * share;
 }
 
 }  // namespace
@@ -39,41 +36,44 @@ std::string_view direct_refuses(const plan::Problem& problem) {
 }
 
 template <class T>
-double direct_cost(const plan::Problem& problem, const MicroKernels<T>& kernels) {
+Demand direct_demand(const plan::Problem& problem, const MicroKernels<T>& kernels) {
   const Orientation o = preferred_orientation(problem.description);
-  const double b_bytes = bytes_of(o.k, o.n, sizeof(T));
-  const double row_tiles = static_cast<double>(core::ceil_divide(o.m, kernels.rows));
-  const double padded = static_cast<double>(core::round_up(o.n, kernels.lanes)) / static_cast<double>(o.n);
+  constexpr std::int64_t size = sizeof(T);
+  const double b_bytes = bytes_of(o.k, o.n, size);
+  const auto products = static_cast<double>(problem.description.batch_count);
   const auto m = static_cast<double>(o.m);
   const auto n = static_cast<double>(o.n);
   const auto k = static_cast<double>(o.k);
-  const double arithmetic = m * n * k * padded / terms_per_second(kernels);
+  const double row_tiles = static_cast<double>(core::ceil_divide(o.m, kernels.rows));
+  const double cycles = cycles_of(kernels, m * k * static_cast<double>(core::round_up(o.n, kernels.lanes)));
   // What does not stay in L2 is fetched again: a panel of B for every tile of rows, A for every panel.
   const double l2_share = static_cast<double>(caches().l2) / 2;
   const std::int64_t width = kernels.vectors * kernels.lanes;
-  const auto size = static_cast<std::int64_t>(sizeof(T));
   const double b_reads = bytes_of(o.k, width, size) <= l2_share ? 1 : row_tiles;
   const double a_reads = bytes_of(o.m, o.k, size) <= l2_share ? 1 : static_cast<double>(core::ceil_divide(o.n, width));
-  const double again = static_cast<double>(size) * (m * k * (a_reads - 1) + k * n * (b_reads - 1));
-  // B is read down its columns, a few lines of each row, and nothing asks for them ahead.
-  const double memory = b_bytes <= l2_share ? 0 : 2 * first_reads(m, n, k, size) + again / bytes_per_second / 4;
-  // The packed loops' wide tiles read less.
-  const double from_l2 = wide_tiles_compete(kernels, o.m, o.n, o.k) ? 1.10 : 1.06;
-  double nearness = b_bytes <= static_cast<double>(caches().l1) ? 1.02 : from_l2;
+  const std::int64_t parts = std::max(problem.description.batch_count, core::ceil_divide(o.m, kernels.rows));
+  Demand d;
+  d.threads = useful_threads(m * n * k * products, parts, problem.threads);
   // One vector of columns leaves few multiply-adds to each element of A, which is then waited for.
-  if (o.n <= kernels.lanes && a_streams(o, size)) nearness = 2;
+  const bool is_slow = o.n <= kernels.lanes && a_streams(o, size);
+  const bool is_near = b_bytes <= static_cast<double>(caches().l1);
+  d[is_slow ? Work::slow_cycles : is_near ? Work::near_cycles : Work::far_cycles] = products * cycles;
+  add_tiles(d, kernels, o.m, o.n, o.k, static_cast<int>(panel_width(o, kernels) / kernels.lanes), products);
+  // B is read down its columns, a few lines of each row, and nothing asks for them ahead.
+  if (b_bytes > l2_share) {
+    d[Work::read_bytes] = products * bytes_once(m, n, k, size);
+    d[Work::reread_bytes] = products * static_cast<double>(size) * (m * k * (a_reads - 1) + k * n * (b_reads - 1));
+  }
   // Each term of a tile is on a page of its own, of which little is used before it is gone, once for every panel.
   const bool turns_pages = o.n > kernels.lanes && a_streams(o, size) && !a_by_rows(o);
-  const double pages = turns_pages ? static_cast<double>(size) * m * k * a_reads * page_seconds : 0;
-  const double displaced = row_tiles * k * static_cast<double>(core::ceil_divide(o.n, width)) *
-                           displaced_row_seconds(o.k, width * size, o.b.row_stride * size);
-  const auto products = static_cast<double>(problem.description.batch_count);
-  const std::int64_t parts = std::max(problem.description.batch_count, core::ceil_divide(o.m, kernels.rows));
-  const int threads = useful_threads(m * n * k * products, parts, problem.threads);
-  return (arithmetic * nearness + memory + pages + displaced + 10e-9) * products / threads;
+  if (turns_pages) d[Work::paged_bytes] = products * static_cast<double>(size) * m * k * a_reads;
+  d[Work::displaced_rows] = products * row_tiles * k * static_cast<double>(core::ceil_divide(o.n, width)) *
+                            displaced_share(o.k, width * size, o.b.row_stride * size);
+  d[Work::starts] = products / d.threads;
+  return d;
 }
 
-#define EXACTILE_COST(...) template double direct_cost(const plan::Problem&, const MicroKernels<__VA_ARGS__>&);
-EXACTILE_FOR_EACH_PLAIN_KIND(EXACTILE_COST)
+#define EXACTILE_DEMAND(...) template Demand direct_demand(const plan::Problem&, const MicroKernels<__VA_ARGS__>&);
+EXACTILE_FOR_EACH_PLAIN_KIND(EXACTILE_DEMAND)
 
 }  // namespace exactile::cpu

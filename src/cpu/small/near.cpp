@@ -135,15 +135,23 @@ std::string_view near_refuses(const plan::Problem& problem, const MicroKernels<K
 }
 
 template <class K>
-double near_cost(const plan::Problem& problem, const MicroKernels<K>& kernels) {
+Demand near_demand(const plan::Problem& problem, const MicroKernels<K>& kernels) {
   const Orientation o = preferred_orientation(problem.description);
   const auto m = static_cast<double>(o.m);
   const auto n = static_cast<double>(core::round_up(o.n, kernels.lanes));
   const auto k = static_cast<double>(o.k);
-  const double packing = static_cast<double>(sizeof(Input<K>)) * (m + n) * k * tile_pack_seconds;
   const auto products = static_cast<double>(problem.description.batch_count);
-  const int threads = useful_threads(m * n * k * products, problem.description.batch_count, problem.threads);
-  return (m * n * k * 1.02 / terms_per_second(kernels) + packing + 50e-9) * products / threads;
+  Demand d;
+  d.threads = useful_threads(m * n * k * products, problem.description.batch_count, problem.threads);
+  d[Work::near_cycles] = products * cycles_of(kernels, m * n * k);
+  add_tiles(d, kernels, o.m, o.n, o.k, kernels.vectors, products);
+  const auto packed = [&](double bytes, bool by_terms) {
+    d[by_terms ? Work::tile_bytes : Work::block_bytes] += products * static_cast<double>(sizeof(Input<K>)) * bytes;
+  };
+  packed(m * k, o.a.column_stride == 1);
+  packed(n * k, o.b.column_stride == 1);
+  d[Work::starts] = products / d.threads;
+  return d;
 }
 
 template <class K>
@@ -154,7 +162,7 @@ std::unique_ptr<plan::Executable> make_near(const plan::Problem& problem, const 
 #define EXACTILE_NEAR(...)                                                                                      \
   template std::unique_ptr<plan::Executable> make_near(const plan::Problem&, const MicroKernels<__VA_ARGS__>&); \
   template std::string_view near_refuses(const plan::Problem&, const MicroKernels<__VA_ARGS__>&);               \
-  template double near_cost(const plan::Problem&, const MicroKernels<__VA_ARGS__>&);
+  template Demand near_demand(const plan::Problem&, const MicroKernels<__VA_ARGS__>&);
 EXACTILE_FOR_EACH_PACKED_KIND(EXACTILE_NEAR)
 
 }  // namespace exactile::cpu

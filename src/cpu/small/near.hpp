@@ -4,7 +4,7 @@
 #include <memory>
 #include <string_view>
 
-#include "cpu/micro/tile.hpp"
+#include "cpu/model/cost.hpp"
 #include "plan/kernel_entry.hpp"
 
 namespace exactile::cpu {
@@ -17,6 +17,6 @@ template <class K>
 template <class K>
 [[nodiscard]] std::string_view near_refuses(const plan::Problem& problem, const MicroKernels<K>& kernels);
 template <class K>
-[[nodiscard]] double near_cost(const plan::Problem& problem, const MicroKernels<K>& kernels);
+[[nodiscard]] Demand near_demand(const plan::Problem& problem, const MicroKernels<K>& kernels);
 
 }  // namespace exactile::cpu

@@ -11,6 +11,14 @@
 namespace exactile::cpu {
 namespace {
 
+constexpr std::int64_t columns_per_part = 256;
+
+/// Bound by memory, not arithmetic: a thread pays off sooner than elsewhere.
+int stream_threads(const Orientation& o, int most) {
+  const double terms = static_cast<double>(o.m) * static_cast<double>(o.n) * static_cast<double>(o.k);
+  return useful_threads(8 * terms, core::ceil_divide(o.n, columns_per_part), most);
+}
+
 template <class T>
 class Stream final : public Product<T> {
  public:
@@ -20,8 +28,7 @@ class Stream final : public Product<T> {
     const auto m = static_cast<double>(o_.m);
     const auto n = static_cast<double>(o_.n);
     const auto k = static_cast<double>(o_.k);
-    // Bound by memory, not arithmetic: a thread pays off sooner than elsewhere.
-    threads_ = useful_threads(8 * m * n * k, core::ceil_divide(o_.n, columns_per_part), problem.threads);
+    threads_ = stream_threads(o_, problem.threads);
     this->blocking_ = fmt::format("MR={}", o_.m);
     this->model_bytes_ =
         static_cast<double>(sizeof(T)) * (m * k + k * n + m * n) * static_cast<double>(problem.description.batch_count);
@@ -47,7 +54,6 @@ class Stream final : public Product<T> {
  private:
   using Base = Product<T>;
   using Base::o_;
-  static constexpr std::int64_t columns_per_part = 256;
 
   void run_columns(const Operands<T>& data, Range columns) const {
     if (columns.begin >= columns.end) return;
@@ -74,15 +80,20 @@ std::string_view stream_refuses(const plan::Problem& problem, const MicroKernels
 }
 
 template <class T>
-double stream_cost(const plan::Problem& problem, const MicroKernels<T>& kernels) {
+Demand stream_demand(const plan::Problem& problem, const MicroKernels<T>& kernels) {
   const Orientation o = preferred_orientation(problem.description);
-  const auto m = static_cast<double>(o.m);
+  const auto products = static_cast<double>(problem.description.batch_count);
   const auto n = static_cast<double>(core::round_up(o.n, kernels.lanes));
   const auto k = static_cast<double>(o.k);
-  // One load a term from the copy of A keeps the multiply-adds at about half their rate.
-  const double arithmetic = m * n * k / (0.6 * terms_per_second(kernels));
-  const double memory = static_cast<double>(sizeof(T)) * k * n / bytes_per_second / 2;
-  return (std::max(arithmetic, memory) + 100e-9) * static_cast<double>(problem.description.batch_count);
+  Demand d;
+  d.threads = stream_threads(o, problem.threads);
+  // One load a term from the copy of A keeps the multiply-adds below their rate.
+  d[Work::near_cycles] = products * cycles_of(kernels, static_cast<double>(o.m) * n * k);
+  d[Work::calls] = products * k;
+  d[Work::tile_bytes] = products * static_cast<double>(sizeof(T)) * static_cast<double>(o.m) * n;  // sums, to C
+  d[Work::read_bytes] = products * static_cast<double>(sizeof(T)) * k * n;
+  d[Work::starts] = products;
+  return d;
 }
 
 template <class T>
@@ -94,7 +105,7 @@ template std::unique_ptr<plan::Executable> make_stream(const plan::Problem&, con
 template std::unique_ptr<plan::Executable> make_stream(const plan::Problem&, const MicroKernels<double>&);
 template std::string_view stream_refuses(const plan::Problem&, const MicroKernels<float>&);
 template std::string_view stream_refuses(const plan::Problem&, const MicroKernels<double>&);
-template double stream_cost(const plan::Problem&, const MicroKernels<float>&);
-template double stream_cost(const plan::Problem&, const MicroKernels<double>&);
+template Demand stream_demand(const plan::Problem&, const MicroKernels<float>&);
+template Demand stream_demand(const plan::Problem&, const MicroKernels<double>&);
 
 }  // namespace exactile::cpu

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string_view>
 
-#include "cpu/micro/tile.hpp"
+#include "cpu/model/cost.hpp"
 #include "plan/kernel_entry.hpp"
 
 namespace exactile::cpu {
@@ -18,6 +18,6 @@ template <class T>
 template <class T>
 [[nodiscard]] std::string_view stream_refuses(const plan::Problem& problem, const MicroKernels<T>& kernels);
 template <class T>
-[[nodiscard]] double stream_cost(const plan::Problem& problem, const MicroKernels<T>& kernels);
+[[nodiscard]] Demand stream_demand(const plan::Problem& problem, const MicroKernels<T>& kernels);
 
 }  // namespace exactile::cpu

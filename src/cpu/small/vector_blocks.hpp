@@ -18,6 +18,12 @@ struct VectorOperands {
   void* c;
 };
 
+/// Terms whose sums are formed before they are added to those of the blocks before.
+template <class In>
+[[nodiscard]] std::int64_t block_terms(const VectorRoles& roles) {
+  return roles.across ? line_chunk_terms<In> : lane_block_terms;
+}
+
 template <class In>
 class VectorBlocks {
  public:
@@ -34,7 +40,7 @@ class VectorBlocks {
   };
 
   VectorBlocks(const VectorRoles& roles, const VectorKernels<In>& kernels)
-      : r_(roles), kernels_(kernels), block_(r_.across ? line_chunk_terms<In> : lane_block_terms) {
+      : r_(roles), kernels_(kernels), block_(block_terms<In>(roles)) {
     constexpr std::int64_t lines_along = 512;
     constexpr std::int64_t lines_copied = 4;
     const std::int64_t most = r_.across        ? across_columns<In>(static_cast<int>(r_.vectors))

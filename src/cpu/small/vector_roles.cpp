@@ -52,13 +52,17 @@ bool sums_as_vectors(const GemmDescription& d) {
   if (r.across) return r.terms >= std::max(least_terms, least_across / r.lines);
   // Each vector's sums are folded for themselves.
   const bool is_small = r.lines <= most_vectors_at_once;
+  // So small a product is over before strided vectors are at hand, unless they must be packed in any case.
+  if (is_small && r.vectors > 1 && r.x_term_stride != 1 && d.types.input == accumulator_type(d.types.input))
+    return false;
   return r.terms >= std::max(least_terms, least_terms * r.vectors / (is_small ? 1 : 2));
 }
 
 bool sums_as_all_kernels(const GemmDescription& d) {
-  const bool shares_chunks =
-      d.types.input == d.types.output && (d.types.input == ElementType::f32 || d.types.input == ElementType::f64);
-  return shares_chunks && std::min(d.m, d.n) <= most_vectors_at_once && vector_roles(d).across;
+  if (std::min(d.m, d.n) > most_vectors_at_once) return false;
+  if (!is_floating(d.types.input)) return true;  // exact in any order
+  const bool shares_chunks = d.types.input == ElementType::f32 || d.types.input == ElementType::f64;
+  return shares_chunks && vector_roles(d).across;
 }
 
 bool sums_in_tiles(const plan::Problem& problem) {

@@ -31,6 +31,15 @@ struct Update {
   [[nodiscard]] bool is_plain() const { return alpha == Sum(1) && !reads_c; }
 };
 
+/// Bound by memory, not arithmetic: a thread pays off sooner than elsewhere.
+template <class In>
+int vector_threads(const VectorRoles& r, std::int64_t products, int most) {
+  const double terms = static_cast<double>(r.vectors) * static_cast<double>(r.lines) * static_cast<double>(r.terms);
+  const std::int64_t parts = std::max(
+      {products, core::ceil_divide(r.lines, least_lines_of_part), core::ceil_divide(r.terms, block_terms<In>(r))});
+  return useful_threads(8 * terms * static_cast<double>(products), parts, most);
+}
+
 template <class In>
 class Vectors final : public plan::Executable, public plan::QuickProduct {
  public:
@@ -89,11 +98,8 @@ class Vectors final : public plan::Executable, public plan::QuickProduct {
 template <class In>
 Vectors<In>::Vectors(const plan::Problem& problem, const VectorKernels<In>& kernels)
     : d_(problem.description), r_(vector_roles(d_)), kernels_(kernels), blocks_(r_, kernels) {
-  const double terms = static_cast<double>(r_.vectors) * static_cast<double>(r_.lines) * static_cast<double>(r_.terms);
   const std::int64_t parts_of_lines = core::ceil_divide(r_.lines, least_lines_of_part);
-  const std::int64_t parts = std::max({d_.batch_count, parts_of_lines, blocks_.count()});
-  // Bound by memory, not arithmetic: a thread pays off sooner than elsewhere.
-  threads_ = useful_threads(8 * terms * static_cast<double>(d_.batch_count), parts, problem.threads);
+  threads_ = vector_threads<In>(r_, d_.batch_count, problem.threads);
   const std::int64_t bytes_of_block = r_.vectors * r_.lines * size_of_sum;
   if (threads_ > std::max(d_.batch_count, parts_of_lines))
     partial_blocks_ = std::clamp<std::int64_t>(most_partial / bytes_of_block, threads_,
@@ -253,16 +259,32 @@ std::string_view vectors_refuse(const plan::Problem& problem) {
   return std::min(d.m, d.n) > most_vectors_at_once ? "more than eight rows and columns" : std::string_view();
 }
 
-double vectors_cost(const plan::Problem& problem, int vector_bytes) {
+template <class In>
+Demand vectors_demand(const plan::Problem& problem, int vector_bytes) {
   const GemmDescription& d = problem.description;
   const VectorRoles r = vector_roles(d);
-  const auto size = static_cast<double>(size_in_bytes(d.types.input));
-  const double elements = static_cast<double>(r.lines) * static_cast<double>(r.terms);
-  const double lanes = vector_bytes / static_cast<double>(size_in_bytes(accumulator_type(d.types)));
-  // One multiply-add a cycle: each waits for a term of x that is loaded, too.
-  const double arithmetic = elements * static_cast<double>(r.vectors) / (lanes * nominal_hertz);
-  const double memory = elements * size / bytes_per_second / 2;
-  return (std::max(arithmetic, memory) + 100e-9) * static_cast<double>(d.batch_count);
+  const auto size = static_cast<double>(sizeof(In));
+  const auto products = static_cast<double>(d.batch_count);
+  const auto vectors = static_cast<double>(r.vectors);
+  const auto terms = static_cast<double>(r.terms);
+  const double elements = products * static_cast<double>(r.lines) * terms;
+  const double lanes = vector_bytes / static_cast<double>(sizeof(Accumulator<In>));
+  Demand demand;
+  demand.threads = vector_threads<In>(r, d.batch_count, problem.threads);
+  // Two multiply-adds a cycle; but each waits for a term of x that is loaded, too.
+  demand[r.across ? Work::far_cycles : Work::near_cycles] = elements * vectors / (2 * lanes);
+  demand[Work::read_bytes] = elements * size;
+  // Sums along lines are folded one by one; others take x term by term.
+  const double blocks = static_cast<double>(core::ceil_divide(r.terms, lane_block_terms));
+  demand[Work::calls] = r.across ? products * terms : products * static_cast<double>(r.lines) * vectors * blocks;
+  const bool holds_x = !std::is_same_v<In, LaneOf<In>> || r.x_term_stride != 1;
+  if (holds_x) demand[Work::tile_bytes] = products * vectors * terms * size;
+  // Sums, to C.
+  demand[Work::way_bytes] =
+      products * static_cast<double>(r.lines) * vectors * static_cast<double>(sizeof(Accumulator<In>));
+  if (!r.across && r.w_term_stride != 1) demand[Work::block_bytes] = elements * size;
+  demand[Work::starts] = products;
+  return demand;
 }
 
 template <class In>
@@ -272,18 +294,31 @@ std::unique_ptr<plan::Executable> make_vectors(const plan::Problem& problem, con
 
 // clang-format off
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<float>&);
+template Demand vectors_demand<float>(const plan::Problem&, int);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<double>&);
+template Demand vectors_demand<double>(const plan::Problem&, int);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<Float16>&);
+template Demand vectors_demand<Float16>(const plan::Problem&, int);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<BFloat16>&);
+template Demand vectors_demand<BFloat16>(const plan::Problem&, int);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<Float8E4M3>&);
+template Demand vectors_demand<Float8E4M3>(const plan::Problem&, int);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<Float8E5M2>&);
+template Demand vectors_demand<Float8E5M2>(const plan::Problem&, int);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<std::int8_t>&);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<std::uint8_t>&);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<std::int16_t>&);
+template Demand vectors_demand<std::int8_t>(const plan::Problem&, int);
+template Demand vectors_demand<std::uint8_t>(const plan::Problem&, int);
+template Demand vectors_demand<std::int16_t>(const plan::Problem&, int);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<std::int32_t>&);
+template Demand vectors_demand<std::int32_t>(const plan::Problem&, int);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<std::int64_t>&);
+template Demand vectors_demand<std::int64_t>(const plan::Problem&, int);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<std::complex<float>>&);
+template Demand vectors_demand<std::complex<float>>(const plan::Problem&, int);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<std::complex<double>>&);
+template Demand vectors_demand<std::complex<double>>(const plan::Problem&, int);
 // clang-format on
 
 }  // namespace exactile::cpu

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "cpu/micro/vector_kernels.hpp"
+#include "cpu/model/cost.hpp"
 #include "plan/kernel_entry.hpp"
 
 namespace exactile::cpu {
@@ -18,6 +19,7 @@ template <class In>
 [[nodiscard]] std::unique_ptr<plan::Executable> make_vectors(const plan::Problem& problem,
                                                              const VectorKernels<In>& kernels);
 [[nodiscard]] std::string_view vectors_refuse(const plan::Problem& problem);
-[[nodiscard]] double vectors_cost(const plan::Problem& problem, int vector_bytes);
+template <class In>
+[[nodiscard]] Demand vectors_demand(const plan::Problem& problem, int vector_bytes);
 
 }  // namespace exactile::cpu

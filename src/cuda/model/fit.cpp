@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "tuning/table/descent.hpp"
+
 namespace exactile::cuda::model {
 namespace {
 
@@ -51,28 +53,6 @@ double error_of(const std::vector<Sample>& samples, const Rates& rates, const Ov
   return sum;
 }
 
-/// Steps every coefficient up and down by a factor, and takes smaller factors where none helps.
-template <class Error>
-void search(const std::span<double* const>& coefficients, Error&& error) {
-  constexpr double first = 1.6, last = 1.004;
-  double least = error();
-  for (double factor = first; factor > last;) {
-    bool helped = false;
-    for (double* coefficient : coefficients)
-      for (const double by : {factor, 1 / factor}) {
-        const double before = *coefficient;
-        *coefficient *= by;
-        if (const double now = error(); now < least) {
-          least = now;
-          helped = true;
-          break;
-        }
-        *coefficient = before;
-      }
-    if (!helped) factor = std::sqrt(factor);
-  }
-}
-
 void fit_rates(DeviceRows& rows, const Samples& samples) {
   constexpr std::size_t least_samples = 4;
   for (const auto& [key, of_key] : samples) {
@@ -86,21 +66,23 @@ void fit_rates(DeviceRows& rows, const Samples& samples) {
       std::ranges::nth_element(steps, steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2));
       rates = {.step = 0.5 * steps[steps.size() / 2], .tile = 1e-6};
     }
-    search(std::array<double*, 2>{&rates.step, &rates.tile},
-           [&] { return error_of(of_key, rates, rows.overheads, rows.facts); });
+    tuning::descend(std::array<double*, 2>{&rates.step, &rates.tile},
+                    [&] { return error_of(of_key, rates, rows.overheads, rows.facts); });
   }
 }
 
 void fit_overheads(DeviceRows& rows, const Samples& samples) {
   Overheads& o = rows.overheads;
-  search(std::array<double*, 6>{&o.launch, &o.side_launch, &o.overlap, &o.share, &o.copy_share, &o.turn_share}, [&] {
-    if (std::max({o.share, o.copy_share, o.turn_share}) > 1) return std::numeric_limits<double>::infinity();
-    double sum = 0;
-    for (const auto& [key, of_key] : samples)
-      if (const auto rates = rows.rates.find(key); rates != rows.rates.end())
-        sum += error_of(of_key, rates->second, o, rows.facts);
-    return sum;
-  });
+  tuning::descend(std::array<double*, 6>{&o.launch, &o.side_launch, &o.overlap, &o.share, &o.copy_share, &o.turn_share},
+                  [&] {
+                    if (std::max({o.share, o.copy_share, o.turn_share}) > 1)
+                      return std::numeric_limits<double>::infinity();
+                    double sum = 0;
+                    for (const auto& [key, of_key] : samples)
+                      if (const auto rates = rows.rates.find(key); rates != rows.rates.end())
+                        sum += error_of(of_key, rates->second, o, rows.facts);
+                    return sum;
+                  });
 }
 
 }  // namespace

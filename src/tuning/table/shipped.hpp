@@ -6,6 +6,7 @@
 
 namespace exactile::tuning {
 
+extern const std::string_view cpu_tsv;
 extern const std::string_view cuda_tsv;
 extern const std::string_view opencl_tsv;
 

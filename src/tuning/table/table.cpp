@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 
 #include "core/environment.hpp"
 #include "tuning/table/file.hpp"
@@ -23,7 +24,11 @@ constexpr FileKind kind{.beginning = heading.substr(0, heading.find(':')),
                         .has_rows = [](const std::string& text) { return !parse_rows(text).rows.empty(); }};
 
 const std::vector<Row>& shipped_rows() {
-  static const auto& rows = *new std::vector<Row>(parse_rows(opencl_tsv).rows);
+  static const auto& rows = *new std::vector<Row>([] {
+    std::vector<Row> all = parse_rows(opencl_tsv).rows;
+    std::ranges::move(parse_rows(cpu_tsv).rows, std::back_inserter(all));
+    return all;
+  }());
   return rows;
 }
 
@@ -114,13 +119,30 @@ std::optional<Found> find(const Query& query, const std::function<bool(const Par
 
 Status check_file(const std::string& file) { return check_file_of(kind, file); }
 
-Status add_row(const std::string& file, const Row& row) {
+namespace {
+
+/// `rows` behind those of the file that none of them replaces.
+template <class Replaces>
+Status renew_rows(const std::string& file, std::span<const Row> rows, const Replaces& replaces) {
   return renew_file(kind, file, [&](const std::string& old) {
     std::string text(heading);
     for (const Row& kept : parse_rows(old).rows)
-      if (!(kept.key == row.key && kept.parameters == row.parameters)) text += to_line(kept);
-    return text + to_line(row);
+      if (std::ranges::none_of(rows, [&](const Row& row) { return replaces(row, kept); })) text += to_line(kept);
+    for (const Row& row : rows) text += to_line(row);
+    return text;
   });
+}
+
+}  // namespace
+
+Status add_row(const std::string& file, const Row& row) {
+  return renew_rows(file, std::span(&row, 1), [](const Row& added, const Row& kept) {
+    return kept.key == added.key && kept.parameters == added.parameters;
+  });
+}
+
+Status replace_rows(const std::string& file, const std::vector<Row>& rows) {
+  return renew_rows(file, rows, [](const Row& added, const Row& kept) { return kept.key == added.key; });
 }
 
 }  // namespace exactile::tuning

@@ -54,4 +54,7 @@ struct Found {
 /// lines are left out of the new file. What is no file, or a file of something else, is refused.
 [[nodiscard]] Status add_row(const std::string& name, const Row& row);
 
+/// The same with several rows, which take the place of all that have their keys.
+[[nodiscard]] Status replace_rows(const std::string& name, const std::vector<Row>& rows);
+
 }  // namespace exactile::tuning

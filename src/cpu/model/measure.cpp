@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cpu/model/measure.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <random>
+
+#include "core/aligned_memory.hpp"
+#include "core/thread_count.hpp"
+#include "core/type_dispatch.hpp"
+#include "cpu/kernel_list.hpp"
+#include "cpu/model/fit.hpp"
+#include "cpu/model/rows.hpp"
+#include "tuning/table/table.hpp"
+
+namespace exactile::cpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double most_terms = 0x1p26;
+constexpr std::int64_t pool_bytes = 64 << 20;  ///< of each operand: more than caches hold, with the others
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+/// Elements for operands of one pair of types, wherever they begin.
+struct Pools {
+  core::AlignedMemory a{pool_bytes}, b{pool_bytes}, c{pool_bytes};
+
+  explicit Pools(GemmTypes types) {
+    if (!a.data() || !b.data() || !c.data()) throw std::bad_alloc();
+    std::memset(c.data(), 0, pool_bytes);
+    core::with_gemm_types(types, [&]<class In, class Out>() {
+      std::minstd_rand dice;
+      std::array<In, 4096> some;  // repeats itself, as times do not depend on it
+      for (In& element : some) element = static_cast<In>(static_cast<float>(dice() % 7) - 3.0F);
+      for (void* pool : {a.data(), b.data()})
+        for (std::int64_t at = 0; at < pool_bytes; at += static_cast<std::int64_t>(sizeof(some)))
+          std::memcpy(static_cast<char*>(pool) + at, some.data(), sizeof(some));
+    });
+  }
+};
+
+/// A product to be timed, with operands that lie in the caches or come from memory.
+struct Drawn {
+  plan::Problem problem;
+  bool is_cold;
+};
+
+/// Log-uniform; of 100 sizes 45 are multiples of 64 and 30 of 8. Every third product has a side of at most 8.
+Drawn draw(GemmTypes types, int index, std::mt19937_64& dice) {
+  std::uniform_real_distribution<double> uniform(0, 1);
+  const auto size = [&](double most) {
+    const auto drawn = std::llround(std::pow(most, uniform(dice)));
+    const double grid = uniform(dice);
+    const std::int64_t step = grid < 0.45 ? 64 : grid < 0.75 ? 8 : 1;
+    return drawn < step ? drawn : (drawn + step / 2) / step * step;
+  };
+  constexpr double most = 4096;
+  for (;;) {
+    std::array<std::int64_t, 3> s{size(most), size(most), size(most)};
+    if (index % 3 == 0) s[static_cast<std::size_t>(index / 3 % 2)] = size(8);
+    if (static_cast<double>(s[0]) * static_cast<double>(s[1]) * static_cast<double>(s[2]) > most_terms) continue;
+    const auto [m, n, k] = s;
+    constexpr std::int64_t most_elements = pool_bytes / 16;  // of the largest type
+    if (std::max({m * k, k * n, m * n}) > most_elements) continue;
+    const auto layout = [&](std::int64_t rows, std::int64_t columns, double turned) {
+      return uniform(dice) < turned ? OperandLayout{1, rows} : OperandLayout{columns, 1};
+    };
+    const int threads = index % 4 == 3 ? core::thread_count(0) : 1;
+    return {{.description = {.types = types,
+                             .m = m,
+                             .n = n,
+                             .k = k,
+                             .a = layout(m, k, 0.3),
+                             .b = layout(k, n, 0.5),
+                             .c = layout(m, n, 0.2)},
+             .threads = threads},
+            index % 2 == 0};
+  }
+}
+
+/// One kernel on one product.
+class Contender {
+ public:
+  Contender(const Drawn& drawn, const Pools& pools, std::unique_ptr<plan::Executable> product)
+      : pools_(pools), product_(std::move(product)) {
+    const GemmDescription& d = drawn.problem.description;
+    const auto bytes = [](std::int64_t rows, std::int64_t columns, ElementType type) {
+      return core::round_up(rows * columns * static_cast<std::int64_t>(size_in_bytes(type)), 64);
+    };
+    strides_ = {bytes(d.m, d.k, d.types.input), bytes(d.k, d.n, d.types.input), bytes(d.m, d.n, d.types.output)};
+    sets_ = drawn.is_cold ? pool_bytes / *std::ranges::max_element(strides_) : 1;
+  }
+
+  /// Of one call, the fastest of the groups that were timed.
+  [[nodiscard]] double fastest() const { return fastest_; }
+
+  void time_group() {
+    constexpr double shortest_group = 50e-6;
+    const std::int64_t calls = std::clamp<std::int64_t>(std::llround(shortest_group / fastest_), 1, 1 << 12);
+    const Clock::time_point begin = Clock::now();
+    for (std::int64_t i = 0; i < calls; ++i) run();
+    fastest_ = std::min(fastest_, seconds_since(begin) / static_cast<double>(calls));
+  }
+
+ private:
+  void run() {
+    const auto at = [&](const core::AlignedMemory& pool, std::size_t operand) {
+      return static_cast<char*>(pool.data()) + next_ * strides_[operand];
+    };
+    const GemmArguments arguments{.a = at(pools_.a, 0), .b = at(pools_.b, 1), .c = at(pools_.c, 2)};
+    if (const Status status = product_->run(arguments, {}); !status.ok()) throw std::bad_alloc();
+    next_ = (next_ + 1) % sets_;
+  }
+
+  const Pools& pools_;
+  std::unique_ptr<plan::Executable> product_;
+  std::array<std::int64_t, 3> strides_{};
+  std::int64_t sets_ = 1;
+  std::int64_t next_ = 0;
+  double fastest_ = 1;
+};
+
+/// All kernels that the model ranks, turn by turn.
+TimedProduct time_all(const Drawn& drawn, const Pools& pools) {
+  constexpr int rounds = 6;
+  constexpr double enough = 0.02;  // seconds of all together
+  TimedProduct timed{.types = drawn.problem.description.types, .is_fitted_to = true, .kernels = {}};
+  std::vector<Contender> contenders;
+  for (const plan::KernelEntry& entry : kernel_list()) {
+    if (std::ranges::find(entry.types, timed.types) == entry.types.end() || !entry.unavailable(0).empty() ||
+        !entry.refuses(drawn.problem).empty())
+      continue;
+    latest_estimate() = {};
+    static_cast<void>(entry.cost(drawn.problem));
+    const auto& [key, demand] = latest_estimate();
+    if (key.family.empty()) continue;
+    timed.kernels.push_back({key, demand, 0, entry.gives_way(drawn.problem).empty()});
+    contenders.emplace_back(drawn, pools, entry.prepare(drawn.problem));
+  }
+  const Clock::time_point begin = Clock::now();
+  for (int round = 0; round < rounds || seconds_since(begin) < enough; ++round)
+    for (Contender& contender : contenders) contender.time_group();
+  for (std::size_t i = 0; i < contenders.size(); ++i) timed.kernels[i].seconds = contenders[i].fastest();
+  return timed;
+}
+
+using enum ElementType;
+constexpr GemmTypes measured_types[] = {{f32, f32}, {f64, f64},   {bf16, f32},  {f16, f32},    {i8, i32},    {i32, i32},
+                                        {i64, i64}, {cf32, cf32}, {cf64, cf64}, {f8e4m3, f32}, {f8e5m2, f32}};
+
+Result<std::string> file_of(const Measuring& measuring) {
+  if (measuring.device != 0)
+    return Status(StatusCode::device_unavailable, fmt::format("device = {}: expected 0", measuring.device));
+  const std::string file = measuring.file.empty() ? tuning::user_file() : measuring.file;
+  if (file.empty())
+    return Status(StatusCode::invalid_argument,
+                  "file = \"\": expected a path, as neither XDG_CACHE_HOME nor HOME is set");
+  if (Status s = tuning::check_file(file); !s.ok()) return s;
+  return file;
+}
+
+}  // namespace
+
+Result<Measurements> measure(const Measuring& measuring) {
+  constexpr int held_out_every = 5;
+  const Result<std::string> file = file_of(measuring);
+  if (!file.ok()) return file.status();
+  Measurements measurements{.file = file.value(), .choices = {}};
+  std::mt19937_64 dice(measuring.seed);
+  const Clock::time_point begin = Clock::now();
+  double until = 0;
+  for (const GemmTypes types : measured_types) {
+    until += measuring.seconds / static_cast<double>(std::size(measured_types));
+    const Pools pools(types);
+    std::vector<TimedProduct> products;
+    bool goes_on = true;
+    for (int index = 0; goes_on && seconds_since(begin) < until; ++index) {
+      products.push_back(time_all(draw(types, index, dice), pools));
+      products.back().is_fitted_to = index % held_out_every != 0;
+      goes_on = measuring.goes_on(seconds_since(begin) / measuring.seconds);
+    }
+    const std::vector<FittedRates> fitted = fit(products);
+    std::vector<tuning::Row> rows;
+    for (const FittedRates& one : fitted) rows.push_back(row_of(one.key, one.rates));
+    if (Status s = tuning::replace_rows(measurements.file, rows); !s.ok()) return s;
+    std::ranges::move(quality_of(products, fitted), std::back_inserter(measurements.choices));
+    if (!goes_on) break;
+  }
+  return measurements;
+}
+
+}  // namespace exactile::cpu

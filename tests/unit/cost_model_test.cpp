@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CPU's cost model: rates as rows, rates from times, and whose bits leave the choice to costs.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+#include <string>
+
+#include "cpu/kernel_list.hpp"
+#include "cpu/model/fit.hpp"
+#include "cpu/model/rows.hpp"
+#include "tuning/table/table.hpp"
+
+namespace exactile::cpu {
+namespace {
+
+constexpr RatesKey one{"direct", Isa::avx2, ElementType::f32};
+constexpr RatesKey other{"packed", Isa::avx2, ElementType::f32};
+
+Rates rates(double cycle, double byte, double start) {
+  Rates r;
+  r.seconds[static_cast<std::size_t>(Work::far_cycles)] = cycle;
+  r.seconds[static_cast<std::size_t>(Work::read_bytes)] = byte;
+  r.seconds[static_cast<std::size_t>(Work::starts)] = start;
+  r.overlap = 0.5;
+  return r;
+}
+
+plan::Problem problem_of(GemmTypes types, std::int64_t m, std::int64_t n, std::int64_t k) {
+  return {.description = {.types = types, .m = m, .n = n, .k = k, .a = {k, 1}, .b = {1, k}, .c = {n, 1}}};
+}
+
+TEST(CostModel, RatesAreFoundFromTimes) {
+  const Rates truth[] = {rates(0.4e-9, 0.05e-9, 20e-9), rates(0.3e-9, 0.03e-9, 900e-9)};
+  std::mt19937 dice(5);
+  std::lognormal_distribution<double> cycles(8, 2), bytes(9, 2);
+  std::vector<TimedProduct> products;
+  for (int i = 0; i < 120; ++i) {
+    TimedProduct product{.types = {ElementType::f32, ElementType::f32}, .is_fitted_to = i % 4 != 0, .kernels = {}};
+    Demand demand;
+    demand[Work::far_cycles] = cycles(dice);
+    demand[Work::read_bytes] = bytes(dice);
+    demand[Work::starts] = 1;
+    for (const RatesKey& key : {one, other})
+      product.kernels.push_back({key, demand, seconds(demand, truth[key == one ? 0 : 1]), true});
+    products.push_back(product);
+  }
+  const std::vector<FittedRates> fitted = fit(products);
+  ASSERT_EQ(fitted.size(), 2U);
+  for (const FittedRates& f : fitted)
+    for (const TimedProduct& product : products)
+      for (const auto& kernel : product.kernels)
+        if (kernel.key == f.key) {
+          EXPECT_NEAR(seconds(kernel.demand, f.rates) / kernel.seconds, 1, 0.1);
+        }
+  const std::vector<ChoiceQuality> quality = quality_of(products, fitted);
+  ASSERT_EQ(quality.size(), 1U);
+  EXPECT_EQ(quality[0].products, 30);
+  EXPECT_LT(quality[0].worst, 1.1);
+  EXPECT_GT(quality_of(products, {{one, rates(1, 1, 1)}, {other, truth[1]}})[0].worst, 1.5);  // all go to the other
+}
+
+TEST(CostModel, RowsHoldRates) {
+  const std::string file = std::filesystem::temp_directory_path() / ("exactile-rates-" + std::to_string(getpid()));
+  setenv("EXACTILE_TUNING_DB", file.c_str(), 1);
+  const Rates shipped = rates_of(one);
+  const Rates mine = rates(0.7e-9, 0.06e-9, 30e-9);
+  EXPECT_NE(shipped.seconds, mine.seconds);
+  for (const Rates& kept : {rates(1e-9, 1e-9, 1e-9), mine})
+    ASSERT_TRUE(tuning::replace_rows(file, {row_of(one, kept)}).ok());
+  EXPECT_EQ(tuning::read_file(file).rows.size(), 1U);
+  const Rates read = rates_of(one);
+  for (int w = 0; w < work_count; ++w)
+    EXPECT_NEAR(read.seconds[static_cast<std::size_t>(w)], mine.seconds[static_cast<std::size_t>(w)], 1e-15);
+  EXPECT_EQ(read.overlap, mine.overlap);
+  EXPECT_EQ(rates_of(other).seconds, rates_of({"packed", Isa::avx2, ElementType::f32}).seconds);
+  unsetenv("EXACTILE_TUNING_DB");
+  std::filesystem::remove(file);
+  std::filesystem::remove(file + ".lock");
+  EXPECT_EQ(rates_of(one).seconds, shipped.seconds);
+}
+
+TEST(CostModel, EveryFamilyHasRatesOnAnyProcessor) {
+  int families = 0;
+  for (const plan::KernelEntry& entry : kernel_list()) {
+    const plan::Problem problem = problem_of(entry.types.front(), 40, 8, 130);
+    if (!entry.unavailable(0).empty() || !entry.refuses(problem).empty()) continue;
+    latest_estimate() = {};
+    const double cost = entry.cost(problem);
+    const RatesKey key = latest_estimate().key;
+    if (key.family.empty()) continue;
+    ++families;
+    EXPECT_GT(cost, 0) << entry.name;
+    const Rates any = rates_of({key.family, Isa::portable, key.input});  // of which nothing was ever measured
+    EXPECT_GT(any.seconds[static_cast<std::size_t>(Work::starts)], 0) << entry.name;
+    EXPECT_GT(seconds(latest_estimate().demand, any), any.seconds[static_cast<std::size_t>(Work::starts)])
+        << entry.name;
+  }
+  if (widest_isa() != Isa::portable) {
+    EXPECT_GT(families, 20);
+  }
+}
+
+TEST(CostModel, DecidesWhereAllOrdersLeaveTheSameBits) {
+  for (const GemmTypes types : {GemmTypes{ElementType::i8, ElementType::i32}, {ElementType::i32, ElementType::i32}})
+    for (const plan::KernelEntry& entry : kernel_list()) {
+      if (entry.role != "engine" || entry.certifies || entry.name == "portable_blocked") continue;
+      if (std::ranges::find(entry.types, types) == entry.types.end() || !entry.unavailable(0).empty()) continue;
+      for (const std::int64_t k : {3, 3000})
+        EXPECT_EQ(entry.gives_way(problem_of(types, 5, 64, k)), "") << entry.name << " k=" << k;
+    }
+}
+
+}  // namespace
+}  // namespace exactile::cpu
