@@ -30,8 +30,7 @@ struct Library {
   void* blas;
   void* lapack;
   [[nodiscard]] void* routine(const std::string& name) const {
-    void* found = dlsym(blas, name.c_str());
-    if (found == nullptr && lapack != nullptr) found = dlsym(lapack, name.c_str());
+    void* found = dlsym(lapack != nullptr ? lapack : blas, name.c_str());  // some of LAPACK is in OpenBLAS, too
     if (found == nullptr) throw std::runtime_error("no routine " + name);
     return found;
   }
