@@ -48,7 +48,8 @@ template <>
 struct MultiplyAdd<I8Pairs> {
   static HWY_INLINE void into(Vector<std::int32_t>& sum, Vector<std::int32_t> a, Vector<std::int32_t> b) {
 #if HWY_TARGET == HWY_NEON
-    // The second terms' halves are the upper ones. What is done to `a` and to `b` alone is done once in an unrolled tile.
+    // The second terms' halves are the upper ones. What is done to `a` and to `b` alone is done once in an unrolled
+    // tile.
     sum.raw = vmlal_s16(sum.raw, vmovn_s32(a.raw), vmovn_s32(b.raw));
     sum.raw = vmlal_s16(sum.raw, vshrn_n_s32(a.raw, 16), vshrn_n_s32(b.raw, 16));
 #else
