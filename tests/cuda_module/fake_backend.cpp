@@ -118,10 +118,10 @@ plan::KernelEntry kernel(std::string_view name, double (*cost)(const plan::Probl
 /// The second stands for those on the CUDA cores.
 const std::array list{kernel("fake_kernel",
                              [](const plan::Problem&) {
-                               if (trouble() == "slowest") return 200.0;
-                               return trouble() == "slow" ? 50.0 : 1e-6;
+                               if (trouble() == "slowest") return 2000.0;
+                               return trouble() == "slow" ? 500.0 : 1e-6;
                              }),
-                      kernel("simt_fake", [](const plan::Problem&) { return 100.0; })};
+                      kernel("simt_fake", [](const plan::Problem&) { return 1000.0; })};
 
 Status none() { return {StatusCode::device_unavailable, "the fake device computes nothing"}; }
 
