@@ -215,7 +215,7 @@ def test_costs_of_the_cpu(caches):
     done = caches("tune", "--backend", "cpu", "--costs", "--time-limit", "3s")
     assert "choice / fastest" in done.stdout
     assert all("near=" in row and "overlap=" in row for row in rows(default_file(caches)))
-    caches("verify", "--m", 31, "--n", 29, "--k", 150)
+    caches("verify", "--m", 31, "--n", 29, "--k", 150, "--backend", "cpu")
 
 
 def test_asked_for_parameters(tuner):
