@@ -76,8 +76,7 @@ std::string_view to_string(Isa isa) noexcept {
 }
 
 std::optional<Isa> isa_named(std::string_view name) noexcept {
-  for (const Isa isa :
-       {Isa::portable, Isa::neon, Isa::avx2, Isa::avx512, Isa::avx512_vnni, Isa::avx512_bf16, Isa::amx})
+  for (const Isa isa : {Isa::portable, Isa::neon, Isa::avx2, Isa::avx512, Isa::avx512_vnni, Isa::avx512_bf16, Isa::amx})
     if (to_string(isa) == name) return isa;
   return std::nullopt;
 }
