@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, library
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import _exactile
@@ -46,7 +46,7 @@ def _check(name: str, dimensions: int, **tensors: Tensor) -> None:
                              f"{name_of(first.dtype)} on {first.device}, as the others")
 
 
-@torch.library.custom_op("exactile::mm", mutates_args=())
+@library.custom_op("exactile::mm", mutates_args=())
 def mm(a: Tensor, b: Tensor, accuracy: str = "standard") -> Tensor:
     """a @ b of two matrices."""
     _check("mm", 2, a=a, b=b)
@@ -60,7 +60,7 @@ def _(a: Tensor, b: Tensor, accuracy: str = "standard") -> Tensor:
     return a.new_empty((a.shape[0], b.shape[1]))
 
 
-@torch.library.custom_op("exactile::bmm", mutates_args=())
+@library.custom_op("exactile::bmm", mutates_args=())
 def bmm(a: Tensor, b: Tensor, accuracy: str = "standard") -> Tensor:
     """a[i] @ b[i] of two stacks of matrices."""
     _check("bmm", 3, a=a, b=b)
@@ -77,7 +77,7 @@ def _(a: Tensor, b: Tensor, accuracy: str = "standard") -> Tensor:
     return a.new_empty((a.shape[0], a.shape[1], b.shape[2]))
 
 
-@torch.library.custom_op("exactile::addmm", mutates_args=())
+@library.custom_op("exactile::addmm", mutates_args=())
 def addmm(c: Tensor, a: Tensor, b: Tensor, beta: float = 1, alpha: float = 1, accuracy: str = "standard") -> Tensor:
     """beta * c + alpha * a @ b; c is broadcast to the product's shape."""
     _check("addmm", 2, a=a, b=b)

@@ -7,6 +7,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
+from torch import library  # noqa: E402
+
 import exactile  # noqa: E402
 import exactile.torch as ours  # noqa: E402
 
@@ -155,7 +157,7 @@ def samples(device):
 
 def test_opcheck(device):
     for operator, arguments in samples(device):
-        torch.library.opcheck(operator, arguments)
+        library.opcheck(operator, arguments)
 
 
 def test_gradients(device):

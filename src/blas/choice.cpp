@@ -17,12 +17,15 @@ namespace {
 
 }  // namespace
 
-Faster find_faster(char letter, std::string_view stem) noexcept {
+unsigned sizes_faster_elsewhere(char letter, std::string_view stem) noexcept {
   const Vectors here = vectors();
   for (const Measured& row : measured)
-    if (faster_sizes(row) != 0 && is_routine(row.routine, letter, stem) && row.vectors == here && !is_asked_for_own())
-      return {openblas_routine((std::string(1, letter).append(stem) + '_').c_str()), faster_sizes(row)};
-  return {nullptr, 0};
+    if (is_routine(row.routine, letter, stem) && row.vectors == here && !is_asked_for_own()) return faster_sizes(row);
+  return 0;
+}
+
+void* routine_elsewhere(char letter, std::string_view stem) noexcept {
+  return openblas_routine((std::string(1, letter).append(stem) + '_').c_str());
 }
 
 void report_fallback() noexcept {

@@ -72,13 +72,11 @@ inline constexpr bool may_be_faster_elsewhere = [] {
   return false;
 }();
 
-/// The routine of the OpenBLAS behind this library, and for which sizes it is the faster one; null where there is none,
-/// or ours is as fast, or it was not measured on this processor's instruction set.
-struct Faster {
-  void* routine;
-  unsigned sizes;
-};
-[[nodiscard]] Faster find_faster(char letter, std::string_view stem) noexcept;
+/// For which sizes an OpenBLAS is the faster one; none where it was not measured on this processor's instruction set.
+[[nodiscard]] unsigned sizes_faster_elsewhere(char letter, std::string_view stem) noexcept;
+
+/// The routine of the OpenBLAS behind this library, which is opened; null where another library is there, or none.
+[[nodiscard]] void* routine_elsewhere(char letter, std::string_view stem) noexcept;
 
 /// Names who does it in this thread's report.
 void report_fallback() noexcept;
@@ -126,15 +124,18 @@ struct Sizes {
 template <class T, Stem stem, class... Arguments>
 [[nodiscard]] inline bool done_elsewhere([[maybe_unused]] const Sizes& sizes, Arguments... arguments) {
   if constexpr (choice::may_be_faster_elsewhere<T, stem>) {
-    static const choice::Faster faster =
-        choice::find_faster(choice::type_letter<T>, choice::stems[static_cast<std::size_t>(stem)]);
-    if (faster.routine == nullptr || !(choice::fits(arguments) && ...)) return false;
+    constexpr char letter = choice::type_letter<T>;
+    constexpr std::string_view name = choice::stems[static_cast<std::size_t>(stem)];
+    static const unsigned faster = choice::sizes_faster_elsewhere(letter, name);
     constexpr bool is_flat = stem == Stem::gemv;
     const double area = static_cast<double>(sizes.m) * static_cast<double>(sizes.n);
     const unsigned size = choice::size_bit(is_flat ? area : area * static_cast<double>(sizes.k), is_flat ? 2 : 3);
-    if ((faster.sizes & size) == 0) return false;
+    if ((faster & size) == 0 || !(choice::fits(arguments) && ...)) return false;
+    // Only now: opening an OpenBLAS starts its threads.
+    static void* const routine = choice::routine_elsewhere(letter, name);
+    if (routine == nullptr) return false;
     choice::report_fallback();
-    choice::call_fortran(faster.routine, choice::fortran_value(arguments)...);
+    choice::call_fortran(routine, choice::fortran_value(arguments)...);
     return true;
   } else {
     return false;

@@ -21,7 +21,7 @@ inline constexpr const char* function_name = "exactile_cuda_module";
 
 /// The first two fields stay what they are for ever: they are all that different builds read of each other.
 struct Handshake {
-  const char* library_build_id = nullptr;
+  const char* build_of_library = nullptr;
   const char* module_build_id = nullptr;  ///< set by the module
   /// The library's threads, on which the module's teams run; valid as long as the process lives.
   core::RunTeam* run_team = nullptr;

@@ -43,7 +43,7 @@ Module open_file(const std::string& path) {
   if (module == nullptr) return absent("the CUDA module cannot be opened: {}", dlerror());
   const auto function = reinterpret_cast<ModuleFunction*>(dlsym(module, function_name));
   if (function == nullptr) return absent("{} is no CUDA module of exactile: it has no {}", path, function_name);
-  Handshake handshake{.library_build_id = build_id, .run_team = core::run_team};
+  Handshake handshake{.build_of_library = build_id, .run_team = core::run_team};
   function(&handshake);
   if (handshake.backend == nullptr)
     return absent("{} is of another build of exactile ({}); expected {}", path,

@@ -38,3 +38,27 @@ def test_what_was_measured_faster_goes_to_an_openblas_with_all_its_arguments(sca
 def test_another_fallback_gets_none():
     _, gone, _ = outcome(other_blas(), 1)
     assert not gone
+
+
+def test_what_is_ours_opens_no_openblas():
+    """Opening one starts its threads. A routine that goes there from a size on is ours below it."""
+    name = next(name for name, ratios in ROWS if name in ("cgemm", "sgemm", "dgemm", "zgemm") and ratios[0] >= PARITY
+                and min(ratios) < PARITY)
+    sizes = {size: ratios < PARITY for size, ratios in zip((16, 64, 256, 1024), dict(ROWS)[name])}
+    far = next(size for size, is_theirs in sizes.items() if is_theirs)
+    code = f"""if True:
+        import ctypes
+        library = ctypes.CDLL({LIBRARY!r})
+        def is_open():
+            return {os.path.basename(STAND_IN)!r} in open("/proc/self/maps").read()
+        def multiply(n):
+            c = ctypes.c_int(n)
+            x = [(ctypes.c_double * (2 * n * n))() for _ in range(3)]
+            one = (ctypes.c_double * 2)(1)
+            library.{name}_(b"N", b"N", *[ctypes.byref(c)] * 3, one, x[0], ctypes.byref(c), x[1], ctypes.byref(c), one, x[2],
+                            ctypes.byref(c))
+        multiply(8)
+        assert not is_open()
+        multiply({far})
+        assert is_open()"""
+    run([sys.executable, "-c", code], EXACTILE_BLAS_FALLBACK=STAND_IN, EXACTILE_MAX_ISA="avx2", OMP_NUM_THREADS=1)

@@ -211,10 +211,14 @@ def test_cache_blocks_of_the_cpu(searcher):
 
 
 def test_costs_of_the_cpu(caches):
-    """What was measured is judged and kept; a row rests on so many products that a busy machine may have none in 3 s."""
-    done = caches("tune", "--backend", "cpu", "--costs", "--time-limit", "3s")
-    assert "choice / fastest" in done.stdout
-    assert all("near=" in row and "overlap=" in row for row in rows(default_file(caches)))
+    """What was measured is judged, kept and read. A row rests on many products: a busy machine gets more time."""
+    kept = default_file(caches)
+    for seconds in (15, 45, 135):
+        done = caches("tune", "--backend", "cpu", "--costs", "--time-limit", f"{seconds}s")
+        assert "choice / fastest" in done.stdout
+        if rows(kept):
+            break
+    assert rows(kept) and all("near=" in row and "overlap=" in row for row in rows(kept))
     caches("verify", "--m", 31, "--n", 29, "--k", 150, "--backend", "cpu")
 
 

@@ -18,6 +18,7 @@
 #include "cpu/kernel_list.hpp"
 #include "cpu/model/fit.hpp"
 #include "cpu/model/rows.hpp"
+#include "tuning/table/draw.hpp"
 #include "tuning/table/table.hpp"
 
 namespace exactile::cpu {
@@ -54,15 +55,10 @@ struct Drawn {
   bool is_cold;
 };
 
-/// Log-uniform; of 100 sizes 45 are multiples of 64 and 30 of 8. Every third product has a side of at most 8.
+/// Every third product has a side of at most 8.
 Drawn draw(GemmTypes types, int index, std::mt19937_64& dice) {
   std::uniform_real_distribution<double> uniform(0, 1);
-  const auto size = [&](double most) {
-    const auto drawn = std::llround(std::pow(most, uniform(dice)));
-    const double grid = uniform(dice);
-    const std::int64_t step = grid < 0.45 ? 64 : grid < 0.75 ? 8 : 1;
-    return drawn < step ? drawn : (drawn + step / 2) / step * step;
-  };
+  const auto size = [&](double most) { return tuning::draw_size(dice, 1, most); };
   constexpr double most = 4096;
   for (;;) {
     std::array<std::int64_t, 3> s{size(most), size(most), size(most)};

@@ -14,19 +14,11 @@
 #include "cuda/model/link.hpp"
 #include "cuda/model/rows_file.hpp"
 #include "cuda/runtime/device.hpp"
+#include "tuning/table/draw.hpp"
 
 namespace exactile::cuda::model {
 
 namespace {
-
-/// Log-uniform from least to most; of 100 sizes 45 are multiples of 64 and 30 of 8.
-std::int64_t draw_size(std::mt19937_64& dice, double least, double most) {
-  std::uniform_real_distribution<double> uniform(0, 1);
-  const auto drawn = static_cast<std::int64_t>(std::llround(least * std::pow(most / least, uniform(dice))));
-  const double grid = uniform(dice);
-  const std::int64_t step = grid < 0.45 ? 64 : grid < 0.75 ? 8 : 1;
-  return std::max(static_cast<std::int64_t>(least), (drawn + step / 2) / step * step);
-}
 
 /// A is transposed in a fifth of all products, B in half of them.
 GemmDescription drawn_layouts(GemmTypes types, std::int64_t m, std::int64_t n, std::int64_t k, std::mt19937_64& dice) {
@@ -46,7 +38,8 @@ GemmDescription drawn_layouts(GemmTypes types, std::int64_t m, std::int64_t n, s
 GemmDescription draw_product(GemmTypes types, std::mt19937_64& dice) {
   const double most_terms = types.input == ElementType::f64 ? 4e10 : 2.5e11;
   while (true) {
-    const std::int64_t m = draw_size(dice, 1, 8192), n = draw_size(dice, 64, 16384), k = draw_size(dice, 64, 16384);
+    const std::int64_t m = tuning::draw_size(dice, 1, 8192), n = tuning::draw_size(dice, 64, 16384),
+                       k = tuning::draw_size(dice, 64, 16384);
     if (static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) <= most_terms)
       return drawn_layouts(types, m, n, k, dice);
   }
@@ -56,7 +49,8 @@ GemmDescription draw_thin_product(GemmTypes types, std::mt19937_64& dice) {
   std::uniform_int_distribution<int> side(0, 2), few(1, 8), some(1, 64);
   const int thin = side(dice);
   const bool is_vector = std::uniform_int_distribution<int>(0, 1)(dice) == 0;
-  std::int64_t sizes[] = {draw_size(dice, 64, 8192), draw_size(dice, 64, 16384), draw_size(dice, 64, 16384)};
+  std::int64_t sizes[] = {tuning::draw_size(dice, 64, 8192), tuning::draw_size(dice, 64, 16384),
+                          tuning::draw_size(dice, 64, 16384)};
   sizes[thin] = is_vector ? few(dice) : some(dice);
   return drawn_layouts(types, sizes[0], sizes[1], sizes[2], dice);
 }
