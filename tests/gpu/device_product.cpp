@@ -34,13 +34,12 @@ std::string why_no_gpu() {
 std::vector<KernelOfType> cuda_kernels() {
   std::vector<KernelOfType> all;
   for (const KernelInfo& kernel : kernels())
-    if (kernel.backend == Backend::cuda && kernel.available)
-      for (const GemmTypes types : kernel.types) {
-        const KernelOfType whole{kernel.name, types, accuracy_kept(kernel, types)};
-        const std::vector<KernelOfType> pinned = configurations_of(whole);
-        if (pinned.empty()) all.push_back(whole);
-        all.insert(all.end(), pinned.begin(), pinned.end());
-      }
+    if (kernel.backend == Backend::cuda && kernel.available) {
+      for (const GemmTypes types : kernel.types)
+        if (pinnable_parameters(kernel.name, types).empty())
+          all.push_back({kernel.name, types, accuracy_kept(kernel, types)});
+      for (KernelOfType& configuration : configurations_of(kernel)) all.push_back(std::move(configuration));
+    }
   return all;
 }
 

@@ -21,7 +21,8 @@ namespace exactile::test {
 #define SKIP_WITHOUT_GPU() \
   if (const std::string why = ::exactile::test::why_no_gpu(); !why.empty()) GTEST_SKIP() << "no device: " << why
 
-/// Every kernel of the CUDA backend that can run here, with each of its types and, pinned, of its configurations.
+/// Every kernel of the CUDA backend that can run here, with each of its types; of one with configurations all of these,
+/// pinned, each with one of its types.
 [[nodiscard]] std::vector<KernelOfType> cuda_kernels();
 
 struct Shape {

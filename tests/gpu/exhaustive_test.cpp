@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All of (1..40)^3 for every CUDA kernel and type; of kernels that want a longer K all of (1..40)^2 with 40 depths from
-// there on. The operands are small integers, so every sum is exact; A and B are uploaded once, the 1600 products of one
+// All of (1..40)^3 for every CUDA kernel and type, of each pinned configuration (1..40)^2 with every fifth depth; of
+// kernels that want a longer K the depths from there on. The operands are small integers, so every sum is exact; A and B are uploaded once, the 1600 products of one
 // k are enqueued one behind the other, each into a place of its own full of NaN, and come back with one copy.
 #include <cstring>
 
@@ -48,6 +48,7 @@ class Exhaustive {
     int done = 0;
     for (std::int64_t k = before + 1; k <= before + most && !testing::Test::HasFailure(); ++k) {
       add_term(sums, k - 1);
+      if (!kernel_.parameters.empty() && k % 5 != 3) continue;
       EXPECT_TRUE(c.ok() && c.value().fill_bytes(0xff).ok());
       std::vector<bool> ran(static_cast<std::size_t>(places));
       for (std::int64_t p = 0; p < places; ++p) {

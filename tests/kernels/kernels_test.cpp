@@ -36,8 +36,10 @@ void register_groups(const KernelOfType& kernel) {
     });
   };
   for (const Group& group : groups) add(group.suite, group.check);
-  const bool tuned = kernel.types == GemmTypes{ElementType::f32, ElementType::f32} ||
-                     kernel.types == GemmTypes{ElementType::f64, ElementType::f64};
+  // On CUDA the test `Exhaustively` of tests/gpu has all of these sizes and more.
+  const bool tuned = tested_options().backend != Backend::cuda &&
+                     (kernel.types == GemmTypes{ElementType::f32, ElementType::f32} ||
+                      kernel.types == GemmTypes{ElementType::f64, ElementType::f64});
   // Not tallied: thousands of products that kernels for large ones refuse, and those for small ones take.
   if (tuned) register_test("Tiny", test_name(kernel), [kernel] { static_cast<void>(check_tiny(kernel)); });
 }
@@ -86,7 +88,8 @@ void check_that_the_cap_holds() {
 }
 
 /// EXACTILE_TEST_KERNELS=i/n: every n-th kernel from the i-th on, whole, so that what it refuses can be counted;
-/// GoogleTest's own shards would deal out its groups. The planner's types are dealt out one by one.
+/// GoogleTest's own shards would deal out its groups. The planner's types and the pinned configurations are dealt out
+/// one by one.
 class Share {
  public:
   Share() {
@@ -96,7 +99,8 @@ class Share {
       throw std::invalid_argument(fmt::format("EXACTILE_TEST_KERNELS = {}: expected i/n with i < n", text));
   }
   [[nodiscard]] bool has(const KernelOfType& kernel) {
-    const std::string key = kernel.kernel.empty() ? test_name(kernel) : kernel.kernel;
+    const bool is_whole = !kernel.kernel.empty() && kernel.parameters.empty();
+    const std::string key = is_whole ? kernel.kernel : test_name(kernel);
     return seen_.try_emplace(key, seen_.size()).first->second % count_ == index_;
   }
 
@@ -111,11 +115,12 @@ void register_all() {
   Share share;
   for (const auto& kernels : {planner_for_all_types(), available_kernels()})
     for (const KernelOfType& kernel : kernels)
-      if (share.has(kernel)) {
-        register_groups(kernel);
-        std::size_t turn = 0;
-        for (const KernelOfType& configuration : configurations_of(kernel)) register_some_groups(configuration, turn++);
-      }
+      if (share.has(kernel)) register_groups(kernel);
+  std::size_t turn = 0;
+  for (const KernelOfType& configuration : available_configurations()) {
+    if (share.has(configuration)) register_some_groups(configuration, turn);
+    ++turn;
+  }
   register_test("Lists", "kernels_take_their_share", check_that_kernels_take_their_share);
   register_test("Lists", "isa_cap_holds", check_that_the_cap_holds);
 }

@@ -9,6 +9,8 @@
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
+#include <set>
+#include <utility>
 
 namespace exactile::test {
 namespace {
@@ -98,27 +100,58 @@ Accuracy accuracy_kept(const KernelInfo& kernel, GemmTypes types) {
   return Accuracy::standard;
 }
 
-std::vector<KernelOfType> available_kernels() {
+namespace {
+
+Backend backend_with_kernels() {
   const Backend wanted = tested_options().backend;
+  return wanted == Backend::automatic ? Backend::cpu : wanted;
+}
+
+}  // namespace
+
+std::vector<KernelOfType> available_kernels() {
   std::vector<KernelOfType> all;
   for (const KernelInfo& kernel : kernels())
-    if (kernel.available && kernel.backend == (wanted == Backend::automatic ? Backend::cpu : wanted))
+    if (kernel.available && kernel.backend == backend_with_kernels())
       for (const GemmTypes types : kernel.types) all.push_back({kernel.name, types, accuracy_kept(kernel, types)});
   return all;
 }
 
-std::vector<KernelOfType> configurations_of(const KernelOfType& kernel) {
+std::vector<std::string> pinnable_parameters(const std::string& kernel, GemmTypes types) {
+  const Result<TuningTarget> target = tuning_target(kernel, types);
+  if (!target.ok() || target.value().configurations.size() < 2) return {};
+  return target.value().configurations;
+}
+
+std::vector<KernelOfType> configurations_of(const KernelInfo& kernel) {
+  const bool in_every_type = number_from_environment("EXACTILE_TEST_ALL_CONFIGURATIONS", 0) != 0;
   std::vector<KernelOfType> all;
-  const Result<TuningTarget> target = tuning_target(kernel.kernel, kernel.types);
-  if (!target.ok() || target.value().configurations.size() < 2) return all;
-  for (const std::string& parameters : target.value().configurations)
-    all.push_back({kernel.kernel, kernel.types, kernel.accuracy, parameters});
+  for (std::size_t t = 0; t < kernel.types.size(); ++t) {
+    const GemmTypes types = kernel.types[t];
+    const std::vector<std::string> parameters = pinnable_parameters(kernel.name, types);
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+      if (in_every_type || i % kernel.types.size() == t)
+        all.push_back({kernel.name, types, accuracy_kept(kernel, types), parameters[i]});
+  }
+  return all;
+}
+
+std::vector<KernelOfType> available_configurations() {
+  std::vector<KernelOfType> all;
+  for (const KernelInfo& kernel : kernels())
+    if (kernel.available && kernel.backend == backend_with_kernels())
+      for (KernelOfType& configuration : configurations_of(kernel)) all.push_back(std::move(configuration));
   return all;
 }
 
 std::vector<KernelOfType> planner_for_all_types() {
+  std::set<std::string> types_with_kernels;
+  for (const KernelInfo& kernel : kernels())
+    if (kernel.backend == backend_with_kernels())
+      for (const GemmTypes types : kernel.types) types_with_kernels.insert(to_string(types));
   std::vector<KernelOfType> all;
   for (const GemmTypes types : all_gemm_types()) {
+    if (!types_with_kernels.contains(to_string(types))) continue;
     all.push_back({"", types});
     if (error_beyond_gamma(Accuracy::reduced, types.input) > 0) all.push_back({"", types, Accuracy::reduced});
   }

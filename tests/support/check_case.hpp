@@ -48,9 +48,15 @@ struct KernelOfType {
 [[nodiscard]] Accuracy accuracy_kept(const KernelInfo& kernel, GemmTypes types);
 /// Every available kernel of the tested backend times every type it has.
 [[nodiscard]] std::vector<KernelOfType> available_kernels();
-/// What such a kernel is compiled for, where there are several: the same with each of them pinned.
-[[nodiscard]] std::vector<KernelOfType> configurations_of(const KernelOfType& kernel);
-/// The planner's choice for every type, and under `reduced` where that differs from `standard`.
+/// What a kernel is compiled for in these types, where that is more than one configuration.
+[[nodiscard]] std::vector<std::string> pinnable_parameters(const std::string& kernel, GemmTypes types);
+/// Every configuration of a kernel that has several, pinned, with one of the kernel's types: they are dealt out in turn,
+/// as the types share a configuration's code but for the loads and stores. With EXACTILE_TEST_ALL_CONFIGURATIONS=1 each
+/// with every type.
+[[nodiscard]] std::vector<KernelOfType> configurations_of(const KernelInfo& kernel);
+/// Those of every available kernel of the tested backend.
+[[nodiscard]] std::vector<KernelOfType> available_configurations();
+/// The planner's choice for every type of the tested backend, and under `reduced` where that differs from `standard`.
 [[nodiscard]] std::vector<KernelOfType> planner_for_all_types();
 
 /// Whether the kernel takes a product of contiguous matrices.
