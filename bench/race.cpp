@@ -2,6 +2,7 @@
 #include "race.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <limits>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "comparison/ours.hpp"
 #include "comparison/timed.hpp"
 #include "exactile/plan.hpp"
+#include "exactile/tuning.hpp"
 
 namespace exactile::bench {
 namespace {
@@ -25,6 +27,7 @@ using measure::Summary;
 
 GemmOptions plan_options(const Product& product, const RaceOptions& options) {
   GemmOptions asked{.backend = options.backend, .accuracy = product.accuracy, .threads = options.threads};
+  asked.planning = options.planning;
   if (options.context == nullptr) return asked;
   asked.memory = Memory::device;
   asked.device = options.context->device();
@@ -37,31 +40,58 @@ struct Runner {
   double rough = 0;
 };
 
-std::unique_ptr<Call> call_of(const Product& product, const RaceOptions& options, const std::string& kernel) {
-  GemmOptions asked = plan_options(product, options);
-  asked.kernel = kernel;
-  Result<Plan> plan = Plan::make(comparison::description_of(product), asked);
-  if (plan.status().code() == StatusCode::unsupported) return nullptr;
-  if (!plan.ok()) fail(plan.status());
+std::unique_ptr<Call> call_of(Plan plan, const RaceOptions& options) {
   const Execution on = options.context != nullptr ? options.context->execution() : Execution{};
-  return comparison::make_call([plan = std::move(plan).value(), on](const void* a, const void* b, void* c) {
+  return comparison::make_call([plan = std::move(plan), on](const void* a, const void* b, void* c) {
     if (const Status status = plan.run({.a = a, .b = b, .c = c}, on); !status.ok()) fail(status);
   });
 }
 
+/// None where it refuses the product.
+std::unique_ptr<Call> pinned_call(const Product& product, const RaceOptions& options, const std::string& kernel,
+                                  const std::string& parameters) {
+  GemmOptions asked = plan_options(product, options);
+  asked.kernel = kernel;
+  asked.parameters = parameters;
+  asked.planning = Planning::estimate;
+  Result<Plan> plan = Plan::make(comparison::description_of(product), asked);
+  if (plan.status().code() == StatusCode::unsupported) return nullptr;
+  if (!plan.ok()) fail(plan.status());
+  return call_of(std::move(plan).value(), options);
+}
+
+/// What a kernel is pinned to, turn by turn; "" is its own choice.
+std::vector<std::string> parameters_of(const std::string& kernel, GemmTypes types, const RaceOptions& options) {
+  if (options.configurations)
+    if (Result<TuningTarget> target = tuning_target(kernel, types);
+        target.ok() && !target.value().configurations.empty())
+      return std::move(target).value().configurations;
+  return {""};
+}
+
+/// The chosen one first.
 std::vector<Runner> runners_of(const Product& product, const RaceOptions& options) {
-  const Result<Plan> plan = Plan::make(comparison::description_of(product), plan_options(product, options));
+  const GemmDescription description = comparison::description_of(product);
+  const auto begin = std::chrono::steady_clock::now();
+  Result<Plan> plan = Plan::make(description, plan_options(product, options));
+  const std::chrono::duration<double> planning = std::chrono::steady_clock::now() - begin;
   if (plan.status().code() == StatusCode::unsupported) return {};
   if (!plan.ok()) fail(plan.status());
-  std::vector<Runner> runners;
+  std::vector<Runner> runners(1);
   for (const Candidate& candidate : plan.value().summary().candidates) {
-    if (!candidate.supported) continue;
-    if (!candidate.chosen && std::ranges::find(options.skip, candidate.kernel) != options.skip.end()) continue;
-    if (std::unique_ptr<Call> call = call_of(product, options, candidate.kernel))
-      runners.push_back(
-          {.time = {.kernel = candidate.kernel, .chosen = candidate.chosen, .estimate = candidate.cost_seconds},
-           .call = std::move(call)});
+    const double estimate = candidate.cost_seconds;
+    if (candidate.chosen) runners[0].time = {.kernel = candidate.kernel, .chosen = true, .estimate = estimate};
+    if (!candidate.supported || std::ranges::find(options.skip, candidate.kernel) != options.skip.end()) continue;
+    for (const std::string& parameters : parameters_of(candidate.kernel, description.types, options))
+      if (std::unique_ptr<Call> call; !(candidate.chosen && parameters.empty()) &&
+                                      (call = pinned_call(product, options, candidate.kernel, parameters)) != nullptr)
+        runners.push_back({.time = {.kernel = candidate.kernel,
+                                    .parameters = parameters,
+                                    .estimate = parameters.empty() ? estimate : 0},
+                           .call = std::move(call)});
   }
+  runners[0].time.planning = planning.count();
+  runners[0].call = call_of(std::move(plan).value(), options);
   return runners;
 }
 
@@ -117,7 +147,7 @@ double regret(const std::vector<KernelTime>& times) {
     else
       best = time.again;
   }
-  return best == std::numeric_limits<double>::infinity() ? 1 : chosen / best;
+  return std::max(1.0, chosen / best);
 }
 
 }  // namespace exactile::bench

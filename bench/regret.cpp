@@ -63,6 +63,12 @@ void declare(CLI::App& app, Arguments& arguments) {
       "Calls rotate through operands of more than so many bytes (default: 64 MiB, in device memory 256 MiB)");
   app.add_option("--keep", arguments.race.keep, "Kernels slower by more than this in a rough timing drop out")
       ->capture_default_str();
+  app.add_option_function<std::string>(
+         "--planning", [&arguments](const std::string& name) { arguments.race.planning = *parse_planning(name); },
+         "What the choice rests on (default estimate)")
+      ->check(CLI::IsMember({"formula", "estimate", "measured"}));
+  app.add_flag("--configurations", arguments.race.configurations,
+               "Time every configuration of every kernel, not only what each takes by itself");
   app.add_option("--skip", arguments.race.skip, "Kernels left out unless they are chosen")->delimiter(',');
   app.add_option("--seconds", arguments.race.limits.seconds, "Timed work for each kernel and product")
       ->capture_default_str();
@@ -111,6 +117,8 @@ Json header_of(const Arguments& arguments) {
           {"device", device_name(arguments)},
           {"threads", arguments.race.threads},
           {"rotate_bytes", arguments.race.rotate_bytes},
+          {"planning", to_string(arguments.race.planning)},
+          {"configurations", arguments.race.configurations},
           {"seed", p.seed},
           {"m", arguments.m},
           {"n", arguments.n},

@@ -22,7 +22,9 @@ Json json_of(const Raced& raced, const KernelTime& time) {
            {"a_transposed", p.a.transposed},
            {"b_transposed", p.b.transposed},
            {"kernel", time.kernel},
+           {"parameters", time.parameters},
            {"chosen", time.chosen},
+           {"planning", time.planning},
            {"estimate", time.estimate},
            {"seconds", time.seconds},
            {"spread", time.spread}};
@@ -32,11 +34,13 @@ Json json_of(const Raced& raced, const KernelTime& time) {
 
 KernelTime time_of(const Json& row) {
   return {.kernel = row.at("kernel"),
+          .parameters = row.at("parameters"),
           .chosen = row.at("chosen"),
           .estimate = row.at("estimate"),
           .seconds = row.at("seconds"),
           .spread = row.at("spread"),
-          .again = row.value("again", 0.0)};
+          .again = row.value("again", 0.0),
+          .planning = row.at("planning")};
 }
 
 Raced raced_of(const Json& row) {
@@ -50,6 +54,17 @@ Raced raced_of(const Json& row) {
   return raced;
 }
 
+const KernelTime& chosen_of(const std::vector<KernelTime>& times) {
+  return *std::ranges::find_if(times, &KernelTime::chosen);
+}
+
+/// Seconds of planning beyond ten calls of what was chosen.
+double planning_beyond_calls(const Raced& raced) {
+  constexpr double calls = 10;
+  const KernelTime& chosen = chosen_of(raced.times);
+  return chosen.planning - calls * chosen.seconds;
+}
+
 /// Of those that were timed a second time: the chosen, and the best where that is another.
 const KernelTime& best_of(const std::vector<KernelTime>& times) {
   return *std::ranges::min_element(times, {}, [](const KernelTime& t) { return std::pair(t.again == 0, t.chosen); });
@@ -57,7 +72,7 @@ const KernelTime& best_of(const std::vector<KernelTime>& times) {
 
 Json shape_of(const Raced& raced, double its_regret) {
   const Product& p = raced.product;
-  const auto chosen = std::ranges::find_if(raced.times, [](const KernelTime& time) { return time.chosen; });
+  const KernelTime& best = best_of(raced.times);
   return {{"product", raced.index},
           {"m", p.m},
           {"n", p.n},
@@ -65,8 +80,8 @@ Json shape_of(const Raced& raced, double its_regret) {
           {"a_transposed", p.a.transposed},
           {"b_transposed", p.b.transposed},
           {"regret", its_regret},
-          {"chosen", chosen->kernel},
-          {"best", best_of(raced.times).kernel}};
+          {"chosen", chosen_of(raced.times).kernel},
+          {"best", best.parameters.empty() ? best.kernel : best.kernel + " " + best.parameters}};
 }
 
 }  // namespace
@@ -131,6 +146,8 @@ Json summary_of(const std::vector<Raced>& raced) {
     for (const auto& entry : regrets) logarithms += std::log(entry.first);
     const auto count = static_cast<double>(regrets.size());
     const auto above = std::ranges::count_if(regrets, [](const auto& entry) { return entry.first > bad; });
+    double planning = 0;
+    for (const auto& entry : regrets) planning = std::max(planning, planning_beyond_calls(*entry.second));
     Json worst = Json::array();
     for (std::size_t i = 0; i < std::min(shown, regrets.size()) && regrets[i].first > 1; ++i)
       worst.push_back(shape_of(*regrets[i].second, regrets[i].first));
@@ -139,6 +156,7 @@ Json summary_of(const std::vector<Raced>& raced) {
                        {"mean", std::exp(logarithms / count)},
                        {"worst", regrets.front().first},
                        {"share_above_1.1", static_cast<double>(above) / count},
+                       {"planning_seconds_beyond_ten_calls", planning},
                        {"worst_products", worst}});
   }
   return summary;

@@ -41,7 +41,8 @@ class RowsFile {
   std::vector<Raced> raced_;
 };
 
-/// For each type: products, geometric mean and worst of the regret, the share above 1.1, and the worst products.
+/// For each type: products, geometric mean and worst of the regret, the share above 1.1, the longest planning beyond
+/// ten calls, and the worst products.
 [[nodiscard]] Json summary_of(const std::vector<Raced>& raced);
 
 }  // namespace exactile::bench
