@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA backend's cost model: coefficients from a file of measured products (fit), and how good its choices are on
-// products drawn by lot that nothing was fitted to (regret). See src/cuda/model/rows.hpp.
+// The CUDA backend's cost model: coefficients from a file of measured products (fit), more such products of one
+// type (measure), and how good its choices are on products drawn by lot that nothing was fitted to (regret). See
+// src/cuda/model/rows.hpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include "cuda/model/bench.hpp"
 #include "cuda/model/fit.hpp"
 #include "cuda/model/measure.hpp"
+#include "cuda/model/rows_file.hpp"
 #include "cuda/runtime/device.hpp"
 
 namespace exactile::cuda {
@@ -120,6 +122,33 @@ int regret(std::uint64_t seed, double seconds_each, const char* file) {
   return std::fclose(out) == 0 ? 0 : 1;
 }
 
+/// What a new kernel or tile needs: products of one type alone, three of four thin, their times added to a file's. The
+/// coefficients are left to `fit`.
+int measure(const char* type, double seconds, const char* file) {
+  const auto types = parse_gemm_types(type);
+  if (!types || devices().empty()) {
+    std::cerr << (types ? "no device: " + std::string(why_no_device()) : "type " + std::string(type)) << '\n';
+    return 4;
+  }
+  const auto bench = model::Bench::open(devices()[0], *types);
+  model::DeviceRows rows = model::rows_to_begin_with(devices()[0], file);
+  const model::DeviceModel known(devices()[0], rows, kernels());
+  std::mt19937_64 dice(rows.products.size());
+  const auto begin = std::chrono::steady_clock::now();
+  Status status = bench.ok() ? Status() : bench.status();
+  constexpr double within = 3;
+  for (int i = 0;
+       status.ok() && std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < seconds; ++i) {
+    const GemmDescription d = i % 4 == 0 ? model::draw_product(*types, dice) : model::draw_thin_product(*types, dice);
+    auto product = bench.value()->measure(d, Accuracy::standard, kernels(), known, rows.ways, within);
+    status = product.status();
+    if (product.ok() && !product.value().times.empty()) rows.products.push_back(std::move(product.value()));
+  }
+  if (status.ok()) status = model::keep(rows, file);
+  if (!status.ok()) std::cerr << status.message() << '\n';
+  return status.ok() ? 0 : 4;
+}
+
 }  // namespace
 }  // namespace exactile::cuda
 
@@ -129,7 +158,9 @@ int main(int argc, char** argv) {
   if (what == "fit" && argc == 4) return fit_file(argv[2], argv[3]);
   if (what == "regret" && argc == 5)
     return regret(std::strtoull(argv[2], nullptr, 10), std::strtod(argv[3], nullptr), argv[4]);
+  if (what == "measure" && argc == 5) return measure(argv[2], std::strtod(argv[3], nullptr), argv[4]);
   std::cerr << "usage: exactile_cuda_rows fit MEASURED.tsv ROWS.tsv\n"
+               "       exactile_cuda_rows measure TYPE SECONDS MEASURED.tsv\n"
                "       exactile_cuda_rows regret SEED SECONDS-A-TYPE REGRET.jsonl\n";
   return 2;
 }

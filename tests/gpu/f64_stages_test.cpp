@@ -25,7 +25,10 @@ std::vector<double> uniform(std::int64_t count, unsigned seed) {
 /// C after each of several runs.
 std::vector<std::vector<double>> products(const Context& context, const GemmDescription& d, const std::string& kernel,
                                           const std::vector<double>& a, const std::vector<double>& b, int runs) {
-  const Result<Plan> plan = Plan::make(d, {.backend = Backend::cuda, .kernel = kernel, .memory = Memory::device});
+  const Result<Plan> plan = Plan::make(d, {.backend = Backend::cuda,
+                                           .kernel = kernel,
+                                           .memory = Memory::device,
+                                           .parameters = "CLUSTER_K=0"});  // chunks by K alone
   if (!plan.ok()) {
     EXPECT_EQ(plan.status().code(), StatusCode::unsupported) << plan.status().message();
     return {};

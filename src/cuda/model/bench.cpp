@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <random>
+#include <set>
 
 #include "cuda/runtime/device.hpp"
 
@@ -221,10 +222,11 @@ Result<MeasuredProduct> Bench::measure(const GemmDescription& d, Accuracy accura
   };
   MeasuredProduct product{.description = d, .accuracy = accuracy, .times = {}};
   if (!fits(d)) return product;
-  constexpr int enough_tries = 16;
+  constexpr int enough_tries = 16;  // products
   const Device& device = state_->device;
   const plan::Problem problem{.description = d, .accuracy = accuracy, .memory = Memory::device};
   std::vector<Try> tries;
+  std::set<std::string> unknown;
   double least = std::numeric_limits<double>::infinity();
   for (const Kernel* kernel : kernels) {
     if (!can_do(*kernel, problem, device)) continue;
@@ -237,8 +239,9 @@ Result<MeasuredProduct> Bench::measure(const GemmDescription& d, Accuracy accura
       }
       const std::string key =
           to_string(rates_key(kernel->name, d.types.input, candidate.configuration, candidate.demand.path));
-      if (++state_->tries_of_new[key] <= enough_tries)
-        tries.push_back({kernel, candidate.configuration, guess(d, device), true});
+      int& tries_of_key = state_->tries_of_new[key];
+      if (unknown.insert(key).second) ++tries_of_key;  // whatever K is split into
+      if (tries_of_key <= enough_tries) tries.push_back({kernel, candidate.configuration, guess(d, device), true});
     }
   }
   double fastest = std::numeric_limits<double>::infinity();

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -58,6 +57,12 @@ std::size_t key_of(const Kernel* kernel, const Configuration& c) {
   return key;
 }
 
+/// Of what a kernel is compiled for: without how K is split in memory and which way round.
+std::size_t key_of_tile(const Kernel* kernel, Configuration c) {
+  c.split_k = c.swap = c.stream_k = c.pack = 0;
+  return key_of(kernel, c);
+}
+
 GemmDescription row_major(const GemmDescription& d) { return plan::is_column_major(d) ? plan::transposed(d) : d; }
 
 }  // namespace
@@ -70,11 +75,16 @@ struct DeviceModel::Neighbour {
 /// The errors of the formula at measured products, logarithms of measured over estimated; of each product once asked.
 class DeviceModel::Corrections {
  public:
-  explicit Corrections(const DeviceRows& rows) {
+  Corrections(const DeviceRows& rows, std::span<const Kernel* const> kernels) {
+    std::vector<std::size_t> tiles;
+    for (const Way& way : rows.ways) {
+      const auto kernel = std::ranges::find(kernels, way.kernel, &Kernel::name);
+      tiles.push_back(kernel == kernels.end() ? 0 : key_of_tile(*kernel, way.configuration));
+    }
     for (const MeasuredProduct& product : rows.products) {
       products_.push_back({place_of(product.description), &product, std::nullopt});
       for (const Time& time : product.times)
-        first_with_.try_emplace(rows.ways[static_cast<std::size_t>(time.way)].kernel, &product);
+        first_with_.try_emplace(tiles[static_cast<std::size_t>(time.way)], &product);
     }
   }
 
@@ -86,16 +96,16 @@ class DeviceModel::Corrections {
 
   std::mutex mutex;
   std::vector<Product>& products() { return products_; }
-  /// Whether the kernel was there when the product was measured: rows are added in the order of time, and those from
-  /// before a kernel say nothing of it.
-  [[nodiscard]] bool was_there(std::string_view kernel, const MeasuredProduct& product) const {
-    const auto first = first_with_.find(kernel);
+  /// Whether the tile was there when the product was measured: rows are added in the order of time, and those from
+  /// before a tile say nothing of it.
+  [[nodiscard]] bool was_there(const Kernel* kernel, const Configuration& c, const MeasuredProduct& product) const {
+    const auto first = first_with_.find(key_of_tile(kernel, c));
     return first != first_with_.end() && first->second <= &product;
   }
 
  private:
   std::vector<Product> products_;
-  std::map<std::string, const MeasuredProduct*, std::less<>> first_with_;
+  std::unordered_map<std::size_t, const MeasuredProduct*> first_with_;
 };
 
 namespace {
@@ -131,7 +141,7 @@ DeviceModel::DeviceModel(const Device& device, DeviceRows rows, std::span<const 
       rows_(std::move(rows)),
       kernels_(kernels),
       per_sm_(rows_.facts.clock_hertz > 0 ? rows_.facts.clock_hertz / device.clock_hertz : 1),
-      corrections_(std::make_shared<Corrections>(rows_)) {}
+      corrections_(std::make_shared<Corrections>(rows_, kernels_)) {}
 
 const Rates* DeviceModel::rates_of(const Kernel& kernel, const GemmDescription& d, const Candidate& candidate) const {
   const auto found = rows_.rates.find(
@@ -186,7 +196,8 @@ std::vector<DeviceModel::Neighbour> DeviceModel::neighbours(const GemmDescriptio
           const double estimated = seconds(candidate.demand, *rates, rows_.overheads, rows_.facts);
           const auto measured = measured_seconds(*product->measured, rows_.ways, kernel->name, candidate.configuration);
           // What is not listed took longer than all that is.
-          if (!measured && (estimated >= kept * best || !corrections_->was_there(kernel->name, *product->measured)))
+          if (!measured && (estimated >= kept * best ||
+                            !corrections_->was_there(kernel, candidate.configuration, *product->measured)))
             continue;
           const double error = std::log(measured.value_or(kept * best) / estimated);
           const auto [at, is_new] = errors.try_emplace(key_of(kernel, candidate.configuration), error);

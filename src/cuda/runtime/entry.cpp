@@ -40,11 +40,12 @@ std::vector<Candidate> candidates_of(const Kernel& kernel, const plan::Problem& 
   return all;
 }
 
-/// Large, with few rows and a long K, with few columns and few terms: of these together a kernel shows all it has.
+/// Large, with few rows and a long K, with few columns, small, and with few terms: of these together a kernel shows all
+/// it has.
 std::vector<plan::Problem> typical_problems(GemmTypes types) {
   std::vector<plan::Problem> problems;
   for (const auto& [m, n, k] :
-       {std::array<std::int64_t, 3>{4096, 4096, 4096}, {4, 512, 65536}, {4096, 8, 32}, {64, 64, 1}})
+       {std::array<std::int64_t, 3>{4096, 4096, 4096}, {4, 512, 65536}, {4096, 8, 32}, {64, 64, 1024}, {64, 64, 1}})
     problems.push_back({.description = {.types = types,
                                         .m = m,
                                         .n = n,
@@ -61,7 +62,8 @@ std::vector<plan::Problem> typical_problems(GemmTypes types) {
 std::string instance_of(const Configuration& c, const std::vector<ParameterRange>& space) {
   const bool slices = std::ranges::find(space, "CLUSTER_K", &ParameterRange::name) != space.end();
   const Configuration instance{.bm = c.bm, .bn = c.bn, .cluster_k = c.cluster_k, .slice_k = c.slice_k};
-  return to_string(instance) + (slices && c.slice_k == 0 ? " SLICE_K=0" : "");
+  return to_string(instance) + (slices && c.cluster_k == 0 ? " CLUSTER_K=0" : "") +
+         (slices && c.slice_k == 0 ? " SLICE_K=0" : "");
 }
 
 void add_sizes(std::vector<ParameterRange>& space, const Configuration& configuration) {
@@ -109,15 +111,18 @@ TuningTarget tuning_target(const Kernel& kernel, GemmTypes types, int device) {
       driver += fmt::format("{}{} {}", driver.empty() ? "" : ", ", name, value);
   TuningTarget target{.version = kernels_version, .device = info.name, .driver = driver};
   const Device& there = devices()[static_cast<std::size_t>(device)];
+  std::vector<Configuration> configurations;
   for (const plan::Problem& problem : typical_problems(types)) {
     if (!kernel.refuses(problem, there).empty()) continue;
     for (const Candidate& candidate : kernel.candidates(problem, there)) {
       add_sizes(target.space, candidate.configuration);
-      if (!kernel.has_instances) continue;
-      const std::string text = instance_of(candidate.configuration, target.space);
-      if (std::ranges::find(target.configurations, text) == target.configurations.end())
-        target.configurations.push_back(text);
+      if (kernel.has_instances) configurations.push_back(candidate.configuration);
     }
+  }
+  for (const Configuration& configuration : configurations) {
+    const std::string text = instance_of(configuration, target.space);
+    if (std::ranges::find(target.configurations, text) == target.configurations.end())
+      target.configurations.push_back(text);
   }
   return target;
 }

@@ -5,7 +5,8 @@
 /// The sum of every element of C is defined by K alone: K is cut into chunks of `chunk_k`, each chunk is summed from
 /// zero in the order of the tensor core, and the chunks are added in order: the first gives x = fma(beta, C, alpha *
 /// sum), or alpha * sum where beta is 0, each further one x = x + alpha * sum; then come bias and activation. So
-/// neither the tile, nor the number of K slices, nor the device changes a bit of the result.
+/// neither the tile, nor the number of K slices in memory, nor the device changes a bit of the result. Where the CTAs
+/// of a cluster share K, chunks are shorter: as many as CTAs.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,10 @@
 
 namespace exactile::cuda::dmma {
 
-inline constexpr int block_k = 16;    ///< of K in one stage of shared memory
-inline constexpr int chunk_k = 1024;  ///< part of what a result is, no tuning parameter
+inline constexpr int block_k = 16;     ///< of K in one stage of shared memory
+inline constexpr int chunk_k = 1024;   ///< part of what a result is, no tuning parameter
+inline constexpr int slice_step = 32;  ///< CTAs of a cluster begin at multiples of it: whole stages
+inline constexpr int most_ranks = 8;   ///< CTAs of a cluster, on all devices that have clusters
 
 /// Where an operand lies, seen from a tile: `outer` is the stride of rows of A or columns of B, `inner` that of K.
 struct Source {
@@ -50,7 +53,9 @@ struct Parameters {
   std::uint32_t split_k;           ///< of K
   std::uint32_t chunks_per_slice;  ///< the last slice may have fewer
   std::uint32_t chunks;
+  std::uint32_t k_of_chunk;  ///< chunk_k, or less in clusters
   std::uint32_t work_tiles;  ///< tiles * split_k * products
+  bool in_clusters;          ///< the slices of a tile, a chunk each, are CTAs of a cluster
   Epilogue<double, double> epilogue;
 };
 
@@ -68,14 +73,13 @@ template <int BM, int BN>
 [[nodiscard]] __device__ inline WorkTile work_tile_at(const Parameters& w, std::uint32_t index) {
   constexpr std::uint32_t band = 1024 / BM;  // tile rows
   const std::uint32_t tiles = w.tiles_m * w.tiles_n;
-  const std::uint32_t tile = index % tiles;
-  const std::uint32_t rest = index / tiles;
-  const std::uint32_t k_slice = rest % w.split_k;
+  const std::uint32_t tile = (w.in_clusters ? index / w.split_k : index) % tiles;
+  const std::uint32_t k_slice = (w.in_clusters ? index : index / tiles) % w.split_k;
   const std::uint32_t first_row = tile / (band * w.tiles_n) * band;
   const std::uint32_t rows = min(band, w.tiles_m - first_row);
   const std::uint32_t in_band = tile - first_row * w.tiles_n;
   WorkTile work_tile;
-  work_tile.product = rest / w.split_k;
+  work_tile.product = index / tiles / w.split_k;
   work_tile.row = static_cast<std::int64_t>(first_row + in_band % rows) * BM;
   work_tile.column = static_cast<std::int64_t>(in_band / rows) * BN;
   work_tile.first_chunk = k_slice * w.chunks_per_slice;
@@ -83,8 +87,9 @@ template <int BM, int BN>
   return work_tile;
 }
 
-[[nodiscard]] __device__ inline int k_of_chunk(const Parameters& w, std::uint32_t chunk) {
-  return static_cast<int>(min(w.k - static_cast<std::int64_t>(chunk) * chunk_k, static_cast<std::int64_t>(chunk_k)));
+/// Where a chunk begins in K, or where it ends as the one before does.
+[[nodiscard]] __device__ inline std::int64_t k_at(const Parameters& w, std::uint32_t chunk) {
+  return min(static_cast<std::int64_t>(chunk) * w.k_of_chunk, w.k);
 }
 
 /// The total of an element after a chunk: `before` is the total so far, or for the first chunk what C held.

@@ -17,39 +17,65 @@ constexpr std::int64_t most_work_tiles = 0x7fffffff;
 
 std::int64_t magnitude(std::int64_t stride) { return stride < 0 ? -stride : stride; }
 
-/// How many operands lie as a stage does not: A with its rows contiguous, B with its columns.
-int misfits(const GemmDescription& d) {
-  return (magnitude(d.a.row_stride) > magnitude(d.a.column_stride)) +
-         (magnitude(d.b.row_stride) > magnitude(d.b.column_stride));
+/// Whether a stage is filled by pairs of neighbours, if the operand's address allows it. `others`: how many lines of
+/// contiguous elements there are, `other` apart.
+bool has_pairs(const GemmDescription& d, const OperandLayout& layout, std::int64_t contiguous, std::int64_t other,
+               std::int64_t others) {
+  return !layout.pointer_array && contiguous == 1 && (other % 2 == 0 || others == 1) &&
+         (layout.batch_stride % 2 == 0 || d.batch_count == 1);
 }
+bool a_has_pairs(const GemmDescription& d) { return has_pairs(d, d.a, d.a.row_stride, d.a.column_stride, d.k); }
+bool b_has_pairs(const GemmDescription& d) { return has_pairs(d, d.b, d.b.row_stride, d.b.column_stride, d.n); }
 
-Tiling tiling_of(const GemmDescription& d, const TileKind& tile, std::int64_t split_k, bool transposed) {
-  Tiling c{.description = d,
-           .transposed = transposed,
+Tiling tiling_of(const GemmDescription& d, const TileKind& tile, const Configuration& c) {
+  Tiling t{.description = d,
+           .transposed = c.swap != 0,
            .tile = &tile,
            .tiles_m = core::ceil_divide(d.m, tile.bm),
            .tiles_n = core::ceil_divide(d.n, tile.bn),
-           .chunks = core::ceil_divide(d.k, chunk_k)};
-  c.split_k = core::ceil_divide(c.chunks, core::ceil_divide(c.chunks, std::min(split_k, c.chunks)));  // no empty one
-  return c;
+           .k_of_chunk = chunk_k,
+           .cluster_k = c.cluster_k};
+  if (t.cluster_k > 0) {
+    t.k_of_chunk = core::round_up(core::ceil_divide(d.k, c.cluster_k), slice_step);
+    t.chunks = t.split_k = core::ceil_divide(d.k, t.k_of_chunk);
+    return t;
+  }
+  t.chunks = core::ceil_divide(d.k, chunk_k);
+  t.split_k = core::ceil_divide(t.chunks, core::ceil_divide(t.chunks, std::min<std::int64_t>(c.split_k, t.chunks)));
+  return t;  // no slice is empty
 }
 
-Candidate candidate(const Tiling& c, const Device& device) {
-  const GemmDescription& d = c.description;
+Candidate candidate(const Tiling& t, const Device& device) {
+  const GemmDescription& d = t.description;
   const auto batch = static_cast<double>(d.batch_count);
   const double elements = static_cast<double>(d.m * d.n) * batch;
-  const auto k = static_cast<double>(std::min(d.k, core::ceil_divide(c.chunks, c.split_k) * chunk_k));
-  Demand demand{.tiles = static_cast<double>(c.tiles_m * c.tiles_n * c.split_k) * batch,
-                .slots = static_cast<double>(device.sm_count) * c.tile->ctas,
+  const auto k = static_cast<double>(std::min(d.k, core::ceil_divide(t.chunks, t.split_k) * t.k_of_chunk));
+  Demand demand{.tiles = static_cast<double>(t.tiles_m * t.tiles_n * t.split_k) * batch,
+                .slots = static_cast<double>(device.sm_count) * t.tile->ctas,
                 .steps = std::ceil(k / block_k),
                 .bytes = 8 * (static_cast<double>(d.m + d.n) * static_cast<double>(d.k) * batch + elements),
-                .path = misfits(d)};
-  if (c.split_k > 1) {
+                .path = (a_has_pairs(d) ? 0 : 1) + (b_has_pairs(d) ? 0 : 1)};
+  if (t.split_k > 1 && t.cluster_k == 0) {
     demand.side_kernels = 1;
-    demand.copied_bytes = 16 * elements * static_cast<double>(c.chunks);
+    demand.copied_bytes = 16 * elements * static_cast<double>(t.chunks);
   }
-  return {{.bm = c.tile->bm, .bn = c.tile->bn, .split_k = static_cast<int>(c.split_k), .swap = c.transposed ? 1 : 0},
+  return {{.bm = t.tile->bm,
+           .bn = t.tile->bn,
+           .cluster_k = t.cluster_k,
+           .split_k = t.cluster_k > 0 ? 1 : static_cast<int>(t.split_k),
+           .swap = t.transposed ? 1 : 0},
           demand};
+}
+
+/// Clusters that share K, where tiles leave SMs idle: their CTAs have a chunk each.
+void add_clusters(std::vector<Candidate>& all, const GemmDescription& d, const TileKind& tile, bool transposed,
+                  const Device& device) {
+  const std::int64_t tiles = core::ceil_divide(d.m, tile.bm) * core::ceil_divide(d.n, tile.bn) * d.batch_count;
+  if (tiles >= std::int64_t{device.sm_count} * tile.ctas) return;
+  for (int cluster_k = 2; cluster_k <= tile.most_cluster_k; cluster_k *= 2) {
+    const Tiling t = tiling_of(d, tile, {.cluster_k = cluster_k, .swap = transposed ? 1 : 0});
+    if (t.k_of_chunk <= chunk_k && t.split_k > cluster_k / 2) all.push_back(candidate(t, device));
+  }
 }
 
 }  // namespace
@@ -65,23 +91,23 @@ std::string_view why_refused(const GemmDescription& d) {
 Tiling tiling_of(const GemmDescription& description, std::span<const TileKind> kinds,
                  const Configuration& configuration) {
   const auto fits = [&](const TileKind& tile) { return tile.bm == configuration.bm && tile.bn == configuration.bn; };
-  const bool transposed = configuration.swap != 0;
-  return tiling_of(transposed ? plan::transposed(description) : description, *std::ranges::find_if(kinds, fits),
-                   configuration.split_k, transposed);
+  return tiling_of(configuration.swap != 0 ? plan::transposed(description) : description,
+                   *std::ranges::find_if(kinds, fits), configuration);
 }
 
-std::vector<Candidate> candidates(const GemmDescription& description, const Device& device,
-                                  std::span<const TileKind> kinds) {
+std::vector<Candidate> candidates(const plan::Problem& problem, const Device& device, std::span<const TileKind> kinds) {
   std::vector<Candidate> all;
   for (const bool transposed : {false, true}) {
-    const GemmDescription d = transposed ? plan::transposed(description) : description;
+    const GemmDescription d = transposed ? plan::transposed(problem.description) : problem.description;
     const std::int64_t chunks = core::ceil_divide(d.k, chunk_k);
     const double sums = 8 * static_cast<double>(d.batch_count) * static_cast<double>(chunks) *
                         static_cast<double>(d.m) * static_cast<double>(d.n);  // bytes, where K is split
     const bool may_split = sums <= 0.4 * static_cast<double>(device.memory_bytes);
-    for (const TileKind& tile : kinds)
-      for (std::int64_t split_k = 1; split_k < (may_split ? 2 * chunks : 2); split_k *= 2)
-        all.push_back(candidate(tiling_of(d, tile, split_k, transposed), device));
+    for (const TileKind& tile : kinds) {
+      for (int split_k = 1; split_k < (may_split ? 2 * chunks : 2); split_k *= 2)
+        all.push_back(candidate(tiling_of(d, tile, {.split_k = split_k, .swap = transposed ? 1 : 0}), device));
+      if (!problem.reproducible) add_clusters(all, d, tile, transposed, device);
+    }
   }
   return all;
 }
@@ -90,34 +116,31 @@ Parameters DmmaProduct::parameters(const Launch& launch) const {
   const GemmDescription& d = tiling_.description;
   GemmArguments arguments = launch.arguments;
   if (tiling_.transposed) std::swap(arguments.a, arguments.b);
-  const auto source = [&](const void* data, const OperandLayout& layout, std::int64_t mn, std::int64_t k_stride,
-                          bool k_is_contiguous, std::int64_t mn_count) {
-    const std::int64_t contiguous = k_is_contiguous ? k_stride : mn;
-    const std::int64_t other = k_is_contiguous ? mn : k_stride;
-    const bool has_others = (k_is_contiguous ? mn_count : d.k) > 1;
-    const bool aligned = !layout.pointer_array && contiguous == 1 && (other % 2 == 0 || !has_others) &&
-                         (layout.batch_stride % 2 == 0 || d.batch_count == 1) &&
-                         reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
+  const auto source = [](const void* data, const OperandLayout& layout, std::int64_t mn, std::int64_t k_stride,
+                         bool has_pairs) {
+    const bool aligned = has_pairs && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
     const auto elements =
         magnitude(k_stride) <= magnitude(mn) ? Source::Path::elements_k_major : Source::Path::elements_mn_major;
     return Source{static_cast<const double*>(data), layout, mn, k_stride, aligned ? Source::Path::pairs : elements};
   };
   Parameters w{
-      .a = source(arguments.a, d.a, d.a.row_stride, d.a.column_stride, false, d.m),
-      .b = source(arguments.b, d.b, d.b.column_stride, d.b.row_stride, true, d.n),
+      .a = source(arguments.a, d.a, d.a.row_stride, d.a.column_stride, a_has_pairs(d)),
+      .b = source(arguments.b, d.b, d.b.column_stride, d.b.row_stride, b_has_pairs(d)),
       .c = static_cast<double*>(arguments.c),
       .c_layout = d.c,
       .m = d.m,
       .n = d.n,
       .k = d.k,
-      .partials = tiling_.split_k > 1 ? static_cast<double*>(launch.workspace) : nullptr,
+      .partials = workspace_bytes() > 0 ? static_cast<double*>(launch.workspace) : nullptr,
       .partial_rows = d.m + d.m % 2,
       .tiles_m = static_cast<std::uint32_t>(tiling_.tiles_m),
       .tiles_n = static_cast<std::uint32_t>(tiling_.tiles_n),
       .split_k = static_cast<std::uint32_t>(tiling_.split_k),
       .chunks_per_slice = static_cast<std::uint32_t>(core::ceil_divide(tiling_.chunks, tiling_.split_k)),
       .chunks = static_cast<std::uint32_t>(tiling_.chunks),
+      .k_of_chunk = static_cast<std::uint32_t>(tiling_.k_of_chunk),
       .work_tiles = static_cast<std::uint32_t>(tiling_.tiles_m * tiling_.tiles_n * tiling_.split_k * d.batch_count),
+      .in_clusters = tiling_.cluster_k > 0,
       .epilogue = Epilogue<double, double>(d, arguments)};
   return w;
 }
@@ -134,13 +157,14 @@ Status DmmaProduct::launch(const Launch& launch) const {
 std::string DmmaProduct::blocking() const {
   const auto field = [](const char* name, std::int64_t value) { return name + std::to_string(value); };
   return field("BM=", tiling_.tile->bm) + field(" BN=", tiling_.tile->bn) + field(" BK=", block_k) +
-         field(" STAGES=", tiling_.tile->stages) + field(" SPLIT_K=", tiling_.split_k) +
+         field(" STAGES=", tiling_.tile->stages) +
+         (tiling_.cluster_k > 0 ? field(" CLUSTER_K=", tiling_.cluster_k) : field(" SPLIT_K=", tiling_.split_k)) +
          (tiling_.transposed ? " SWAP=1" : "");
 }
 
 std::int64_t DmmaProduct::workspace_bytes() const {
   const GemmDescription& d = tiling_.description;
-  return tiling_.split_k > 1 ? 8 * d.batch_count * tiling_.chunks * (d.m + d.m % 2) * d.n : 0;
+  return tiling_.split_k > 1 && tiling_.cluster_k == 0 ? 8 * d.batch_count * tiling_.chunks * (d.m + d.m % 2) * d.n : 0;
 }
 
 double DmmaProduct::model_bytes() const {

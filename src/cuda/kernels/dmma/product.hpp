@@ -16,7 +16,8 @@ struct TileKind {
   int bm;
   int bn;
   int stages;
-  int ctas;  ///< on an SM at a time
+  int ctas;            ///< on an SM at a time
+  int most_cluster_k;  ///< CTAs of a cluster that share K
   Status (*launch)(const Parameters&, const Device&, std::string_view kernel, cudaStream_t);
 };
 
@@ -27,15 +28,17 @@ struct Tiling {
   const TileKind* tile = nullptr;
   std::int64_t tiles_m = 0;
   std::int64_t tiles_n = 0;
+  std::int64_t k_of_chunk = 0;
   std::int64_t chunks = 0;
   std::int64_t split_k = 0;
+  int cluster_k = 0;  ///< where the slices are CTAs of a cluster, a chunk each: how many there may be
 };
 
 /// A product divided as a configuration says.
 [[nodiscard]] Tiling tiling_of(const GemmDescription& description, std::span<const TileKind> kinds,
                                const Configuration& configuration);
-/// All tiles, ways round and splits of K.
-[[nodiscard]] std::vector<Candidate> candidates(const GemmDescription& description, const Device& device,
+/// All tiles, ways round and splits of K; of these, in clusters where tiles leave SMs idle and bits may follow from it.
+[[nodiscard]] std::vector<Candidate> candidates(const plan::Problem& problem, const Device& device,
                                                 std::span<const TileKind> kinds);
 [[nodiscard]] std::string_view why_refused(const GemmDescription& description);
 

@@ -35,8 +35,8 @@ class Copies {
  public:
   __device__ Copies(const Parameters& w, const WorkTile& work_tile, char* stages)
       : stages_(stages), a_(w.a, threadIdx.x % 128), b_(w.b, threadIdx.x % 128) {
-    const std::int64_t k = static_cast<std::int64_t>(work_tile.first_chunk) * chunk_k;
-    const std::int64_t end = min(static_cast<std::int64_t>(work_tile.end_chunk) * chunk_k, w.k);
+    const std::int64_t k = k_at(w, work_tile.first_chunk);
+    const std::int64_t end = k_at(w, work_tile.end_chunk);
     left_ = static_cast<int>((end - k + block_k - 1) / block_k);
     a_.start(work_tile.product, work_tile.row, w.m, k, w.k);
     b_.start(work_tile.product, work_tile.column, w.n, k, w.k);
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(T::threads) kernel(const __grid_constant__ Par
 
   int stage = 0;
   for (std::uint32_t chunk = work_tile.first_chunk; chunk < work_tile.end_chunk; ++chunk) {
-    const int k_count = k_of_chunk(w, chunk);
+    const auto k_count = static_cast<int>(k_at(w, chunk + 1) - k_at(w, chunk));
     tile.clear();
     for (int p = 0; p < k_count; p += block_k) {
       isa::copy_async_wait<T::stages - 2>();
@@ -110,7 +110,7 @@ Status launch_tile(const Parameters& parameters, const Device& /*device*/, std::
 
 template <class T>
 constexpr TileKind kind() {
-  return {T::bm, T::bn, T::stages, 1, launch_tile<T>};
+  return {T::bm, T::bn, T::stages, 1, 1, launch_tile<T>};
 }
 constexpr std::array kinds{kind<Large>(), kind<Medium>()};
 
@@ -125,7 +125,7 @@ const Kernel sm80_f64_mma{
     .types = f64_types,
     .least_capability = 80,
     .refuses = [](const plan::Problem& p, const Device&) { return why_refused(p.description); },
-    .candidates = [](const plan::Problem& p, const Device& device) { return candidates(p.description, device, kinds); },
+    .candidates = [](const plan::Problem& p, const Device& device) { return candidates(p, device, kinds); },
     .make = [](const plan::Problem& p, const Device& device, const Configuration& c) -> std::unique_ptr<DeviceProduct> {
       return std::make_unique<DmmaProduct>(tiling_of(p.description, kinds, c), device, "sm80_f64_mma");
     },

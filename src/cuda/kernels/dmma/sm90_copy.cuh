@@ -67,8 +67,8 @@ __device__ void for_each_stage(const Parameters& w, std::uint64_t* empty, Start&
   PipelineState state;
   for (std::uint32_t index = blockIdx.x; index < w.work_tiles; index += gridDim.x) {
     const WorkTile work_tile = work_tile_at<T::bm, T::bn>(w, index);
-    const std::int64_t k = static_cast<std::int64_t>(work_tile.first_chunk) * chunk_k;
-    const std::int64_t end = min(static_cast<std::int64_t>(work_tile.end_chunk) * chunk_k, w.k);
+    const std::int64_t k = k_at(w, work_tile.first_chunk);
+    const std::int64_t end = k_at(w, work_tile.end_chunk);
     start(work_tile, k);
     for (std::int64_t p = k; p < end; p += T::stage_k) {
       isa::mbarrier_wait(empty + state.stage, state.parity ^ 1);

@@ -10,13 +10,14 @@
 #include <utility>
 
 #include "cuda/isa/warpgroup.cuh"
+#include "cuda/kernels/dmma/cluster.cuh"
 #include "cuda/kernels/dmma/dmma_kernels.hpp"
 #include "cuda/kernels/dmma/product.hpp"
 #include "cuda/kernels/dmma/sm90_copy.cuh"
 #include "cuda/kernels/dmma/store.cuh"
 #include "cuda/kernels/sm90/tensor_map.hpp"
 #include "cuda/runtime/shared_memory.hpp"
-#include "cuda/tile/early_launch.cuh"
+#include "cuda/tile/cluster_launch.cuh"
 
 namespace exactile::cuda {
 namespace {
@@ -47,7 +48,9 @@ struct Tile {
       (threads * launch_registers - producer_threads * producer_registers) / (32 * consumer_warps);
   using Warp = WarpTile<Wm, Wn, Instruction::m16n8k8, StepK>;
   static constexpr int steps = Depth * Warp::steps_per_block;
-  static_assert(consumer_warps % 4 == 0 && steps % 2 == 0 && chunk_k % stage_k == 0);
+  /// K is shared by the CTAs of a cluster where tiles are few: where they are small.
+  static constexpr int most_cluster_k = Bm * Bn <= 64 * 64 ? most_ranks : 1;
+  static_assert(consumer_warps % 4 == 0 && steps % 2 == 0 && chunk_k % stage_k == 0 && slice_step % stage_k == 0);
 };
 
 /// Fragments are loaded ahead of their use, across stages too, so that one warp alone keeps its tensor core busy.
@@ -111,7 +114,7 @@ class ChunkOfStages {
 };
 
 template <class T>
-__device__ void multiply_tiles(const Parameters& w, const char* stages, std::uint64_t* full, std::uint64_t* empty,
+__device__ void multiply_tiles(const Parameters& w, char* stages, std::uint64_t* full, std::uint64_t* empty,
                                int arrivals) {
   const int lane = threadIdx.x % 32;
   const int warp = (threadIdx.x - T::producer_threads) / 32;
@@ -122,9 +125,12 @@ __device__ void multiply_tiles(const Parameters& w, const char* stages, std::uin
     const WorkTile work_tile = work_tile_at<T::bm, T::bn>(w, index);
     for (std::uint32_t chunk = work_tile.first_chunk; chunk < work_tile.end_chunk; ++chunk) {
       tile.clear();
-      ChunkOfStages<T>(tile, stages, full, empty, lane < arrivals, state).multiply(k_of_chunk(w, chunk));
-      store_chunk(tile, w, work_tile, chunk);
+      ChunkOfStages<T>(tile, stages, full, empty, lane < arrivals, state)
+          .multiply(static_cast<int>(k_at(w, chunk + 1) - k_at(w, chunk)));
+      if (!w.in_clusters) store_chunk(tile, w, work_tile, chunk);
     }
+    if constexpr (T::most_cluster_k > 1)
+      if (w.in_clusters) finish_in_cluster<T>(tile, w, work_tile, reinterpret_cast<double*>(stages));
   }
 }
 
@@ -199,15 +205,19 @@ using Wide32 = Tile<16, 32, 16, 8, 16, 2, 5, 3>;
 template <class T>
 Status launch_tile(const Parameters& parameters, const Device& device, std::string_view name, cudaStream_t stream) {
   if (Status s = allow_shared_memory(kernel<T>, T::shared_bytes, name); !s.ok()) return s;
+  const Boxes boxes = boxes_of(parameters, T::bn);
+  if (parameters.in_clusters)
+    return check(launch_clusters(static_cast<int>(parameters.split_k), kernel<T>, parameters.work_tiles, T::threads,
+                                 T::shared_bytes, stream, parameters, boxes),
+                 "launch", name);
   const auto blocks = std::min<std::uint32_t>(parameters.work_tiles, device.sm_count * T::blocks);
-  return check(launch_early(true, kernel<T>, blocks, T::threads, T::shared_bytes, stream, parameters,
-                            boxes_of(parameters, T::bn)),
-               "launch", name);
+  return check(launch_early(true, kernel<T>, blocks, T::threads, T::shared_bytes, stream, parameters, boxes), "launch",
+               name);
 }
 
 template <class T>
 constexpr TileKind kind() {
-  return {T::bm, T::bn, T::stages, T::blocks, launch_tile<T>};
+  return {T::bm, T::bn, T::stages, T::blocks, T::most_cluster_k, launch_tile<T>};
 }
 constexpr std::array kinds{kind<Large>(),    kind<Long>(),   kind<Wide112>(), kind<Wide96>(), kind<Wide80>(),
                            kind<Square96>(), kind<Half96>(), kind<Half80>(),  kind<Half64>(), kind<Small>(),
@@ -225,7 +235,7 @@ const Kernel sm90_f64_mma{
     .least_capability = 90,
     .most_capability = 90,
     .refuses = [](const plan::Problem& p, const Device&) { return why_refused(p.description); },
-    .candidates = [](const plan::Problem& p, const Device& device) { return candidates(p.description, device, kinds); },
+    .candidates = [](const plan::Problem& p, const Device& device) { return candidates(p, device, kinds); },
     .make = [](const plan::Problem& p, const Device& device, const Configuration& c) -> std::unique_ptr<DeviceProduct> {
       return std::make_unique<DmmaProduct>(tiling_of(p.description, kinds, c), device, "sm90_f64_mma");
     },
