@@ -29,14 +29,15 @@ double ctas(const Division& division, const GemmDescription& d) {
 }
 
 Candidate candidate(const GemmDescription& d, const Division& division, const Device& device) {
-  constexpr int ctas_of_sm = 3;
+  const int columns_of_lane = division.contiguous == Contiguous::k ? columns_of_warp : division.tile_columns / 32;
+  const std::int64_t bytes_of_sums = division.rows * columns_of_lane * size_in_bytes(accumulator_type(d.types.input));
   const auto size = static_cast<double>(size_of(d));
   const double matrix = static_cast<double>(d.n) * static_cast<double>(d.k) * size;
   const double vectors = static_cast<double>(d.m) * static_cast<double>(d.k) * size;
   const double sums = static_cast<double>(workspace_bytes(d, division));
   return {{.bm = division.rows, .bn = division.tile_columns, .split_k = division.split_k},
           {.tiles = ctas(division, d),
-           .slots = static_cast<double>(device.sm_count) * ctas_of_sm,
+           .slots = static_cast<double>(device.sm_count) * ctas_of_sm(bytes_of_sums),
            .steps = static_cast<double>(division.k_of_slice * division.tile_columns) * size / 65536,
            .bytes = static_cast<double>(d.batch_count) * (matrix + vectors),
            .copied_bytes = 2 * sums,

@@ -28,6 +28,11 @@ enum class Contiguous { k, n };
 /// K slices begin at multiples: some steps of a CTA.
 [[nodiscard]] constexpr int slice_step(Contiguous contiguous) { return contiguous == Contiguous::k ? 512 : 128; }
 
+/// CTAs that an SM has at a time, by what a lane's sums take of the registers.
+[[nodiscard]] constexpr int ctas_of_sm(std::int64_t bytes_of_sums) {
+  return bytes_of_sums <= 64 ? 3 : bytes_of_sums <= 128 ? 2 : 1;
+}
+
 /// How a product, turned, is divided. A CTA computes all rows of a tile of columns over a slice of K.
 struct Division {
   Contiguous contiguous = Contiguous::k;
