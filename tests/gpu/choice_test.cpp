@@ -220,5 +220,43 @@ TEST(CudaChoice, WhatWasMeasuredIsChosen) {
       << "planning = formula looks at no product";
 }
 
+TEST(CudaChoice, ProductsFromBeforeATileSayNothingOfIt) {
+  DeviceRows rows = shipped();
+  const plan::Problem problem{.description = test::row_major(f64, 128, 64, 2816), .memory = Memory::device};
+  const auto is_f64 = [](const Kernel* kernel) { return kernel->name == "sm90_f64_mma"; };
+  const Kernel& kernel = **std::ranges::find_if(kernels(), is_f64);
+  rows.ways = {{"sm90_f64_mma", {.bm = 64, .bn = 64, .split_k = 1}}};
+  rows.products = {{.description = problem.description, .times = {{0, 1e-3}}}};
+  const DeviceModel model(h200, rows, kernels());
+  int of_clusters = 0, of_measured_tile = 0;
+  const std::vector<Candidate> candidates = kernel.candidates(problem, h200);
+  for (const Ranked& way : model.rank(kernel, problem, candidates, true)) {
+    const auto candidate = std::ranges::find(candidates, way.configuration, &Candidate::configuration);
+    const double formula = model.formula(kernel, problem.description, *candidate);
+    of_clusters += way.configuration.cluster_k > 0 && way.seconds == formula ? 1 : 0;
+    of_measured_tile += way.configuration == rows.ways[0].configuration && way.seconds > 2 * formula ? 1 : 0;
+  }
+  EXPECT_EQ(of_clusters,
+            std::ranges::count_if(candidates, [](const Candidate& c) { return c.configuration.cluster_k > 0; }));
+  EXPECT_EQ(of_measured_tile, 1);
+}
+
+/// What a lane's sums take of the registers decides: 3, 2 or 1.
+TEST(CudaChoice, FewerCtasOfGemvShareAnSmWhereSumsAreMany) {
+  const auto is_gemv = [](const Kernel* kernel) { return kernel->name == "gemv"; };
+  const Kernel& kernel = **std::ranges::find_if(kernels(), is_gemv);
+  const auto ctas = [&](std::int64_t m, const OperandLayout& b) {
+    GemmDescription d = test::row_major(f64, m, 4096, 4096);
+    d.b = b;
+    return kernel.candidates({.description = d, .memory = Memory::device}, h200).front().demand.slots / h200.sm_count;
+  };
+  constexpr OperandLayout by_rows{4096, 1}, by_columns{1, 4096};
+  EXPECT_EQ(ctas(1, by_columns), 3);
+  EXPECT_EQ(ctas(4, by_columns), 2) << "4 x 4 sums of 8 bytes";
+  EXPECT_EQ(ctas(8, by_columns), 1);
+  EXPECT_EQ(ctas(4, by_rows), 3) << "4 x 2 sums";
+  EXPECT_EQ(ctas(8, by_rows), 2);
+}
+
 }  // namespace
 }  // namespace exactile::cuda::model
