@@ -235,8 +235,7 @@ Result<MeasuredProduct> Bench::measure(const GemmDescription& d, Accuracy accura
         least = std::min(least, expected);
         continue;
       }
-      const std::string key =
-          to_string(rates_key(kernel->name, d.types.input, candidate.configuration, candidate.demand.path));
+      const std::string key = to_string(rates_key(*kernel, d.types.input, candidate));
       if (++state_->tries_of_new[key] <= enough_tries)
         tries.push_back({kernel, candidate.configuration, guess(d, device), true});
     }
