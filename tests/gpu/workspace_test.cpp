@@ -55,18 +55,23 @@ TEST(Workspace, CountsWhatTilesTake) {
 TEST(Workspace, CountsWhatComplexProductsExpand) {
   constexpr std::int64_t m = 96, n = 64, k = 80, element = 16;
   GemmDescription d = test::row_major({ElementType::cf64, ElementType::cf64}, m, n, k);
-  const auto product_of = [&] {
+  const auto product_of = [&](const Kernel& kernel) {
     const plan::Problem problem{.description = d, .memory = Memory::device};
-    EXPECT_EQ(complex_sm90_f64_mma.refuses(problem, h200), "");
-    return complex_sm90_f64_mma.make(problem, h200,
-                                     complex_sm90_f64_mma.candidates(problem, h200).front().configuration);
+    EXPECT_EQ(kernel.refuses(problem, h200), "");
+    return kernel.make(problem, h200, kernel.candidates(problem, h200).front().configuration);
   };
   const GemmArguments plain, turning{.alpha = std::complex<double>(0, 1)};
-  EXPECT_EQ(product_of()->workspace_bytes_for(plain), 2 * element * k * n);
-  EXPECT_EQ(product_of()->workspace_bytes_for(turning), 2 * element * k * n + element * m * n);
-  EXPECT_EQ(product_of()->workspace_bytes(), product_of()->workspace_bytes_for(turning));
+  const auto before = [&] { return product_of(complex_sm80_f64_mma); };
+  const auto in_kernel = [&] { return product_of(complex_sm90_f64_mma); };
+  EXPECT_EQ(before()->workspace_bytes_for(plain), 2 * element * k * n);
+  EXPECT_EQ(before()->workspace_bytes_for(turning), 2 * element * k * n + element * m * n);
+  EXPECT_EQ(before()->workspace_bytes(), before()->workspace_bytes_for(turning));
+  EXPECT_EQ(in_kernel()->workspace_bytes_for(plain), 0);
+  EXPECT_EQ(in_kernel()->workspace_bytes(), element * m * n);
   d.a = {.row_stride = 1, .column_stride = m};
-  EXPECT_EQ(product_of()->workspace_bytes_for(plain), 2 * element * k * n + element * m * k);
+  d.b = {.row_stride = 1, .column_stride = k};
+  EXPECT_EQ(before()->workspace_bytes_for(plain), 2 * element * k * n + element * m * k);
+  EXPECT_EQ(in_kernel()->workspace_bytes_for(plain), element * k * n + element * m * k);
   d = test::row_major(d.types, m, n, k, std::int64_t{1} << 30);
   EXPECT_NE(complex_sm90_f64_mma.refuses({.description = d, .memory = Memory::device}, h200), "");
 }

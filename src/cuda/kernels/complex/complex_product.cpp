@@ -47,28 +47,22 @@ std::vector<Candidate> with_passes(std::vector<Candidate> all, const Demand& pas
 
 class ComplexProduct final : public DeviceProduct {
  public:
-  ComplexProduct(const Kernel& real, const plan::Problem& problem, const Device& device, const Configuration& c)
-      : form_(problem.description),
+  ComplexProduct(const Kernel& real, Expansion expansion, const plan::Problem& problem, const Device& device,
+                 const Configuration& c)
+      : form_(problem.description, expansion),
         to_c_(form_.reaches_c ? real.make(real_problem(problem, form_.to_c), device, c) : nullptr),
         to_sums_(real.make(real_problem(problem, form_.to_sums), device, c)) {
     constexpr std::int64_t alignment = 1024;
-    copy_ = core::round_up(form_.expanded_bytes(), alignment);
-    sums_ = copy_ + core::round_up(form_.copy_bytes(), alignment);
+    a_ = core::round_up(form_.b_bytes(), alignment);
+    sums_ = a_ + core::round_up(form_.a_bytes(), alignment);
     real_after_sums_ = sums_ + core::round_up(form_.sums_bytes(), alignment);
   }
 
   [[nodiscard]] Status launch(const Launch& launch) const override {
     const GemmArguments arguments = form_.is_transposed ? plan::transposed(launch.arguments) : launch.arguments;
     auto* const workspace = static_cast<std::byte*>(launch.workspace);
-    if (Status s = expand(form_, arguments.b, workspace, launch.stream); !s.ok()) return s;
-    GemmArguments real{.a = arguments.a, .b = workspace, .c = workspace + sums_};
-    if (form_.copies_a) {
-      real.a = workspace + copy_;
-      if (Status s =
-              form_.copy_of_a().launch(arguments.a, workspace + copy_, form_.d.batch_count, launch.stream, "copy of A");
-          !s.ok())
-        return s;
-    }
+    GemmArguments real{.a = arguments.a, .b = arguments.b, .c = workspace + sums_};
+    if (Status s = enqueue_passes_before(real, workspace, launch.stream); !s.ok()) return s;
     const bool writes_c = is_written_at_once(arguments);
     if (writes_c) {
       real.c = arguments.c;
@@ -89,8 +83,9 @@ class ComplexProduct final : public DeviceProduct {
   }
 
   [[nodiscard]] std::string blocking() const override {
-    return usual().blocking() + (form_.is_transposed ? ", A expanded" : ", B expanded") +
-           (form_.copies_a ? ", the other copied" : "");
+    const std::string a = form_.is_transposed ? "B" : "A", b = form_.is_transposed ? "A" : "B";
+    return usual().blocking() + (form_.expands ? " expanded=" + b : "") + (form_.copies_b ? " copied=" + b : "") +
+           (form_.copies_a ? " copied=" + a : "");
   }
   [[nodiscard]] std::int64_t workspace_bytes() const override {
     const std::int64_t through_sums = real_after_sums_ + to_sums_->workspace_bytes();
@@ -104,6 +99,18 @@ class ComplexProduct final : public DeviceProduct {
   [[nodiscard]] std::vector<Path> paths() const override { return usual().paths(); }
 
  private:
+  /// Brings the operands where the real kernel reads them, and says where that is.
+  [[nodiscard]] Status enqueue_passes_before(GemmArguments& real, std::byte* workspace, cudaStream_t stream) const {
+    const std::int64_t products = form_.d.batch_count;
+    Status done;
+    if (form_.expands) done = expand(form_, real.b, workspace, stream);
+    if (form_.copies_b) done = form_.copy_of_b().launch(real.b, workspace, products, stream, "copy of B");
+    if (form_.expands || form_.copies_b) real.b = workspace;
+    if (!done.ok() || !form_.copies_a) return done;
+    done = form_.copy_of_a().launch(real.a, workspace + a_, products, stream, "copy of A");
+    real.a = workspace + a_;
+    return done;
+  }
   [[nodiscard]] bool is_written_at_once(const GemmArguments& arguments) const {
     return to_c_ != nullptr && arguments.alpha.is_real() && arguments.beta.is_real();
   }
@@ -112,14 +119,14 @@ class ComplexProduct final : public DeviceProduct {
   RealForm form_;
   std::unique_ptr<DeviceProduct> to_c_;  ///< null where the sums cannot be written to C
   std::unique_ptr<DeviceProduct> to_sums_;
-  // Places in the workspace, after the expanded B. The real kernel's own begins where sums would, if there are none.
-  std::int64_t copy_;
+  // Places in the workspace, after that of B. The real kernel's own begins where sums would, if there are none.
+  std::int64_t a_;
   std::int64_t sums_;
   std::int64_t real_after_sums_;
 };
 
 /// What passes beside the real kernel, whose tiles and divisions of K are the configurations.
-template <const Kernel& real>
+template <const Kernel& real, Expansion expansion = Expansion::before>
 constexpr Kernel complex_by(std::string_view name, std::span<const GemmTypes> types, std::string_view summary,
                             int least_capability, int most_capability = 999) {
   return {.name = name,
@@ -130,15 +137,17 @@ constexpr Kernel complex_by(std::string_view name, std::span<const GemmTypes> ty
           .most_capability = most_capability,
           .refuses = [](const plan::Problem& p, const Device& device) -> std::string_view {
             if (const std::string_view why = why_too_large(p.description, device); !why.empty()) return why;
-            return real.refuses(real_problem(p, RealForm(p.description).usual()), device);
+            return real.refuses(real_problem(p, RealForm(p.description, expansion).usual()), device);
           },
           .candidates =
               [](const plan::Problem& p, const Device& device) {
-                const RealForm form(p.description);
+                const RealForm form(p.description, expansion);
                 return with_passes(real.candidates(real_problem(p, form.usual()), device), form.passes());
               },
-          .make = [](const plan::Problem& p, const Device& device, const Configuration& c)
-              -> std::unique_ptr<DeviceProduct> { return std::make_unique<ComplexProduct>(real, p, device, c); }};
+          .make = [](const plan::Problem& p, const Device& device,
+                     const Configuration& c) -> std::unique_ptr<DeviceProduct> {
+            return std::make_unique<ComplexProduct>(real, expansion, p, device, c);
+          }};
 }
 
 constexpr std::array cf32_types{GemmTypes{ElementType::cf32, ElementType::cf32}};
@@ -149,8 +158,8 @@ constexpr std::array cf64_types{GemmTypes{ElementType::cf64, ElementType::cf64}}
 
 using namespace complex_family;
 
-const Kernel complex_sm90_f64_mma =
-    complex_by<sm90_f64_mma>("complex_sm90_f64_mma", cf64_types, "cf64 by sm90_f64_mma", 90, 90);
+const Kernel complex_sm90_f64_mma = complex_by<sm90_f64_by_complex_mma, Expansion::in_kernel>(
+    "complex_sm90_f64_mma", cf64_types, "cf64 by sm90_f64_mma, which takes complex numbers as they are", 90, 90);
 const Kernel complex_sm80_f64_mma =
     complex_by<sm80_f64_mma>("complex_sm80_f64_mma", cf64_types, "cf64 by sm80_f64_mma", 80);
 const Kernel complex_sm90_f32_fp16x3_wgmma = complex_by<sm90_f32_fp16x3_wgmma>(
@@ -167,17 +176,18 @@ const Kernel complex_simt_f32 =
     complex_by<simt_f32>("complex_simt_f32", cf32_types, "cf32 by simt_f32: conjugates of few terms", 75);
 
 const Multiplier* multiplier_of(const Kernel& kernel) {
-  constexpr auto product = [](const GemmDescription& d) { return RealForm(d).usual(); };
-  constexpr auto passes = [](const GemmDescription& d) { return RealForm(d).passes(); };
+  constexpr auto product = [](const GemmDescription& d) { return RealForm(d, Expansion::before).usual(); };
+  constexpr auto before = [](const GemmDescription& d) { return RealForm(d, Expansion::before).passes(); };
+  constexpr auto in_kernel = [](const GemmDescription& d) { return RealForm(d, Expansion::in_kernel).passes(); };
   static const std::array<std::pair<const Kernel*, Multiplier>, 8> all{{
-      {&complex_sm90_f64_mma, {&sm90_f64_mma, product, passes}},
-      {&complex_sm80_f64_mma, {&sm80_f64_mma, product, passes}},
-      {&complex_sm90_f32_fp16x3_wgmma, {&sm90_f32_fp16x3_wgmma, product, passes}},
-      {&complex_sm90_f32_fp16x3_split_a_wgmma, {&sm90_f32_fp16x3_split_a_wgmma, product, passes}},
-      {&complex_sm90_f32_fp16x3_split_b_wgmma, {&sm90_f32_fp16x3_split_b_wgmma, product, passes}},
-      {&complex_sm90_f32_fp16x3_fused_split_wgmma, {&sm90_f32_fp16x3_fused_split_wgmma, product, passes}},
-      {&complex_sm80_f32_fp16x3_mma, {&sm80_f32_fp16x3_mma, product, passes}},
-      {&complex_simt_f32, {&simt_f32, product, passes}},
+      {&complex_sm90_f64_mma, {&sm90_f64_mma, product, in_kernel}},
+      {&complex_sm80_f64_mma, {&sm80_f64_mma, product, before}},
+      {&complex_sm90_f32_fp16x3_wgmma, {&sm90_f32_fp16x3_wgmma, product, before}},
+      {&complex_sm90_f32_fp16x3_split_a_wgmma, {&sm90_f32_fp16x3_split_a_wgmma, product, before}},
+      {&complex_sm90_f32_fp16x3_split_b_wgmma, {&sm90_f32_fp16x3_split_b_wgmma, product, before}},
+      {&complex_sm90_f32_fp16x3_fused_split_wgmma, {&sm90_f32_fp16x3_fused_split_wgmma, product, before}},
+      {&complex_sm80_f32_fp16x3_mma, {&sm80_f32_fp16x3_mma, product, before}},
+      {&complex_simt_f32, {&simt_f32, product, before}},
   }};
   const auto found = std::ranges::find(all, &kernel, [](const auto& pair) { return pair.first; });
   return found == all.end() ? nullptr : &found->second;

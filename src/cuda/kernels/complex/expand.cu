@@ -15,7 +15,7 @@ namespace {
 constexpr int tile = 32;
 constexpr int thread_rows = 8;
 
-struct Expansion {
+struct Parameters {
   std::int64_t k;
   std::int64_t n;
   OperandLayout from;
@@ -32,7 +32,7 @@ template <class T>
 
 template <class T>
 __global__ void __launch_bounds__(tile* thread_rows)
-    expand_kernel(const __grid_constant__ Expansion e, const Complex<T>* matrices, Complex<T>* expanded) {
+    expand_kernel(const __grid_constant__ Parameters e, const Complex<T>* matrices, Complex<T>* expanded) {
   __shared__ Complex<T> elements[tile][tile + 1];
   const std::int64_t tiles_across = (e.n + tile - 1) / tile;
   const std::int64_t k0 = blockIdx.x / tiles_across * tile;
@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(tile* thread_rows)
 }
 
 template <class T>
-Status enqueue(const Expansion& e, const void* b, void* expanded, cudaStream_t stream) {
+Status enqueue(const Parameters& e, const void* b, void* expanded, cudaStream_t stream) {
   const std::int64_t tiles = core::ceil_divide(e.n, tile) * core::ceil_divide(e.k, tile);
   const dim3 grid(static_cast<unsigned>(tiles), static_cast<unsigned>(std::min<std::int64_t>(e.products, 65535)));
   expand_kernel<T><<<grid, dim3(tile, thread_rows), 0, stream>>>(e, static_cast<const Complex<T>*>(b),
@@ -74,13 +74,13 @@ Status enqueue(const Expansion& e, const void* b, void* expanded, cudaStream_t s
 
 Status expand(const RealForm& form, const void* b, void* expanded, cudaStream_t stream) {
   const GemmDescription& d = form.d;
-  const Expansion e{.k = d.k,
-                    .n = d.n,
-                    .from = d.b,
-                    .pitch = form.pitch,
-                    .products = plan::distinct_matrices(d.b, d.batch_count),
-                    .negates_imaginary = d.b.conjugate,
-                    .negates_lower = d.a.conjugate};
+  const Parameters e{.k = d.k,
+                     .n = d.n,
+                     .from = d.b,
+                     .pitch = form.pitch,
+                     .products = plan::distinct_matrices(d.b, d.batch_count),
+                     .negates_imaginary = d.b.conjugate,
+                     .negates_lower = d.a.conjugate};
   return d.types.input == ElementType::cf64 ? enqueue<double>(e, b, expanded, stream)
                                             : enqueue<float>(e, b, expanded, stream);
 }

@@ -14,6 +14,14 @@ GemmDescription oriented(const GemmDescription& d) { return plan::is_column_majo
 
 bool must_copy_a(const GemmDescription& d) { return d.k > 1 && d.a.column_stride != 1; }
 
+/// Whether TMA finds B as it lies, each row of complex numbers contiguous.
+bool has_rows(const GemmDescription& d) {
+  constexpr std::int64_t most = std::int64_t{1} << 32;  // TMA takes strides below 2^40 bytes
+  return !d.b.pointer_array && (d.n == 1 || d.b.column_stride == 1) &&
+         (d.k == 1 || (d.b.row_stride > 0 && d.b.row_stride < most)) &&
+         (d.batch_count == 1 || (d.b.batch_stride >= 0 && d.b.batch_stride < most));
+}
+
 std::int64_t pitch_of(const GemmDescription& d) { return core::round_up(d.n, sector / size_in_bytes(d.types.input)); }
 
 /// A matrix of complex numbers with contiguous rows of `columns`, as real numbers.
@@ -26,10 +34,12 @@ OperandLayout as_real(const OperandLayout& layout, std::int64_t rows, std::int64
 
 }  // namespace
 
-RealForm::RealForm(const GemmDescription& description)
+RealForm::RealForm(const GemmDescription& description, Expansion expansion)
     : is_transposed(plan::is_column_major(description)),
       d(oriented(description)),
+      expands(expansion == Expansion::before),
       copies_a(must_copy_a(d)),
+      copies_b(!expands && !has_rows(d)),
       reaches_c((d.c.column_stride == 1 || d.n == 1) && d.bias != Bias::per_row),
       pitch(pitch_of(d)) {
   const ElementType real = d.types.input == ElementType::cf64 ? ElementType::f64 : ElementType::f32;
@@ -43,6 +53,11 @@ RealForm::RealForm(const GemmDescription& description)
           .c = as_real(d.c, d.m, d.n, d.batch_count),
           .batch_count = d.batch_count,
           .bias = d.bias};
+  if (!expands) {
+    to_c.b = as_real(copies_b ? plan::transposed(copy_of_b().layout()) : d.b, d.k, d.n, d.batch_count);
+    to_c.a.conjugate = d.a.conjugate;
+    to_c.b.conjugate = d.b.conjugate;
+  }
   to_sums = to_c;
   to_sums.bias = Bias::none;
   to_sums.c = {.row_stride = 2 * pitch, .column_stride = 1, .batch_stride = 2 * d.m * pitch};
@@ -57,11 +72,21 @@ TransposedCopy RealForm::copy_of_a() const {
           .copy_rows = d.m};
 }
 
-std::int64_t RealForm::expanded_bytes() const {
-  return plan::distinct_matrices(d.b, d.batch_count) * 2 * d.k * pitch * size_in_bytes(d.types.input);
+TransposedCopy RealForm::copy_of_b() const {
+  return {.rows = d.n,
+          .columns = d.k,
+          .from = plan::transposed(d.b),
+          .type = d.types.input,
+          .pitch = pitch,
+          .copy_rows = d.k};
 }
 
-std::int64_t RealForm::copy_bytes() const {
+std::int64_t RealForm::b_bytes() const {
+  const std::int64_t once = plan::distinct_matrices(d.b, d.batch_count) * copy_of_b().product_bytes();
+  return expands ? 2 * once : copies_b ? once : 0;
+}
+
+std::int64_t RealForm::a_bytes() const {
   return copies_a ? plan::distinct_matrices(d.a, d.batch_count) * copy_of_a().product_bytes() : 0;
 }
 
@@ -69,16 +94,16 @@ std::int64_t RealForm::sums_bytes() const { return d.batch_count * d.m * pitch *
 
 Demand RealForm::passes() const {
   // Tiles of so large elements are whole lines in both directions: what turns them is no slower.
-  return {.copied_bytes = 1.5 * static_cast<double>(expanded_bytes()) + 2 * static_cast<double>(copy_bytes()) +
+  return {.copied_bytes = (expands ? 1.5 : 2) * static_cast<double>(b_bytes()) + 2 * static_cast<double>(a_bytes()) +
                           (reaches_c ? 0 : 2 * static_cast<double>(sums_bytes())),
-          .side_kernels = 1 + (copies_a ? 1 : 0) + (reaches_c ? 0 : 1)};
+          .side_kernels = (expands || copies_b ? 1 : 0) + (copies_a ? 1 : 0) + (reaches_c ? 0 : 1)};
 }
 
 std::string_view why_too_large(const GemmDescription& description, const Device& device) {
   const GemmDescription d = oriented(description);
-  constexpr double most_rows = 1 << 30;
+  constexpr double most_rows = (1 << 30) - 1;
   const auto m = static_cast<double>(d.m), n = static_cast<double>(d.n), k = static_cast<double>(d.k);
-  if (m > most_rows || n > most_rows || k > most_rows) return "needs m, n and k to be at most 2^30";
+  if (m > most_rows || n > most_rows || k > most_rows) return "needs m, n and k to be below 2^30";
   constexpr double tile = 32;  // of the passes
   const double tiles = (k / tile + 1) * ((m > n ? m : n) / tile + 1);
   if (tiles > 0x7fffffff) return "A or B has more tiles than one grid has blocks";
