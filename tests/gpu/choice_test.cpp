@@ -86,6 +86,23 @@ TEST(CudaChoice, KernelsForSpecialProductsAreTaken) {
   EXPECT_EQ(choice(h200, test::row_major(f64, 4096, 4096, 4096)), "sm90_f64_mma");
 }
 
+TEST(CudaChoice, LargeComplexProductsAreRealOnesOnTensorCores) {
+  for (const ElementType type : {ElementType::cf64, ElementType::cf32}) {
+    const std::string_view real = type == ElementType::cf64 ? "complex_sm90_f64_mma" : "complex_sm90_f32_fp16x3";
+    for (const bool turns_a : {false, true})
+      for (const bool turns_b : {false, true}) {
+        GemmDescription d = test::row_major({type, type}, 4096, 4096, 4096);
+        if (turns_a) d.a = {.row_stride = 1, .column_stride = 4096};
+        if (turns_b) d.b = {.row_stride = 1, .column_stride = 4096};
+        EXPECT_TRUE(choice(h200, d).starts_with(real)) << choice(h200, d) << turns_a << turns_b;
+        d.c = {.row_stride = 1, .column_stride = 4096};
+        EXPECT_TRUE(choice(h200, d).starts_with(real)) << choice(h200, d) << turns_a << turns_b;
+      }
+    for (const std::int64_t size : {2, 4})
+      EXPECT_FALSE(choice(h200, test::row_major({type, type}, size, size, size)).starts_with("complex")) << size;
+  }
+}
+
 TEST(CudaChoice, ConfigurationsHaveNamesOfTheirOwn) {
   for (const Kernel* kernel : kernels())
     for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{4096, 4096, 4096}, {3, 4100, 70000}}) {

@@ -3,6 +3,7 @@
 // no other for its workspace.
 #include <gtest/gtest.h>
 
+#include "cuda/kernels/complex/complex_kernels.hpp"
 #include "cuda/kernels/sm90/native/plan.hpp"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
 #include "gpu/h200.hpp"
@@ -47,6 +48,32 @@ TEST(Workspace, CountsWhatTilesTake) {
   constexpr std::int64_t many = 1 << 20;
   EXPECT_EQ(sm90_f32_fp16x3_wgmma.refuses(products(32, 64, many, false), h200), "");
   EXPECT_NE(sm90_f32_fp16x3_wgmma.refuses(products(32, 128, many, false), h200), "");
+}
+
+/// Of complex products: four real numbers for each element of B, the other operand where its terms are not contiguous,
+/// and sums where a real product cannot be the end.
+TEST(Workspace, CountsWhatComplexProductsExpand) {
+  constexpr std::int64_t m = 96, n = 64, k = 80, element = 16;
+  GemmDescription d = test::row_major({ElementType::cf64, ElementType::cf64}, m, n, k);
+  const auto product_of = [&](const Kernel& kernel) {
+    const plan::Problem problem{.description = d, .memory = Memory::device};
+    EXPECT_EQ(kernel.refuses(problem, h200), "");
+    return kernel.make(problem, h200, kernel.candidates(problem, h200).front().configuration);
+  };
+  const GemmArguments plain, turning{.alpha = std::complex<double>(0, 1)};
+  const auto before = [&] { return product_of(complex_sm80_f64_mma); };
+  const auto in_kernel = [&] { return product_of(complex_sm90_f64_mma); };
+  EXPECT_EQ(before()->workspace_bytes_for(plain), 2 * element * k * n);
+  EXPECT_EQ(before()->workspace_bytes_for(turning), 2 * element * k * n + element * m * n);
+  EXPECT_EQ(before()->workspace_bytes(), before()->workspace_bytes_for(turning));
+  EXPECT_EQ(in_kernel()->workspace_bytes_for(plain), 0);
+  EXPECT_EQ(in_kernel()->workspace_bytes(), element * m * n);
+  d.a = {.row_stride = 1, .column_stride = m};
+  d.b = {.row_stride = 1, .column_stride = k};
+  EXPECT_EQ(before()->workspace_bytes_for(plain), 2 * element * k * n + element * m * k);
+  EXPECT_EQ(in_kernel()->workspace_bytes_for(plain), element * k * n + element * m * k);
+  d = test::row_major(d.types, m, n, k, std::int64_t{1} << 30);
+  EXPECT_NE(complex_sm90_f64_mma.refuses({.description = d, .memory = Memory::device}, h200), "");
 }
 
 /// 4 GB of A and one B, where each product's own B would be 140 GB.

@@ -229,6 +229,24 @@ Tally check_layouts(const KernelOfType& kernel) {
   return runner.tally();
 }
 
+Tally check_conjugates(const KernelOfType& kernel) {
+  Runner runner(kernel);
+  for (const Shape& shape : {Shape{9, 11, 10}, Shape{33, 50, 70}}) {
+    const Shape s = runner.fit(shape);
+    for (int ways = 0; ways < 64; ways += 2) {
+      Case test = runner.make(s);
+      test.description.a = stored(ways % 4, s.m, s.k);
+      test.description.b = stored(ways / 4 % 4, s.k, s.n);
+      test.description.c = stored(ways / 16, s.m, s.n);
+      test.description.a.conjugate = ways / 2 % 3 != 1;
+      test.description.b.conjugate = ways / 2 % 3 != 0;
+      if (ways % 5 == 0) test.alpha = std::complex<double>(0.5, -2);
+      runner.run(test);
+    }
+  }
+  return runner.tally();
+}
+
 Tally check_scalars(const KernelOfType& kernel) {
   Runner runner(kernel);
   const bool floating = is_floating(kernel.types.input);

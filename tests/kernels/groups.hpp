@@ -13,6 +13,8 @@ namespace exactile::test {
 [[nodiscard]] Tally check_depths(const KernelOfType& kernel);
 /// Padding, transposes, submatrices, negative and zero strides; C column-major and with gaps in both directions.
 [[nodiscard]] Tally check_layouts(const KernelOfType& kernel);
+/// Conjugated operands, of complex kernels that take them.
+[[nodiscard]] Tally check_conjugates(const KernelOfType& kernel);
 /// alpha and beta.
 [[nodiscard]] Tally check_scalars(const KernelOfType& kernel);
 /// Bias and activation.

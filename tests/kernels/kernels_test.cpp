@@ -36,6 +36,9 @@ void register_groups(const KernelOfType& kernel) {
     });
   };
   for (const Group& group : groups) add(group.suite, group.check);
+  // Not tallied: a kernel conjugates or it does not.
+  if (is_complex(kernel.types.input))
+    register_test("Conjugates", test_name(kernel), [kernel] { static_cast<void>(check_conjugates(kernel)); });
   // On CUDA the test `Exhaustively` of tests/gpu has all of these sizes and more.
   const bool tuned = tested_options().backend != Backend::cuda &&
                      (kernel.types == GemmTypes{ElementType::f32, ElementType::f32} ||

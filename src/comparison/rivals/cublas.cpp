@@ -18,6 +18,8 @@ std::optional<int> data_type(ElementType type) {
     case ElementType::f64: return 1;
     case ElementType::f16: return 2;
     case ElementType::i8: return 3;
+    case ElementType::cf32: return 4;
+    case ElementType::cf64: return 5;
     case ElementType::i32: return 10;
     case ElementType::bf16: return 14;
     case ElementType::f8e4m3: return 28;
@@ -86,7 +88,9 @@ std::optional<CublasTypes> cublas_types(const Product& product) {
   const auto input = data_type(product.type);
   const auto output = data_type(product.output);
   if (!input || !output || product.type == ElementType::i32 || product.type_b != product.type) return std::nullopt;
-  if (product.type == ElementType::f64) return CublasTypes{*input, *output, compute_64f, *data_type(ElementType::f64)};
+  if (product.type == ElementType::f64 || product.type == ElementType::cf64)
+    return CublasTypes{*input, *output, compute_64f, *input};
+  if (product.type == ElementType::cf32) return CublasTypes{*input, *output, compute_32f, *input};
   if (product.type == ElementType::i8) return CublasTypes{*input, *output, compute_32i, *data_type(ElementType::i32)};
   const bool is_tf32 = product.type == ElementType::f32 && product.accuracy == Accuracy::reduced;
   return CublasTypes{*input, *output, is_tf32 ? compute_32f_tf32 : compute_32f, *data_type(ElementType::f32)};
@@ -97,11 +101,11 @@ CublasScalars::CublasScalars(const CublasTypes& types) {
   const double f64 = 1;
   const std::int32_t i32 = 1;
   if (types.compute == compute_64f) {
-    std::memcpy(&one_, &f64, sizeof f64);
+    std::memcpy(one_, &f64, sizeof f64);
   } else if (types.compute == compute_32i) {
-    std::memcpy(&one_, &i32, sizeof i32);
+    std::memcpy(one_, &i32, sizeof i32);
   } else {
-    std::memcpy(&one_, &f32, sizeof f32);
+    std::memcpy(one_, &f32, sizeof f32);
   }
 }
 

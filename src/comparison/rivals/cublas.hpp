@@ -26,12 +26,12 @@ struct CublasTypes {
 class CublasScalars {
  public:
   explicit CublasScalars(const CublasTypes& types);
-  [[nodiscard]] const void* one() const { return &one_; }
-  [[nodiscard]] const void* zero() const { return &zero_; }
+  [[nodiscard]] const void* one() const { return one_; }
+  [[nodiscard]] const void* zero() const { return zero_; }
 
  private:
-  std::uint64_t one_ = 0;
-  std::uint64_t zero_ = 0;
+  std::uint64_t one_[2] = {};  ///< room for a complex number, whose imaginary part is 0
+  std::uint64_t zero_[2] = {};
 };
 
 /// The libraries' matrices are column-major, so they are asked for C^T = B^T A^T: B is their first operand.

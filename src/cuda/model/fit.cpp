@@ -37,9 +37,8 @@ Samples samples_of(const DeviceRows& rows, std::span<const Kernel* const> kernel
       for (const Time& time : product.times) {
         const Way& way = rows.ways[static_cast<std::size_t>(time.way)];
         if (way.kernel == kernel.name && way.configuration == candidate.configuration)
-          samples[to_string(rates_key(kernel.name, product.description.types.input, candidate.configuration,
-                                      candidate.demand.path))]
-              .push_back({candidate.demand, time.seconds});
+          samples[to_string(rates_key(kernel, product.description.types.input, candidate))].push_back(
+              {candidate.demand, time.seconds});
       }
     });
   return samples;

@@ -136,6 +136,13 @@ bool can_do(const Kernel& kernel, const plan::Problem& problem, const Device& de
          kernel.refuses(problem, device).empty();
 }
 
+RatesKey rates_key(const Kernel& kernel, ElementType type, const Candidate& candidate) {
+  const Multiplier* multiplier = multiplier_of(kernel);
+  return multiplier == nullptr ? rates_key(kernel.name, type, candidate.configuration, candidate.demand.path)
+                               : rates_key(multiplier->kernel->name, multiplier->kernel->types.front().input,
+                                           candidate.configuration, candidate.demand.path);
+}
+
 DeviceModel::DeviceModel(const Device& device, DeviceRows rows, std::span<const Kernel* const> kernels)
     : device_(device),
       rows_(std::move(rows)),
@@ -144,8 +151,7 @@ DeviceModel::DeviceModel(const Device& device, DeviceRows rows, std::span<const 
       corrections_(std::make_shared<Corrections>(rows_, kernels_)) {}
 
 const Rates* DeviceModel::rates_of(const Kernel& kernel, const GemmDescription& d, const Candidate& candidate) const {
-  const auto found = rows_.rates.find(
-      to_string(rates_key(kernel.name, d.types.input, candidate.configuration, candidate.demand.path)));
+  const auto found = rows_.rates.find(to_string(rates_key(kernel, d.types.input, candidate)));
   return found == rows_.rates.end() ? nullptr : &found->second;
 }
 
@@ -210,9 +216,29 @@ std::vector<DeviceModel::Neighbour> DeviceModel::neighbours(const GemmDescriptio
   return found;
 }
 
+/// Measured products say nothing of the passes.
+std::vector<Ranked> DeviceModel::rank_multiplier(const Multiplier& multiplier, const plan::Problem& problem,
+                                                 std::span<const Candidate> candidates, bool corrected,
+                                                 const MeasuredProduct* left_out) const {
+  plan::Problem multiplied = problem;
+  multiplied.description = multiplier.product(problem.description);
+  const Demand passes = multiplier.passes(problem.description);
+  std::vector<Candidate> alone(candidates.begin(), candidates.end());
+  for (Candidate& candidate : alone) {
+    candidate.demand.copied_bytes -= passes.copied_bytes;
+    candidate.demand.side_kernels -= passes.side_kernels;
+  }
+  std::vector<Ranked> ranked = rank(*multiplier.kernel, multiplied, alone, corrected, left_out);
+  const double beside = seconds(passes, {}, rows_.overheads, device_) - rows_.overheads.launch;
+  for (Ranked& way : ranked) way.seconds += beside;
+  return ranked;
+}
+
 std::vector<Ranked> DeviceModel::rank(const Kernel& kernel, const plan::Problem& problem,
                                       std::span<const Candidate> candidates, bool corrected,
                                       const MeasuredProduct* left_out) const {
+  if (const Multiplier* multiplier = multiplier_of(kernel))
+    return rank_multiplier(*multiplier, problem, candidates, corrected, left_out);
   constexpr double doubt = 0.1;  // the weight of the formula's being right
   const GemmDescription& description = problem.description;
   const GemmDescription d = row_major(description);

@@ -9,6 +9,7 @@
 
 #include "cuda/kernel.hpp"
 #include "cuda/model/rows.hpp"
+#include "cuda/multiplier.hpp"
 
 namespace exactile::cuda::model {
 
@@ -19,6 +20,9 @@ struct Ranked {
 
 /// Whether the kernel is an engine that does such a product on the device.
 [[nodiscard]] bool can_do(const Kernel& kernel, const plan::Problem& problem, const Device& device);
+
+/// What a candidate's rates are filed under: of a kernel that hands a product on, those of the one that multiplies.
+[[nodiscard]] RatesKey rates_key(const Kernel& kernel, ElementType type, const Candidate& candidate);
 
 /// What is known of a device.
 class DeviceModel {
@@ -41,6 +45,9 @@ class DeviceModel {
   [[nodiscard]] const DeviceRows& rows() const { return rows_; }
 
  private:
+  [[nodiscard]] std::vector<Ranked> rank_multiplier(const Multiplier& multiplier, const plan::Problem& problem,
+                                                    std::span<const Candidate> candidates, bool corrected,
+                                                    const MeasuredProduct* left_out) const;
   [[nodiscard]] const Rates* rates_of(const Kernel& kernel, const GemmDescription& description,
                                       const Candidate& candidate) const;
   struct Neighbour;

@@ -60,10 +60,12 @@ __global__ void __launch_bounds__(threads_per_block)
     const std::int64_t i = line - product * d.m;
     DeviceAccumulator<In> sum =
         product_base(sums, sums_layout, product)[i * sums_layout.row_stride + j * sums_layout.column_stride];
-    const DeviceAccumulator<In> of_row = row_scales == nullptr ? DeviceAccumulator<In>(1) : row_scales[i];
-    const DeviceAccumulator<In> of_column = column_scales == nullptr ? DeviceAccumulator<In>(1) : column_scales[j];
-    sum = multiply(sum, is_transposed ? of_column : of_row);
-    sum = multiply(sum, is_transposed ? of_row : of_column);
+    if constexpr (!is_complex_v<DeviceAccumulator<In>>) {
+      const DeviceAccumulator<In> of_row = row_scales == nullptr ? DeviceAccumulator<In>(1) : row_scales[i];
+      const DeviceAccumulator<In> of_column = column_scales == nullptr ? DeviceAccumulator<In>(1) : column_scales[j];
+      sum = multiply(sum, is_transposed ? of_column : of_row);
+      sum = multiply(sum, is_transposed ? of_row : of_column);
+    }
     epilogue.store(product_base(c, d.c, product) + i * d.c.row_stride + j * d.c.column_stride, sum, i, j);
   }
 }
@@ -93,22 +95,7 @@ class ScaledProduct final : public DeviceProduct {
         !s.ok())
       return s;
     const GemmArguments arguments = is_transposed_ ? plan::transposed(launch.arguments) : launch.arguments;
-    return with_types(d_.types, [&]<class In, class Out>() {
-      using Accumulator = DeviceAccumulator<In>;
-      if constexpr (std::is_floating_point_v<Accumulator>) {
-        int across = 1;
-        while (across < threads_per_block && across < d_.n) across *= 2;
-        const int down = threads_per_block / across;
-        const dim3 grid(static_cast<unsigned>((d_.n - 1) / across + 1),
-                        static_cast<unsigned>(std::min((d_.m * d_.batch_count - 1) / down + 1, most_blocks)));
-        scaled_kernel<In, Out><<<grid, threads_per_block, 0, launch.stream>>>(
-            d_, across, reinterpret_cast<const Accumulator*>(workspace), sums_layout_,
-            d_.row_scales ? static_cast<const Accumulator*>(arguments.row_scales) : nullptr,
-            d_.column_scales ? static_cast<const Accumulator*>(arguments.column_scales) : nullptr, is_transposed_,
-            static_cast<Out*>(arguments.c), Epilogue<In, Out>(d_, arguments));
-      }
-      return check_launch("scaled_product");
-    });
+    return finish_sums(d_, arguments, workspace, sums_layout_, is_transposed_, launch.stream);
   }
 
   [[nodiscard]] std::string blocking() const override {
@@ -163,6 +150,26 @@ std::vector<Candidate> scaled_candidates(const Kernel& kernel, const plan::Probl
     candidate.demand.copied_bytes += 2 * bytes_of_sums(problem.description);
   }
   return all;
+}
+
+Status finish_sums(const GemmDescription& d, const GemmArguments& arguments, const void* sums,
+                   const OperandLayout& sums_layout, bool is_transposed, cudaStream_t stream) {
+  return with_types(d.types, [&]<class In, class Out>() {
+    using Accumulator = DeviceAccumulator<In>;
+    if constexpr (!std::is_integral_v<Accumulator>) {
+      int across = 1;
+      while (across < threads_per_block && across < d.n) across *= 2;
+      const int down = threads_per_block / across;
+      const dim3 grid(static_cast<unsigned>((d.n - 1) / across + 1),
+                      static_cast<unsigned>(std::min((d.m * d.batch_count - 1) / down + 1, most_blocks)));
+      scaled_kernel<In, Out><<<grid, threads_per_block, 0, stream>>>(
+          d, across, static_cast<const Accumulator*>(sums), sums_layout,
+          d.row_scales ? static_cast<const Accumulator*>(arguments.row_scales) : nullptr,
+          d.column_scales ? static_cast<const Accumulator*>(arguments.column_scales) : nullptr, is_transposed,
+          static_cast<Out*>(arguments.c), Epilogue<In, Out>(d, arguments));
+    }
+    return check_launch("finish_sums");
+  });
 }
 
 std::unique_ptr<DeviceProduct> make_scaled(const Kernel& kernel, const plan::Problem& problem, const Device& device,

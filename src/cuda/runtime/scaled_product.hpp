@@ -19,6 +19,11 @@ namespace exactile::cuda {
 [[nodiscard]] std::vector<Candidate> scaled_candidates(const Kernel& kernel, const plan::Problem& problem,
                                                        const Device& device);
 
+/// Enqueues what follows sums that lie in a workspace, of any floating type: C <- activation(alpha * scaled sums + beta
+/// * C + bias). `is_transposed`: the rows of `d` are the caller's columns, whose factor comes second.
+[[nodiscard]] Status finish_sums(const GemmDescription& d, const GemmArguments& arguments, const void* sums,
+                                 const OperandLayout& sums_layout, bool is_transposed, cudaStream_t stream);
+
 [[nodiscard]] std::unique_ptr<DeviceProduct> make_scaled(const Kernel& kernel, const plan::Problem& problem,
                                                          const Device& device, const Configuration& configuration);
 

@@ -17,9 +17,15 @@ namespace exactile::cuda::dmma {
 
 enum class Instruction : std::uint8_t { m8n8k4, m16n8k8 };
 
+/// What lies in a stage for A: real numbers, or complex ones, each of which is two rows by two terms of A:
+///
+///     [ Re z  -Im z ]    z is an element of the transposed B of a complex product (kernels/complex/real_form.hpp)
+///     [ Im z   Re z ]
+enum class Numbers : std::uint8_t { real, complex };
+
 /// StepK are loaded at once: 8 take fewer registers, 16 leave more time for the loads. The order of summation is
 /// the same.
-template <int WM, int WN, Instruction I, int StepK>
+template <int WM, int WN, Instruction I, int StepK, Numbers OfA = Numbers::real>
 class WarpTile {
   static_assert(WM % 16 == 0 && WN % 8 == 0);
 
@@ -31,15 +37,34 @@ class WarpTile {
   static constexpr int step_k = StepK;
   static constexpr int steps_per_block = block_k / step_k;
 
+  static constexpr bool has_complex_a = OfA == Numbers::complex;
+  static constexpr int a_lines = has_complex_a ? block_k / 2 : block_k;  ///< of 16 rows of A in a stage
+
   /// `row` and `column` are the warp's first ones in the block's tile.
-  __device__ WarpTile(int lane, int row, int column) : row_(row + lane / 4 * 2), column_(column + lane % 4) {
+  __device__ WarpTile(int lane, int row, int column)
+      : row_(row + 2 * (has_complex_a ? line_of(lane / 4) : lane / 4)), column_(column + lane % 4) {
     const int g = lane / 4;
     const int t = lane % 4;
-    const int line = g / 2 + g % 2 * 4;
-    a_offset_[0] = row / 16 * bytes_of_16 + stage_offset<Side::a>(2 * g, 2 * t);
-    a_offset_[1] = row / 16 * bytes_of_16 + stage_offset<Side::a>(2 * g, 2 * t + 1);
+    const int line = line_of(g);
+    a_offset_[0] = row / 16 * a_lines * line_bytes;
+    a_offset_[1] = a_offset_[0];
+    if constexpr (has_complex_a) {
+      a_offset_[0] += t * line_bytes + ((line ^ t) << 4);
+      a_offset_[1] += (t + 4) * line_bytes + ((line ^ t ^ 4) << 4);
+    } else {
+      a_offset_[0] += stage_offset<Side::a>(2 * g, 2 * t);
+      a_offset_[1] += stage_offset<Side::a>(2 * g, 2 * t + 1);
+    }
     b_offset_[0] = column * line_bytes + line * line_bytes + ((t ^ line) << 4);
     b_offset_[1] = column * line_bytes + line * line_bytes + ((t ^ line ^ 4) << 4);
+  }
+
+  /// Of a complex A, before anything is multiplied: whether it, or the other factor, is conjugated.
+  __device__ void conjugate(bool a, bool other) {
+    constexpr std::uint32_t sign = 0x80000000;
+    signs_[0] = a ? sign : 0;
+    signs_[1] = a == other ? sign : 0;
+    signs_[2] = other ? sign : 0;
   }
 
   __device__ void clear() {
@@ -82,9 +107,18 @@ class WarpTile {
         }
       }
 #pragma unroll
-      for (int eight = 0; eight < step_k / 8; ++eight)
+      for (int eight = 0; eight < step_k / 8; ++eight) {
+        const auto& loaded_a = a_[(first + i) % 2][eight];
+        if constexpr (has_complex_a) {
+          const double a[4] = {loaded_a[0], with_sign(loaded_a[1], signs_[0]), with_sign(loaded_a[1], signs_[1]),
+                               with_sign(loaded_a[0], signs_[2])};
 #pragma unroll
-        for (int j = 0; j < b_parts; ++j) multiply_add(sums_[i][j], a_[(first + i) % 2][eight], b_[Parity][j][eight]);
+          for (int j = 0; j < b_parts; ++j) multiply_add(sums_[i][j], a, b_[Parity][j][eight]);
+        } else {
+#pragma unroll
+          for (int j = 0; j < b_parts; ++j) multiply_add(sums_[i][j], loaded_a, b_[Parity][j][eight]);
+        }
+      }
     }
   }
 
@@ -99,8 +133,15 @@ class WarpTile {
   }
 
  private:
-  using A = double[step_k / 8][4];
+  static constexpr int pairs = has_complex_a ? 1 : 2;  ///< that a thread loads of eight terms of 16 rows of A
+  using A = double[step_k / 8][2 * pairs];
   using B = double[step_k / 8][2];
+
+  /// Which of eight pairs of rows of a complex A, and of eight columns of B, the instruction's g is.
+  [[nodiscard]] static __device__ int line_of(int g) { return g / 2 + g % 2 * 4; }
+  [[nodiscard]] static __device__ double with_sign(double x, std::uint32_t sign) {
+    return __hiloint2double(__double2hiint(x) ^ static_cast<int>(sign), __double2loint(x));
+  }
 
   static __device__ void multiply_add(double (&d)[4], const double (&a)[4], const double (&b)[2]) {
     if constexpr (I == Instruction::m16n8k8) {
@@ -117,10 +158,11 @@ class WarpTile {
 #pragma unroll
     for (int eight = 0; eight < step_k / 8; ++eight)
 #pragma unroll
-      for (int j = 0; j < 2; ++j) {
-        const int line = (step.index * step_k / 8 + eight) * 8;
-        const auto pair =
-            *reinterpret_cast<const double2*>(step.a + a_offset_[j] + part * bytes_of_16 + line * line_bytes);
+      for (int j = 0; j < pairs; ++j) {
+        // Eight terms are eight lines of real numbers, or four of complex ones.
+        const int index = step.index * step_k / 8 + eight;
+        const std::uint32_t at = has_complex_a ? a_offset_[index] : a_offset_[j] + index * 8 * line_bytes;
+        const auto pair = *reinterpret_cast<const double2*>(step.a + at + part * a_lines * line_bytes);
         a[eight][2 * j] = pair.x;
         a[eight][2 * j + 1] = pair.y;
       }
@@ -142,6 +184,7 @@ class WarpTile {
   B b_[2][b_parts];
   std::uint32_t a_offset_[2];
   std::uint32_t b_offset_[2];
+  std::uint32_t signs_[3];  ///< of a complex A
   int row_;
   int column_;
 };

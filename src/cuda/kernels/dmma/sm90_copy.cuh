@@ -29,7 +29,7 @@ struct PipelineState {
 /// The operands as TMA sees them, where they are contiguous and aligned as a stage wants them; the others are copied by
 /// elements.
 struct Boxes {
-  CUtensorMap a;  ///< of 16 rows x 16 of K
+  CUtensorMap a;  ///< of 16 rows x 16 of K, or of 8 complex numbers by 8
   CUtensorMap b;  ///< of 16 of K x BN columns
   bool has_a;
   bool has_b;
@@ -55,7 +55,9 @@ __device__ void copy_boxes(const Boxes& boxes, const WorkTile& work_tile, int k,
   for (int d = 0; d < T::depth; ++d, stage += T::block_bytes, k += block_k) {
     if (boxes.has_a) {
 #pragma unroll
-      for (int i = 0; i < T::bm; i += 16) isa::tma_load(stage + i * line_bytes, &boxes.a, row + i, k, a_product, full);
+      for (int i = 0; i < T::bm; i += 16)
+        isa::tma_load(stage + i / 16 * T::a_lines * line_bytes, &boxes.a, row + i, k * T::a_lines / block_k, a_product,
+                      full);
     }
     if (boxes.has_b) isa::tma_load(stage + T::a_bytes, &boxes.b, k, column, b_product, full);
   }

@@ -25,7 +25,7 @@ namespace {
 using namespace dmma;
 
 /// A stage is `Depth` blocks of 16 of K: enough that its barriers do not count.
-template <int Bm, int Bn, int Wm, int Wn, int StepK, int Depth, int Stages, int CtasPerSm>
+template <int Bm, int Bn, int Wm, int Wn, int StepK, int Depth, int Stages, int CtasPerSm, Numbers OfA = Numbers::real>
 struct Tile {
   static constexpr int bm = Bm;
   static constexpr int bn = Bn;
@@ -35,7 +35,9 @@ struct Tile {
   static constexpr int producer_threads = 128;
   static constexpr int consumer_warps = (Bm / Wm) * (Bn / Wn);
   static constexpr int threads = producer_threads + 32 * consumer_warps;
-  static constexpr int a_bytes = Bm * line_bytes;
+  using Warp = WarpTile<Wm, Wn, Instruction::m16n8k8, StepK, OfA>;
+  static constexpr int a_lines = Warp::a_lines;
+  static constexpr int a_bytes = Bm / 16 * a_lines * line_bytes;
   static constexpr int b_bytes = Bn * line_bytes;
   static constexpr int block_bytes = a_bytes + b_bytes;
   static constexpr int stage_bytes = Depth * block_bytes;
@@ -46,7 +48,6 @@ struct Tile {
   static constexpr int producer_registers = Bm * Bn == 128 * 128 || Wn == 8 ? 56 : 72;
   static constexpr int consumer_registers =
       (threads * launch_registers - producer_threads * producer_registers) / (32 * consumer_warps);
-  using Warp = WarpTile<Wm, Wn, Instruction::m16n8k8, StepK>;
   static constexpr int steps = Depth * Warp::steps_per_block;
   /// K is shared by the CTAs of a cluster where tiles are few: where they are small.
   static constexpr int most_cluster_k = Bm * Bn <= 64 * 64 ? most_ranks : 1;
@@ -120,6 +121,7 @@ __device__ void multiply_tiles(const Parameters& w, char* stages, std::uint64_t*
   const int warp = (threadIdx.x - T::producer_threads) / 32;
   constexpr int warps_down = T::bm / T::Warp::rows;
   typename T::Warp tile(lane, warp % warps_down * T::Warp::rows, warp / warps_down * T::Warp::columns);
+  if constexpr (T::Warp::has_complex_a) tile.conjugate(w.a.layout.conjugate, w.b.layout.conjugate);
   PipelineState state;
   for (std::uint32_t index = blockIdx.x; index < w.work_tiles; index += gridDim.x) {
     const WorkTile work_tile = work_tile_at<T::bm, T::bn>(w, index);
@@ -161,7 +163,7 @@ __global__ void __launch_bounds__(T::threads, T::blocks)
 }
 
 /// What TMA can move; a map that the driver refuses is done without.
-Boxes boxes_of(const Parameters& w, int bn) {
+Boxes boxes_of(const Parameters& w, int bn, int a_lines) {
   constexpr std::int64_t most = std::int64_t{1} << 31;
   Boxes boxes{};
   if (std::max({w.m, w.n, w.k}) >= most) return boxes;
@@ -182,7 +184,7 @@ Boxes boxes_of(const Parameters& w, int bn) {
                                       .box_rows = box_rows})
         .ok();
   };
-  boxes.has_a = map(boxes.a, w.a, w.m, w.k, w.a.k_stride, boxes.a_is_batched, 16);
+  boxes.has_a = map(boxes.a, w.a, w.m, w.k * a_lines / block_k, w.a.k_stride, boxes.a_is_batched, a_lines);
   boxes.has_b = map(boxes.b, w.b, w.k, w.n, w.b.mn, boxes.b_is_batched, bn);
   return boxes;
 }
@@ -205,7 +207,9 @@ using Wide32 = Tile<16, 32, 16, 8, 16, 2, 5, 3>;
 template <class T>
 Status launch_tile(const Parameters& parameters, const Device& device, std::string_view name, cudaStream_t stream) {
   if (Status s = allow_shared_memory(kernel<T>, T::shared_bytes, name); !s.ok()) return s;
-  const Boxes boxes = boxes_of(parameters, T::bn);
+  const Boxes boxes = boxes_of(parameters, T::bn, T::a_lines);
+  if (T::Warp::has_complex_a && !boxes.has_a)
+    return {StatusCode::invalid_argument, "an operand of complex numbers does not lie at a multiple of 16 bytes"};
   if (parameters.in_clusters)
     return check(launch_clusters(static_cast<int>(parameters.split_k), kernel<T>, parameters.work_tiles, T::threads,
                                  T::shared_bytes, stream, parameters, boxes),
@@ -223,9 +227,37 @@ constexpr std::array kinds{kind<Large>(),    kind<Long>(),   kind<Wide112>(), ki
                            kind<Square96>(), kind<Half96>(), kind<Half80>(),  kind<Half64>(), kind<Small>(),
                            kind<Tall>(),     kind<Wide>(),   kind<Wide32>(),  kind<Tall32>()};
 
+/// Half of what A takes of a stage is free for more of them.
+constexpr auto complex = Numbers::complex;
+constexpr std::array complex_kinds{
+    kind<Tile<128, 128, 64, 32, 8, 1, 8, 1, complex>>(), kind<Tile<128, 64, 32, 32, 8, 1, 12, 1, complex>>(),
+    kind<Tile<128, 80, 32, 40, 8, 1, 11, 1, complex>>(), kind<Tile<64, 64, 32, 16, 8, 1, 12, 1, complex>>(),
+    kind<Tile<32, 64, 16, 16, 16, 2, 5, 1, complex>>(),  kind<Tile<16, 64, 16, 16, 16, 2, 6, 2, complex>>(),
+    kind<Tile<16, 32, 16, 8, 16, 2, 6, 3, complex>>()};
+
 constexpr std::array f64_types{GemmTypes{ElementType::f64, ElementType::f64}};
 
+/// C^T = B^T A^T: of A in a stage B^T becomes, as it lies.
+std::vector<Candidate> complex_candidates(const plan::Problem& p, const Device& device) {
+  std::vector<Candidate> all = candidates(p.description, device, complex_kinds);
+  std::erase_if(all, [](const Candidate& c) { return c.configuration.swap == 0; });
+  return all;
+}
+
 }  // namespace
+
+const Kernel sm90_f64_by_complex_mma{
+    .name = "sm90_f64_by_complex_mma",
+    .role = "engine",
+    .summary = "FP64 tensor cores, m16n8k8, times a B of complex numbers as real matrices of 2 x 2",
+    .types = f64_types,
+    .least_capability = 90,
+    .most_capability = 90,
+    .refuses = [](const plan::Problem& p, const Device&) { return why_refused(p.description); },
+    .candidates = complex_candidates,
+    .make = [](const plan::Problem& p, const Device& device, const Configuration& c) -> std::unique_ptr<DeviceProduct> {
+      return std::make_unique<DmmaProduct>(tiling_of(p.description, complex_kinds, c), device, "complex_sm90_f64_mma");
+    }};
 
 const Kernel sm90_f64_mma{
     .name = "sm90_f64_mma",

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Complex products by the kernels for real ones.
+#pragma once
+
+#include "cuda/kernel.hpp"
+
+namespace exactile::cuda {
+
+extern const Kernel complex_sm90_f64_mma;
+extern const Kernel complex_sm80_f64_mma;
+extern const Kernel complex_sm90_f32_fp16x3_wgmma;
+extern const Kernel complex_sm90_f32_fp16x3_split_a_wgmma;
+extern const Kernel complex_sm90_f32_fp16x3_split_b_wgmma;
+extern const Kernel complex_sm90_f32_fp16x3_fused_split_wgmma;
+extern const Kernel complex_sm80_f32_fp16x3_mma;
+extern const Kernel complex_simt_f32;
+
+}  // namespace exactile::cuda
