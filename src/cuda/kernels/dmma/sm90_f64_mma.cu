@@ -239,7 +239,7 @@ constexpr std::array f64_types{GemmTypes{ElementType::f64, ElementType::f64}};
 
 /// C^T = B^T A^T: of A in a stage B^T becomes, as it lies.
 std::vector<Candidate> complex_candidates(const plan::Problem& p, const Device& device) {
-  std::vector<Candidate> all = candidates(p.description, device, complex_kinds);
+  std::vector<Candidate> all = candidates(p, device, complex_kinds);
   std::erase_if(all, [](const Candidate& c) { return c.configuration.swap == 0; });
   return all;
 }
