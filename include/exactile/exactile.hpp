@@ -10,6 +10,7 @@
 #include "exactile/epilogue.hpp"
 #include "exactile/error_bound.hpp"
 #include "exactile/gemm.hpp"
+#include "exactile/grouped.hpp"
 #include "exactile/matrix_view.hpp"
 #include "exactile/plan.hpp"
 #include "exactile/settings.hpp"

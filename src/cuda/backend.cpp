@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/backend.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "cuda/grouped.hpp"
 #include "cuda/kernel_list.hpp"
 #include "cuda/model/measure.hpp"
 #include "cuda/model/rank.hpp"
@@ -10,6 +13,7 @@
 #include "cuda/peak.hpp"
 #include "cuda/runtime/context.hpp"
 #include "cuda/runtime/device.hpp"
+#include "cuda/runtime/entry.hpp"
 #include "cuda/runtime/executable.hpp"
 #include "cuda/runtime/host_operands.hpp"
 
@@ -30,6 +34,13 @@ std::string reach_of_bits(const plan::Problem& problem) {
 
 plan::HostLink link_of(int device) { return model::model_of(devices()[static_cast<std::size_t>(device)]).rows().link; }
 
+Result<std::unique_ptr<plan::GroupedExecutable>> prepare_grouped(const GroupedDescription& description,
+                                                                 const GemmOptions& options) {
+  if (const auto why = why_unavailable(90, 90, options.device); !why.empty())
+    return Status(StatusCode::device_unavailable, fmt::format("grouped products on CUDA: {}", why));
+  return make_grouped(description, options, devices()[static_cast<std::size_t>(options.device)]);
+}
+
 }  // namespace
 
 const plan::BackendEntry& backend() {
@@ -40,7 +51,8 @@ const plan::BackendEntry& backend() {
                                         .open = open_context,
                                         .prepare_scaling = prepare_scaling,
                                         .measure = model::measure,
-                                        .reach_of_bits = reach_of_bits};
+                                        .reach_of_bits = reach_of_bits,
+                                        .prepare_grouped = prepare_grouped};
   return entry;
 }
 

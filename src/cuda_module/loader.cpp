@@ -13,6 +13,7 @@
 #include "cuda/backend.hpp"
 #include "cuda_module/handshake.hpp"
 #include "cuda_module/places.hpp"
+#include "plan/grouped.hpp"
 
 namespace exactile::cuda_module {
 namespace {
@@ -112,6 +113,12 @@ std::unique_ptr<plan::Executable> prepare_scaling(const plan::Problem& problem) 
 /// The same.
 std::string reach_of_bits(const plan::Problem& problem) { return module().value().backend->reach_of_bits(problem); }
 
+Result<std::unique_ptr<plan::GroupedExecutable>> prepare_grouped(const GroupedDescription& description,
+                                                                 const GemmOptions& options) {
+  if (!module().ok()) return module().status();
+  return module().value().backend->prepare_grouped(description, options);
+}
+
 }  // namespace
 }  // namespace exactile::cuda_module
 
@@ -126,7 +133,8 @@ const plan::BackendEntry& backend() {
                                         .prepare_scaling = cuda_module::prepare_scaling,
                                         .measure = cuda_module::measure,
                                         .opens_driver = true,
-                                        .reach_of_bits = cuda_module::reach_of_bits};
+                                        .reach_of_bits = cuda_module::reach_of_bits,
+                                        .prepare_grouped = cuda_module::prepare_grouped};
   return entry;
 }
 

@@ -15,6 +15,10 @@
 #include "exactile/tuning.hpp"
 #include "plan/problem.hpp"
 
+namespace exactile {
+struct GroupedDescription;
+}
+
 namespace exactile::plan {
 
 /// Of a kernel's types those that devices have; what the processor alone multiplies comes last in all_gemm_types().
@@ -127,6 +131,8 @@ class DeviceContext {
   [[nodiscard]] virtual Result<double> time(const std::function<Status()>& enqueue) = 0;
 };
 
+class GroupedExecutable;
+
 struct BackendEntry {
   Backend backend;
   std::span<const KernelEntry> (*kernels)();
@@ -146,6 +152,10 @@ struct BackendEntry {
   /// How far GemmOptions::reproducible reaches for such a problem: which devices and kernels leave the same bits, and a
   /// fingerprint of their order of summation. Null, or empty, where there is no more to say than the option does.
   std::string (*reach_of_bits)(const Problem& problem) = nullptr;
+  /// A grouped product of operands in device memory, whose description is valid and whose C is not empty. Null where
+  /// the backend has none.
+  Result<std::unique_ptr<GroupedExecutable>> (*prepare_grouped)(const GroupedDescription& description,
+                                                                const GemmOptions& options) = nullptr;
 };
 
 }  // namespace exactile::plan

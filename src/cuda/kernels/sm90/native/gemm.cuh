@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The kernel around main loop and output: persistent, each cluster takes tiles in grid-stride order.
+/// The kernel around main loop and output: persistent, each cluster takes tiles in grid-stride order, of one product, of
+/// a batch or of groups.
 #pragma once
 
 #include <algorithm>
 
 #include "cuda/isa/cluster.cuh"
 #include "cuda/isa/opaque.cuh"
+#include "cuda/kernels/sm90/native/group_walk.cuh"
 #include "cuda/kernels/sm90/native/mainloop.cuh"
 #include "cuda/kernels/sm90/native/product.hpp"
 #include "cuda/kernels/sm90/native/splitk_reduce_cluster.cuh"
@@ -16,25 +18,29 @@
 namespace exactile::cuda::sm90::native {
 
 /// The stages of the pipeline follow.
-template <class T>
+template <class T, class Scheduler>
 struct Shared {
   Staging staging[T::consumers][2];
   std::uint64_t full[most_stages];
   std::uint64_t empty[most_stages];
   ReduceBarriers reduce_barriers;
+  std::conditional_t<Scheduler::is_grouped, GroupTiles, NoTiles> tiles;
 };
 
-template <class T>
+template <class T, class Scheduler>
 __global__ void __launch_bounds__(T::cta_threads, T::ctas_per_sm)
-    multiply(const __grid_constant__ Parameters<typename T::Accumulator> p) {
+    multiply(const __grid_constant__ Parameters<typename T::Accumulator, Scheduler> p) {
+  using Shared = native::Shared<T, Scheduler>;
+  using TilePlace = typename Scheduler::Tile;
+  constexpr bool is_grouped = Scheduler::is_grouped;
   extern __shared__ std::byte dynamic[];
   // The same place in all CTAs of a cluster, as multicast needs it: all begin at the same address.
-  auto* const shared = reinterpret_cast<Shared<T>*>(dynamic + (1024 - isa::shared_address(dynamic) % 1024) % 1024);
+  auto* const shared = reinterpret_cast<Shared*>(dynamic + (1024 - isa::shared_address(dynamic) % 1024) % 1024);
   const Pipeline<T> pipeline{reinterpret_cast<Stage<T>*>(shared + 1), shared->full, shared->empty, p.stages};
   const std::uint32_t base = isa::warp_uniform(isa::shared_address(shared));
-  const PipelineAddresses<T> addresses{.stage = base + static_cast<std::uint32_t>(sizeof(Shared<T>)),
-                                       .full = base + static_cast<std::uint32_t>(offsetof(Shared<T>, full)),
-                                       .empty = base + static_cast<std::uint32_t>(offsetof(Shared<T>, empty))};
+  const PipelineAddresses<T> addresses{.stage = base + static_cast<std::uint32_t>(sizeof(Shared)),
+                                       .full = base + static_cast<std::uint32_t>(offsetof(Shared, full)),
+                                       .empty = base + static_cast<std::uint32_t>(offsetof(Shared, empty))};
   const Peers peers({p.cluster.rows, p.cluster.columns, T::cluster_k});
   const int warp = isa::warp_uniform(static_cast<int>(threadIdx.x) / 32);
   const int warpgroup = warp / (warpgroup_threads / 32);
@@ -49,20 +55,50 @@ __global__ void __launch_bounds__(T::cta_threads, T::ctas_per_sm)
   const auto blocks_of = [&](int k_slice) {
     return first_of(k_slice, peers.k_rank + 1) - first_of(k_slice, peers.k_rank);
   };
-  const auto row_of = [&](const TileCoord& place) { return (place.row * p.cluster.rows + peers.row) * T::tile_m; };
-  const auto column_of = [&](const TileCoord& place) {
-    return (place.column * p.cluster.columns + peers.column) * T::tile_n;
+  const auto row_of = [&](const TilePlace& place) {
+    if constexpr (is_grouped) return place.row + peers.row * T::tile_m;
+    else return (place.row * p.cluster.rows + peers.row) * T::tile_m;
   };
-
-  const auto place_of = [&](const TileCoord& place) {
-    const int product = product_of(place.batch);
-    const int k_slice = k_slice_of(place.batch);
-    return LoadCoord{.row = row_of(place),
-                     .column = column_of(place),
-                     .a_batch = p.a_is_shared ? 0 : product,
-                     .b_batch = p.b_is_shared ? 0 : product,
-                     .first_block = first_of(k_slice, peers.k_rank),
-                     .blocks = blocks_of(k_slice)};
+  const auto column_of = [&](const TilePlace& place) {
+    if constexpr (is_grouped) return place.column + peers.column * T::tile_n;
+    else return (place.column * p.cluster.columns + peers.column) * T::tile_n;
+  };
+  const auto blocks_in = [&](const TilePlace& place) {
+    if constexpr (is_grouped) return p.blocks;
+    else return blocks_of(k_slice_of(place.batch));
+  };
+  const auto place_of = [&](const TilePlace& place) {
+    LoadCoord loaded{.row = row_of(place), .column = column_of(place), .blocks = blocks_in(place)};
+    if constexpr (is_grouped) {
+      loaded.b_batch = place.group;
+    } else {
+      const int product = product_of(place.batch);
+      loaded.a_batch = p.a_is_shared ? 0 : product;
+      loaded.b_batch = p.b_is_shared ? 0 : product;
+      loaded.first_block = first_of(k_slice_of(place.batch), peers.k_rank);
+    }
+    return loaded;
+  };
+  /// Where a warpgroup's sums go, from that column of its tile on.
+  const auto fragment_of = [&](const TilePlace& place, int first_column, int warpgroup, int warp) {
+    FragmentCoord at{.row = row_of(place) + warpgroup * 64,
+                     .column = column_of(place) + first_column,
+                     .warp = warp,
+                     .lane = isa::opaque_thread() % 32};
+    const int row = at.row + warp_rows * warp;
+    if constexpr (is_grouped) {
+      // The map has as many matrices of a warp's rows as C has rows, each a row further on: what would lie behind the
+      // group's last row lies outside the matrix that is taken, so TMA leaves it out.
+      const int rows = max(0, min(warp_rows, place.row_end - row));
+      at.row_end = place.row_end;
+      at.box_row = warp_rows - rows;
+      at.box_batch = row + rows;
+    } else {
+      at.batch = at.box_batch = place.batch;
+      at.row_end = p.out.rows;
+      at.box_row = row;
+    }
+    return at;
   };
 
   isa::start_kernel_after();
@@ -70,7 +106,7 @@ __global__ void __launch_bounds__(T::cta_threads, T::ctas_per_sm)
   Producing<T> producing;
   if (warpgroup == T::consumers) {
     producing = Producing<T>(producer, peers);  // takes as long as making barriers
-    producing.place = place_of(p.scheduler(first_tile));
+    if constexpr (!is_grouped) producing.place = place_of(p.scheduler(first_tile));
   } else if (threadIdx.x == 0) {
     pipeline.initialise(pipeline.full, 1);
   } else if (threadIdx.x == 32) {
@@ -97,10 +133,23 @@ __global__ void __launch_bounds__(T::cta_threads, T::ctas_per_sm)
       int next = producer.first();
       PipelineState state;
       state.advance(p.stages, next);
-      for (int tile = first_tile;;) {
-        load_tile<T>(addresses, p.stages, producer, state, next, &p.a, &p.b, peers, producing);
-        if ((tile += clusters) >= p.scheduler.count()) break;
-        producing.place = place_of(p.scheduler(tile));
+      const auto load = [&](const auto& announce) {
+        load_tile<T>(addresses, p.stages, producer, state, next, &p.a, &p.b, peers, producing, announce);
+      };
+      if constexpr (is_grouped) {
+        GroupWalk<T::tile_m> walk(p.scheduler);
+        GroupTile place;
+        for (int tile = first_tile; walk.find(tile, place); tile += clusters) {
+          producing.place = place_of(place);
+          load([&](int stage) { shared->tiles.announce(stage, place); });
+        }
+        if (next == 0 && producer.loads_a()) announce_end<T>(addresses, shared->tiles, state);
+      } else {
+        for (int tile = first_tile;;) {
+          load([](int) {});
+          if ((tile += clusters) >= p.scheduler.count()) break;
+          producing.place = place_of(p.scheduler(tile));
+        }
       }
       if (!is_alone) wait_for_consumers<T>(addresses, p.stages, state, next);
     }
@@ -116,17 +165,31 @@ __global__ void __launch_bounds__(T::cta_threads, T::ctas_per_sm)
       if constexpr (stores_late<T>)
         step == 0 ? late.send_first(&p.c, staging, warp_in_group) : late.send_second(&p.c, staging, warp_in_group);
     };
-    for (int tile = first_tile; tile < p.scheduler.count(); tile += clusters) {
-      const TileCoord place = p.scheduler(tile);
-      const int blocks = blocks_of(k_slice_of(place.batch));
+    const auto has_tile = [&](int tile) {
+      if constexpr (!is_grouped) return tile < p.scheduler.count();
+      else return true;  // that there is none is announced as a tile is
+    };
+    const auto tile_of = [&](int tile) {
+      if constexpr (!is_grouped) {
+        return p.scheduler(tile);
+      } else {
+        consumer.wait(state);
+        return shared->tiles.at(state.stage);
+      }
+    };
+    for (int tile = first_tile; has_tile(tile); tile += clusters) {
+      const TilePlace place = tile_of(tile);
+      const int blocks = blocks_in(place);
+      if constexpr (is_grouped) {
+        if (place.group == GroupTile::none) break;
+        if (row_of(place) + warpgroup * 64 >= place.row_end) {
+          pass_tile<T>(consumer, state, p.stages, blocks, go_on_storing);
+          continue;
+        }
+      }
       const auto store = [&](auto& of_columns, int first_column) {
         store_tile<typename T::Stored>(of_columns, p.out, &p.c, staging, late,
-                                       {.row = row_of(place) + warpgroup * 64,
-                                        .column = column_of(place) + first_column,
-                                        .batch = place.batch,
-                                        .warp = warp_in_group,
-                                        .lane = isa::opaque_thread() % 32},
-                                       1 + warpgroup);
+                                       fragment_of(place, first_column, warpgroup, warp_in_group), 1 + warpgroup);
       };
       if constexpr (T::needs_promotion) {
         multiply_tile_promoted<T>(sums, consumer, state, p.stages, blocks);
@@ -148,11 +211,11 @@ __global__ void __launch_bounds__(T::cta_threads, T::ctas_per_sm)
   }
 }
 
-template <class T>
-[[nodiscard]] Status enqueue_tile(const Parameters<typename T::Accumulator>& p, int ctas, std::string_view kernel,
-                                  cudaStream_t stream) {
+template <class T, class Scheduler>
+[[nodiscard]] Status enqueue_tile(const Parameters<typename T::Accumulator, Scheduler>& p, int ctas,
+                                  std::string_view kernel, cudaStream_t stream) {
   constexpr int most_bytes = 227 * 1024;
-  if (Status s = allow_shared_memory(multiply<T>, most_bytes, kernel); !s.ok()) return s;
+  if (Status s = allow_shared_memory(multiply<T, Scheduler>, most_bytes, kernel); !s.ok()) return s;
   cudaLaunchAttribute attributes[2]{};
   attributes[0].id = cudaLaunchAttributeClusterDimension;
   attributes[0].val.clusterDim = {static_cast<unsigned>(p.cluster.size()), 1, 1};
@@ -161,11 +224,11 @@ template <class T>
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(ctas));
   config.blockDim = dim3(T::cta_threads);
-  config.dynamicSmemBytes = 1024 + sizeof(Shared<T>) + static_cast<std::size_t>(p.stages) * sizeof(Stage<T>);
+  config.dynamicSmemBytes = 1024 + sizeof(Shared<T, Scheduler>) + static_cast<std::size_t>(p.stages) * sizeof(Stage<T>);
   config.stream = stream;
   config.attrs = attributes;
   config.numAttrs = 2;
-  return check(cudaLaunchKernelEx(&config, multiply<T>, p), "launch", kernel);
+  return check(cudaLaunchKernelEx(&config, multiply<T, Scheduler>, p), "launch", kernel);
 }
 
 /// The kernels of a type; see takes_mn_major(), which holds for 16 bits only.

@@ -94,11 +94,11 @@ struct Producing {
 };
 
 /// A producer warp's part of one tile, by one of its threads. `state`: of the first of its blocks, `next`: which block
-/// of the tile that is.
-template <class T>
+/// of the tile that is. `announce`: called with the stage of the tile's first block before that is full.
+template <class T, class Announce>
 __device__ inline void load_tile(const PipelineAddresses<T>& pipeline, int stages, const Producer& producer,
                                  PipelineState& state, int& next, const CUtensorMap* a, const CUtensorMap* b,
-                                 const Peers& peers, const Producing<T>& producing) {
+                                 const Peers& peers, const Producing<T>& producing, const Announce& announce) {
   const LoadCoord& place = producing.place;
 #pragma unroll 1
   for (; next < place.blocks; next += T::producer_pairs, state.advance(stages, T::producer_pairs)) {
@@ -107,6 +107,7 @@ __device__ inline void load_tile(const PipelineAddresses<T>& pipeline, int stage
     if (!isa::elect_one()) continue;
     const std::uint32_t full = pipeline.full_of(state.stage);
     if (producer.loads_a()) {
+      if (next == 0) announce(state.stage);
       isa::mbarrier_arrive_expect(full, T::a_bytes + T::b_bytes);
       if constexpr (T::streams_a) {
         load_streamed<T>(pipeline.a_of(state.stage), a, place.row, block, place.a_batch, full);
@@ -295,6 +296,19 @@ __device__ inline void multiply_tile(typename T::Accumulator (&sums)[T::tile_n /
   isa::pin_sums(sums);
   consumer.release(state.stage);
   state.advance(stages);
+}
+
+/// Of a tile that has no rows for this warpgroup: its blocks pass by.
+template <class T, class Meanwhile>
+__device__ inline void pass_tile(const Consumer<T>& consumer, PipelineState& state, int stages, int blocks,
+                                 const Meanwhile& meanwhile) {
+  meanwhile(0);
+  meanwhile(1);
+#pragma unroll 1
+  for (; blocks > 0; --blocks, state.advance(stages)) {
+    consumer.wait(state);
+    consumer.release(state.stage);
+  }
 }
 
 }  // namespace exactile::cuda::sm90::native

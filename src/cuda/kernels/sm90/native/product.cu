@@ -7,35 +7,15 @@
 
 #include "core/checked.hpp"
 #include "cuda/kernels/sm90/native/alignment.hpp"
+#include "cuda/kernels/sm90/native/operand_map.hpp"
 #include "cuda/kernels/sm90/native/relayout.hpp"
 #include "cuda/kernels/sm90/native/splitk_reduce_global.hpp"
-#include "cuda/kernels/sm90/tensor_map.hpp"
 #include "plan/transposed.hpp"
 
 namespace exactile::cuda::sm90::native {
 namespace {
 
 constexpr std::int64_t alignment = 1024;
-
-[[nodiscard]] CUtensorMapDataType map_type(ElementType type) {
-  switch (type) {
-    case ElementType::f8e4m3:
-    case ElementType::f8e5m2:
-    case ElementType::i8: return CU_TENSOR_MAP_DATA_TYPE_UINT8;
-    case ElementType::f16: return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
-    case ElementType::bf16: return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
-    case ElementType::i32: return CU_TENSOR_MAP_DATA_TYPE_INT32;
-    default: return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
-  }
-}
-
-/// An operand as TMA reads it: in place, or its copy in the workspace.
-struct Source {
-  const void* data;
-  Major major;
-  std::int64_t pitch;        ///< elements along M or N (K-major) or along K (MN-major)
-  std::int64_t batch_pitch;  ///< elements from matrix to matrix
-};
 
 template <class In>
 class Product final : public DeviceProduct {
@@ -69,12 +49,13 @@ class Product final : public DeviceProduct {
 
     const Output<Accumulator> out = output(arguments);
     Parameters<Accumulator> p = parameters(config_.split_k > 1 ? partial_output(partial) : out);
-    if (Status s = map_operand(p.a, a, d.m, plan::distinct_matrices(d.a, d.batch_count), config_.tile.m,
+    if (Status s = map_operand(p.a, a, {d.m, d.k, plan::distinct_matrices(d.a, d.batch_count)}, config_, config_.tile.m,
                                config_.cluster.columns);
         !s.ok())
       return s;
     const int shares_of_b = streams_a(config_.tile) ? 1 : config_.cluster.rows;
-    if (Status s = map_operand(p.b, b, d.n, plan::distinct_matrices(d.b, d.batch_count), config_.tile.n, shares_of_b);
+    if (Status s = map_operand(p.b, b, {d.n, d.k, plan::distinct_matrices(d.b, d.batch_count)}, config_, config_.tile.n,
+                               shares_of_b);
         !s.ok())
       return s;
     if (Status s = map_output(p); !s.ok()) return s;
@@ -156,29 +137,6 @@ class Product final : public DeviceProduct {
     if (copies.b) moves[count++] = move(arguments.b, plan::transposed(d.b), d.n, b);
     return check(enqueue_relayout(d.types.input, config_.multiplied, {moves, count}, stream), "launch of a copy",
                  kernel_);
-  }
-
-  /// `shares`: CTAs that load a tile together: each some rows (columns), or some of the k.
-  [[nodiscard]] Status map_operand(CUtensorMap& map, const Source& source, std::int64_t mn, std::int64_t batches,
-                                   int tile_mn, int shares) const {
-    constexpr std::int64_t size = sizeof(In);
-    const bool k_major = source.major == Major::k;
-    const std::int64_t matrix = source.pitch * (k_major ? mn : config_.d.k);
-    const int box_k = shares_boxes(tile_mn, shares) ? 64 : 64 / shares;
-    return make_tensor_map(map, {.type = map_type(config_.multiplied),
-                                 .data = const_cast<void*>(source.data),
-                                 .columns = k_major ? config_.d.k : mn,
-                                 .rows = k_major ? mn : config_.d.k,
-                                 .batches = batches,
-                                 .row_bytes = source.pitch * size,
-                                 .batch_bytes = (batches == 1 ? matrix : source.batch_pitch) * size,
-                                 .box_columns = 128 / static_cast<int>(size),
-                                 .box_rows = k_major ? tile_mn / shares : box_k,
-                                 // Of 256 bytes other CTAs take a half, which costs 8 % of the bandwidth; so do rows
-                                 // that straddle lines of L2.
-                                 .promotion = streams_a(config_.tile) || source.pitch * size % 128 != 0
-                                                  ? CU_TENSOR_MAP_L2_PROMOTION_L2_128B
-                                                  : CU_TENSOR_MAP_L2_PROMOTION_L2_256B});
   }
 
   [[nodiscard]] Status map_output(Parameters<Accumulator>& p) const {

@@ -23,6 +23,9 @@ struct TileScheduler {
   Divisor by_height;
   Divisor by_last_height;  ///< of the last strip, which may be lower
 
+  using Tile = TileCoord;
+  static constexpr bool is_grouped = false;
+
   TileScheduler(int rows, int columns, int batches, int strip_rows)
       : rows(rows),
         columns(columns),
@@ -47,12 +50,12 @@ struct TileScheduler {
   }
 };
 
-template <class Accumulator>
+template <class Accumulator, class Scheduler = TileScheduler>
 struct Parameters {
   CUtensorMap a;
   CUtensorMap b;
   CUtensorMap c;
-  TileScheduler scheduler;  ///< its batches are products times slices of K
+  Scheduler scheduler;  ///< its batches are products times slices of K
   ClusterShape cluster;
   int stages;
   int split_k;

@@ -36,7 +36,7 @@ __device__ inline void store_rows(const typename T::Accumulator (&sums)[T::tile_
                                   const FragmentCoord& at) {
   using P = Pieces<T, bytes>;
   const int warp_row = 16 * at.warp;
-  const int rows = min(16, c.rows - (at.row + warp_row));
+  const int rows = min(16, at.row_end - (at.row + warp_row));
   const std::int64_t pitch = c.layout.row_stride * bytes;
   std::byte* const first_row =
       matrix_of<bytes>(c, at.batch) + (at.row + warp_row) * pitch + static_cast<std::int64_t>(at.column) * bytes;
@@ -77,7 +77,7 @@ __device__ inline void store_warp_piece(const Output<Accumulator>& c, const Stag
     const int column = along_rows ? e / 16 : e % columns;
     const int i = at.row + 16 * at.warp + row;
     const int j = first_column + column;
-    if (i >= c.rows || j >= c.columns) continue;
+    if (i >= at.row_end || j >= c.columns) continue;
     const Accumulator sum = *reinterpret_cast<const Accumulator*>(staging.at(16 * at.warp + row, column * 4));
     const std::int64_t place = i * c.layout.row_stride + j * c.layout.column_stride;
     c.store(base, place, c.is_plain ? sum : c.value(sum, c.reads_c ? c.load(base, place) : Accumulator{}, i, j));
@@ -138,7 +138,7 @@ __device__ inline void scale_sums(float (&sums)[T::tile_n / 2], const Output<flo
     return scales != nullptr && index < count ? scales[index] : 1.0f;
   };
   const int row = at.row + 16 * at.warp + at.lane / 4;
-  const float of_rows[2] = {factor(c.row_scales, row, c.rows), factor(c.row_scales, row + 8, c.rows)};
+  const float of_rows[2] = {factor(c.row_scales, row, at.row_end), factor(c.row_scales, row + 8, at.row_end)};
 #pragma unroll
   for (int j = 0; j < T::tile_n / 8; ++j) {
     const int column = at.column + 8 * j + 2 * (at.lane % 4);

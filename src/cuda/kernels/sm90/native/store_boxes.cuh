@@ -18,6 +18,9 @@ struct FragmentCoord {
   int batch;
   int warp;  ///< known to the compiler to be the same in all its threads
   int lane;
+  int row_end;    ///< behind the last that may be stored
+  int box_row;    ///< where C's tensor map has the warp's rows
+  int box_batch;  ///< and in which of its matrices
 };
 
 /// Two of them side by side, for one store.
@@ -130,7 +133,7 @@ __device__ inline void store_boxes(const typename T::Accumulator (&sums)[T::tile
     isa::async_proxy_fence();
     __syncwarp();
     if (isa::elect_one()) {
-      isa::tma_store(map, first_column, at.row + 16 * at.warp, at.batch, out.at(16 * at.warp, 0));
+      isa::tma_store(map, first_column, at.box_row, at.box_batch, out.at(16 * at.warp, 0));
       isa::tma_store_commit();
     }
   }

@@ -28,9 +28,9 @@ class LateStore {
     for (int piece = 0; piece < staged; ++piece) stage_piece<T, 2>(sums, c, staging[piece], at, piece);
 #pragma unroll
     for (int piece = 0; piece < held; ++piece) pack_piece<T>(waiting_[piece], sums, c, staged + piece);
-    row_ = at.row + 16 * at.warp;
+    row_ = at.box_row;
     column_ = at.column;
-    batch_ = at.batch;
+    batch_ = at.box_batch;
     is_begun_ = true;
   }
   /// What is staged leaves.

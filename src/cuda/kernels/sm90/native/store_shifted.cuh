@@ -82,7 +82,7 @@ __device__ inline void store_shifted_rows(const typename T::Accumulator (&sums)[
 #pragma unroll
       for (int first = 0; first < Rows::rows; first += at_once) {
         const int row = first + at.lane / Rows::words;
-        if (first_row + half * 8 + row >= c.rows) continue;
+        if (first_row + half * 8 + row >= at.row_end) continue;
         std::byte* const begin = to + row * pitch;
         const int shift = shift_of(begin);
         const int end = shift + columns * bytes;  // from the word that the row begins in
@@ -102,7 +102,7 @@ __device__ inline void store_shifted_rows(const typename T::Accumulator (&sums)[
 #pragma unroll
       for (int e = at.lane; e < Rows::rows * in_word; e += 32) {
         const int row = e / in_word, byte = e % in_word * bytes;
-        if (first_row + half * 8 + row >= c.rows) continue;
+        if (first_row + half * 8 + row >= at.row_end) continue;
         std::byte* const begin = to + row * pitch;
         const int shift = shift_of(begin);
         if (shift == 0) continue;
