@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The kernel around main loop and output: persistent, each cluster takes tiles in grid-stride order, of one product, of
-/// a batch or of groups.
+/// The kernel around main loop and output: persistent, each cluster takes tiles in grid-stride order, of one product,
+/// of a batch or of groups.
 #pragma once
 
 #include <algorithm>
@@ -56,16 +56,22 @@ __global__ void __launch_bounds__(T::cta_threads, T::ctas_per_sm)
     return first_of(k_slice, peers.k_rank + 1) - first_of(k_slice, peers.k_rank);
   };
   const auto row_of = [&](const TilePlace& place) {
-    if constexpr (is_grouped) return place.row + peers.row * T::tile_m;
-    else return (place.row * p.cluster.rows + peers.row) * T::tile_m;
+    if constexpr (is_grouped)
+      return place.row + peers.row * T::tile_m;
+    else
+      return (place.row * p.cluster.rows + peers.row) * T::tile_m;
   };
   const auto column_of = [&](const TilePlace& place) {
-    if constexpr (is_grouped) return place.column + peers.column * T::tile_n;
-    else return (place.column * p.cluster.columns + peers.column) * T::tile_n;
+    if constexpr (is_grouped)
+      return place.column + peers.column * T::tile_n;
+    else
+      return (place.column * p.cluster.columns + peers.column) * T::tile_n;
   };
   const auto blocks_in = [&](const TilePlace& place) {
-    if constexpr (is_grouped) return p.blocks;
-    else return blocks_of(k_slice_of(place.batch));
+    if constexpr (is_grouped)
+      return p.blocks;
+    else
+      return blocks_of(k_slice_of(place.batch));
   };
   const auto place_of = [&](const TilePlace& place) {
     LoadCoord loaded{.row = row_of(place), .column = column_of(place), .blocks = blocks_in(place)};
@@ -166,8 +172,10 @@ __global__ void __launch_bounds__(T::cta_threads, T::ctas_per_sm)
         step == 0 ? late.send_first(&p.c, staging, warp_in_group) : late.send_second(&p.c, staging, warp_in_group);
     };
     const auto has_tile = [&](int tile) {
-      if constexpr (!is_grouped) return tile < p.scheduler.count();
-      else return true;  // that there is none is announced as a tile is
+      if constexpr (!is_grouped)
+        return tile < p.scheduler.count();
+      else
+        return true;  // that there is none is announced as a tile is
     };
     const auto tile_of = [&](int tile) {
       if constexpr (!is_grouped) {

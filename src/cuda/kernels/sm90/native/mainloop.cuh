@@ -260,8 +260,7 @@ __device__ inline void multiply_tile_promoted(typename T::Accumulator (&sums)[T:
 }
 
 /// A consumer warpgroup's part of one tile: sums = A * B. One block is always in flight behind the one being issued.
-/// `meanwhile`: called with 0 when the first block's products are enqueued, and with 1 when the second's are, or there
-/// is no second.
+/// `meanwhile`: called with 0 when the first block's products are enqueued, then with 1 behind a second's, if any.
 template <class T, class Meanwhile>
 __device__ inline void multiply_tile(typename T::Accumulator (&sums)[T::tile_n / 2], const Consumer<T>& consumer,
                                      PipelineState& state, int stages, int blocks, const Meanwhile& meanwhile) {
@@ -296,19 +295,6 @@ __device__ inline void multiply_tile(typename T::Accumulator (&sums)[T::tile_n /
   isa::pin_sums(sums);
   consumer.release(state.stage);
   state.advance(stages);
-}
-
-/// Of a tile that has no rows for this warpgroup: its blocks pass by.
-template <class T, class Meanwhile>
-__device__ inline void pass_tile(const Consumer<T>& consumer, PipelineState& state, int stages, int blocks,
-                                 const Meanwhile& meanwhile) {
-  meanwhile(0);
-  meanwhile(1);
-#pragma unroll 1
-  for (; blocks > 0; --blocks, state.advance(stages)) {
-    consumer.wait(state);
-    consumer.release(state.stage);
-  }
 }
 
 }  // namespace exactile::cuda::sm90::native
