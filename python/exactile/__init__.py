@@ -20,15 +20,17 @@ if TYPE_CHECKING:
 
     from ._check import Verification, error_bound, verify
     from ._config import show_config
+    from ._grouped import grouped_matmul
     from ._plan import Explanation, Plan, Prepared, explain, prepare
 
 # What is imported when it is asked for: `import exactile` is quick, and does without NumPy.
 _LATER = {"Verification": "_check", "error_bound": "_check", "verify": "_check", "show_config": "_config",
-          "Explanation": "_plan", "Plan": "_plan", "Prepared": "_plan", "explain": "_plan", "prepare": "_plan"}
+          "grouped_matmul": "_grouped", "Explanation": "_plan", "Plan": "_plan", "Prepared": "_plan", "explain": "_plan", "prepare": "_plan"}
 
 __all__ = [
     "__version__", "devices", "get_threads", "kernels", "matmul", "set_threads",  # at once
-    "Explanation", "Plan", "Prepared", "Verification", "error_bound", "explain", "prepare", "show_config", "verify",
+    "Explanation", "Plan", "Prepared", "Verification", "error_bound", "explain", "grouped_matmul", "prepare",
+    "show_config", "verify",
 ]
 
 

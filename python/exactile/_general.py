@@ -24,13 +24,13 @@ def matmul(a: Any, b: Any, out: Any, dtype: Any, accuracy: str, backend: str, al
         view_a = library.view(library.convert(a, types.inputs))
         view_b = library.view(library.convert(b, types.inputs_b))
         shape = _exactile.matmul_shape(view_a, view_b)
-        target = _target(library, out, shape, types, beta, like=a)
+        target = target_of(library, out, shape, types, beta, like=a)
         _exactile.multiply(
             view_a, view_b, library.view(target), accuracy=accuracy, backend=backend, alpha=alpha, beta=beta,
             bias=_bias(library, bias, types, a), activation=activation,
             row_scales=_scales(library, row_scales, types, a), column_scales=_scales(library, column_scales, types, a),
             threads=threads, reproducible=reproducible, stream=library.stream(a))
-        return _finish(library, target, out, types)
+        return finish(library, target, out, types)
 
 
 def product_types(library: Library, a: Any, b: Any, out: Any, dtype: Any, backend: str) -> Types:
@@ -54,7 +54,7 @@ def product_types(library: Library, a: Any, b: Any, out: Any, dtype: Any, backen
     return types
 
 
-def _target(library: Library, out: Any, shape: tuple[int, ...], types: Types, beta: Any, like: Any) -> Any:
+def target_of(library: Library, out: Any, shape: tuple[int, ...], types: Types, beta: Any, like: Any) -> Any:
     """Where the library writes: `out`, or an array beside it where it cannot write there."""
     if out is None:
         if beta != 0:
@@ -71,7 +71,7 @@ def _target(library: Library, out: Any, shape: tuple[int, ...], types: Types, be
     return library.empty(shape, types.computed, like) if beta == 0 else library.copy(out, types.computed)
 
 
-def _finish(library: Library, target: Any, out: Any, types: Types) -> Any:
+def finish(library: Library, target: Any, out: Any, types: Types) -> Any:
     if out is None:
         return library.finish(library.convert(target, types.result))
     if target is not out:

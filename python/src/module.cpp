@@ -8,6 +8,7 @@ NB_MODULE(_exactile, module) {
   module.attr("version") = exactile::version().data();
   exactile::python::add_views(module);
   exactile::python::add_matmul(module);
+  exactile::python::add_grouped(module);
   exactile::python::add_plans(module);
   exactile::python::add_reports(module);
   exactile::python::add_xla(module);

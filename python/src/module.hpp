@@ -6,6 +6,7 @@
 
 namespace exactile::python {
 
+void add_grouped(nanobind::module_& module);
 void add_matmul(nanobind::module_& module);
 void add_plans(nanobind::module_& module);
 void add_reports(nanobind::module_& module);
