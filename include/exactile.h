@@ -137,9 +137,10 @@ typedef struct exactile_gemm_options {
   int64_t reproducible;   /**< 1: an element's bits depend on k, its row of A and its column of B alone */
 } exactile_gemm_options;
 
-typedef struct exactile_plan exactile_plan;         /**< a product whose kernel, blocking and threads are settled */
-typedef struct exactile_prepared exactile_prepared; /**< A or B in the form that a plan's kernel reads */
-typedef struct exactile_context exactile_context;   /**< a device and a queue of work on it */
+typedef struct exactile_plan exactile_plan; /**< a product whose kernel, blocking and threads are settled */
+typedef struct exactile_grouped_plan exactile_grouped_plan; /**< the same of groups of rows with a matrix each */
+typedef struct exactile_prepared exactile_prepared;         /**< A or B in the form that a plan's kernel reads */
+typedef struct exactile_context exactile_context;           /**< a device and a queue of work on it */
 typedef struct exactile_device_memory exactile_device_memory;
 
 /**
@@ -238,6 +239,22 @@ EXACTILE_API exactile_status exactile_plan_prepare(const exactile_plan* plan, ex
                                                    exactile_prepared** prepared);
 EXACTILE_API int64_t exactile_prepared_bytes(const exactile_prepared* prepared);
 EXACTILE_API void exactile_prepared_destroy(exactile_prepared* prepared);
+
+/**
+ * Groups of rows, each with a B of its own: described as a batch of batch_count groups whose m is the number of rows of
+ * A and C in all; no bias, activation, scales or D. *plan is NULL where the call fails.
+ */
+EXACTILE_API exactile_status exactile_grouped_plan_make(const exactile_gemm_description* description,
+                                                        const exactile_gemm_options* options,
+                                                        exactile_grouped_plan** plan);
+EXACTILE_API void exactile_grouped_plan_destroy(exactile_grouped_plan* plan);
+/**
+ * As exactile_plan_run(). Group g is the rows from offsets[g] to before offsets[g + 1]: batch_count + 1 numbers that
+ * ascend from 0 or more to m at most, in the memory of the operands; exactile/grouped.hpp says more.
+ */
+EXACTILE_API exactile_status exactile_grouped_plan_run(const exactile_grouped_plan* plan,
+                                                       const exactile_gemm_arguments* arguments, const int64_t* offsets,
+                                                       const exactile_execution* execution);
 
 /** A queue of its own on the backend's device number `device`. *context is NULL where the call fails. */
 EXACTILE_API exactile_status exactile_context_make(const char* backend, int32_t device, exactile_context** context);

@@ -4,11 +4,16 @@
 
 #include "exactile.h"
 #include "exactile/context.hpp"
+#include "exactile/grouped.hpp"
 #include "exactile/plan.hpp"
 
 struct exactile_plan {
   exactile::Plan plan;
   exactile::Accuracy accuracy;
+};
+
+struct exactile_grouped_plan {
+  exactile::GroupedPlan plan;
 };
 
 struct exactile_prepared {
