@@ -56,55 +56,21 @@ __global__ void __launch_bounds__(T::cta_threads, T::ctas_per_sm)
     return first_of(k_slice, peers.k_rank + 1) - first_of(k_slice, peers.k_rank);
   };
   const auto row_of = [&](const TilePlace& place) {
-    if constexpr (is_grouped)
-      return place.row + peers.row * T::tile_m;
-    else
-      return (place.row * p.cluster.rows + peers.row) * T::tile_m;
+    return first_row_of(place) + (place.row * p.cluster.rows + peers.row) * T::tile_m;
   };
   const auto column_of = [&](const TilePlace& place) {
-    if constexpr (is_grouped)
-      return place.column + peers.column * T::tile_n;
-    else
-      return (place.column * p.cluster.columns + peers.column) * T::tile_n;
+    return (place.column * p.cluster.columns + peers.column) * T::tile_n;
   };
-  const auto blocks_in = [&](const TilePlace& place) {
-    if constexpr (is_grouped)
-      return p.blocks;
-    else
-      return blocks_of(k_slice_of(place.batch));
-  };
+
   const auto place_of = [&](const TilePlace& place) {
-    LoadCoord loaded{.row = row_of(place), .column = column_of(place), .blocks = blocks_in(place)};
-    if constexpr (is_grouped) {
-      loaded.b_batch = place.group;
-    } else {
-      const int product = product_of(place.batch);
-      loaded.a_batch = p.a_is_shared ? 0 : product;
-      loaded.b_batch = p.b_is_shared ? 0 : product;
-      loaded.first_block = first_of(k_slice_of(place.batch), peers.k_rank);
-    }
-    return loaded;
-  };
-  /// Where a warpgroup's sums go, from that column of its tile on.
-  const auto fragment_of = [&](const TilePlace& place, int first_column, int warpgroup, int warp) {
-    FragmentCoord at{.row = row_of(place) + warpgroup * 64,
-                     .column = column_of(place) + first_column,
-                     .warp = warp,
-                     .lane = isa::opaque_thread() % 32};
-    const int row = at.row + warp_rows * warp;
-    if constexpr (is_grouped) {
-      // The map has as many matrices of a warp's rows as C has rows, each a row further on: what would lie behind the
-      // group's last row lies outside the matrix that is taken, so TMA leaves it out.
-      const int rows = max(0, min(warp_rows, place.row_end - row));
-      at.row_end = place.row_end;
-      at.box_row = warp_rows - rows;
-      at.box_batch = row + rows;
-    } else {
-      at.batch = at.box_batch = place.batch;
-      at.row_end = p.out.rows;
-      at.box_row = row;
-    }
-    return at;
+    const int product = product_of(place.batch);
+    const int k_slice = k_slice_of(place.batch);
+    return LoadCoord{.row = row_of(place),
+                     .column = column_of(place),
+                     .a_batch = p.a_is_shared ? 0 : product,
+                     .b_batch = p.b_is_shared ? 0 : product,
+                     .first_block = first_of(k_slice, peers.k_rank),
+                     .blocks = blocks_of(k_slice)};
   };
 
   isa::start_kernel_after();
@@ -187,17 +153,21 @@ __global__ void __launch_bounds__(T::cta_threads, T::ctas_per_sm)
     };
     for (int tile = first_tile; has_tile(tile); tile += clusters) {
       const TilePlace place = tile_of(tile);
-      const int blocks = blocks_in(place);
-      if constexpr (is_grouped) {
-        if (place.group == GroupTile::none) break;
-        if (row_of(place) + warpgroup * 64 >= place.row_end) {
+      if constexpr (is_grouped)
+        if (place.batch == GroupTile::none) break;
+      const int blocks = blocks_of(k_slice_of(place.batch));
+      if constexpr (is_grouped)
+        if (row_of(place) + warpgroup * 64 >= place.end) {
           pass_tile<T>(consumer, state, p.stages, blocks, go_on_storing);
           continue;
         }
-      }
       const auto store = [&](auto& of_columns, int first_column) {
-        store_tile<typename T::Stored>(of_columns, p.out, &p.c, staging, late,
-                                       fragment_of(place, first_column, warpgroup, warp_in_group), 1 + warpgroup);
+        FragmentCoord at{.row = row_of(place) + warpgroup * 64,
+                         .column = column_of(place) + first_column,
+                         .warp = warp_in_group,
+                         .lane = isa::opaque_thread() % 32};
+        find_rows(at, place, p.out.rows);
+        store_tile<typename T::Stored>(of_columns, p.out, &p.c, staging, late, at, 1 + warpgroup);
       };
       if constexpr (T::needs_promotion) {
         multiply_tile_promoted<T>(sums, consumer, state, p.stages, blocks);

@@ -5,6 +5,7 @@
 
 #include "cuda/kernels/sm90/native/grouped.hpp"
 #include "cuda/kernels/sm90/native/mainloop.cuh"
+#include "cuda/kernels/sm90/native/store_boxes.cuh"
 
 namespace exactile::cuda::sm90::native {
 
@@ -29,11 +30,8 @@ class GroupWalk {
     const int begin = of_lane(begin_, lane), end = of_lane(end_, lane);
     const int rows = tiles_down(begin, end);
     const int in_group = index - (of_lane(tiles_, lane) - rows * s_.columns);
-    const TileCoord place = rasterised_tile(in_group, rows, s_.columns, s_.strip_rows);
-    tile = {.row = begin + place.row * tile_m,
-            .column = place.column * s_.tile_columns,
-            .group = first_group_ + lane,
-            .row_end = end};
+    tile = {rasterised_tile(in_group, rows, s_.columns, s_.strip_rows), begin, end};
+    tile.batch = first_group_ + lane;
     return true;
   }
 
@@ -81,10 +79,9 @@ struct GroupTiles {
   /// By a whole consumer warp behind that barrier, and before it gives the stage back.
   [[nodiscard]] __device__ GroupTile at(int stage) const {
     const GroupTile tile = of_stage[stage];
-    return {.row = isa::warp_uniform(tile.row),
-            .column = isa::warp_uniform(tile.column),
-            .group = isa::warp_uniform(tile.group),
-            .row_end = isa::warp_uniform(tile.row_end)};
+    return {{isa::warp_uniform(tile.row), isa::warp_uniform(tile.column), isa::warp_uniform(tile.batch)},
+            isa::warp_uniform(tile.begin),
+            isa::warp_uniform(tile.end)};
   }
 };
 
@@ -94,7 +91,7 @@ __device__ inline void announce_end(const PipelineAddresses<T>& pipeline, GroupT
                                     const PipelineState& state) {
   isa::mbarrier_wait(pipeline.empty_of(state.stage), state.parity ^ 1);
   if (!isa::elect_one()) return;
-  tiles.announce(state.stage, {.group = GroupTile::none});
+  tiles.announce(state.stage, {{0, 0, GroupTile::none}, 0, 0});
   isa::mbarrier_arrive_expect(pipeline.full_of(state.stage), 0);
 }
 
@@ -113,5 +110,25 @@ __device__ inline void pass_tile(const Consumer<T>& consumer, PipelineState& sta
 
 /// Of products that are no groups: each warp works out by itself which tile is next.
 struct NoTiles {};
+
+/// The row that a tile's rows are counted from.
+[[nodiscard]] __device__ inline int first_row_of(const TileCoord&) { return 0; }
+[[nodiscard]] __device__ inline int first_row_of(const GroupTile& tile) { return tile.begin; }
+
+/// Which rows of a tile are stored, and where C's tensor map has them. `rows`: of C.
+__device__ inline void find_rows(FragmentCoord& at, const TileCoord& tile, int rows) {
+  at.batch = at.box_batch = tile.batch;
+  at.row_end = rows;
+  at.box_row = at.row + warp_rows * at.warp;
+}
+/// The map has matrices of a warp's rows that overlap, each a row further on: what would lie behind the group's last
+/// row lies outside of the matrix that is taken, so TMA leaves it out.
+__device__ inline void find_rows(FragmentCoord& at, const GroupTile& tile, int) {
+  const int row = at.row + warp_rows * at.warp;
+  const int rows = max(0, min(warp_rows, tile.end - row));
+  at.row_end = tile.end;
+  at.box_row = warp_rows - rows;
+  at.box_batch = row + rows;
+}
 
 }  // namespace exactile::cuda::sm90::native

@@ -84,7 +84,6 @@ class Grouped final : public plan::GroupedExecutable {
             .scheduler = {.offsets = arguments.offsets,
                           .groups = static_cast<int>(groups_),
                           .total_rows = static_cast<int>(d.m),
-                          .tile_columns = config_.tile.n * config_.cluster.columns,
                           .columns = static_cast<int>(clusters_across(d.n, grouped_)),
                           .strip_rows = 2048 / config_.tile.m},
             .cluster = config_.cluster,
@@ -98,7 +97,7 @@ class Grouped final : public plan::GroupedExecutable {
             .out = out};
   }
 
-  /// C as matrices of a warp's rows, one for each row that may be behind a warp's last: fragment_of() in gemm.cuh.
+  /// C as matrices of a warp's rows, one for each row that may be behind a warp's last: find_rows() in group_walk.cuh.
   [[nodiscard]] Status map_output(GroupedParameters<Accumulator>& p) const {
     if (p.out.store_by != StoreBy::boxes) return {};
     const std::int64_t size = size_in_bytes(p.out.type);

@@ -8,12 +8,10 @@
 
 namespace exactile::cuda::sm90::native {
 
-/// A cluster's tile of C.
-struct alignas(16) GroupTile {
-  int row;  ///< its first, of all rows
-  int column;
-  int group;    ///< none: there is no tile any more
-  int row_end;  ///< behind the group's last
+/// A tile of a group, which is TileCoord::batch, or none where there is no tile any more.
+struct GroupTile : TileCoord {
+  int begin;  ///< the group's first row, of all rows
+  int end;    ///< behind its last
 
   static constexpr int none = -1;
 };
@@ -23,8 +21,7 @@ struct GroupScheduler {
   const std::int64_t* offsets;  ///< where groups begin, and behind them where the last one ends
   int groups;
   int total_rows;
-  int tile_columns;  ///< of a cluster's tile
-  int columns;       ///< clusters' tiles across
+  int columns;  ///< clusters' tiles across
   int strip_rows;
 
   using Tile = GroupTile;
