@@ -57,7 +57,7 @@ DeviceMemory normal_numbers(const Context& context, std::int64_t elements) {
   DeviceMemory memory = value_or_throw(context.allocate(elements * 2));
   const auto block_bytes = static_cast<std::int64_t>(block.size()) * 2;
   for (std::int64_t at = 0; at < memory.bytes(); at += block_bytes)
-    if (!memory.upload(block.data(), std::min(block_bytes, memory.bytes() - at), at).ok()) std::abort();
+    or_throw(memory.upload(block.data(), std::min(block_bytes, memory.bytes() - at), at));
   return memory;
 }
 
@@ -161,11 +161,25 @@ void race(std::vector<Contender> all, const Context& context, double operations,
                 1e-12 * operations / median(contender.seconds));
 }
 
+Operands operands_of(const Sizes& sizes, const Context& context) {
+  const auto offsets = draw_offsets(sizes);
+  Operands o{sizes,
+             offsets,
+             normal_numbers(context, offsets.back() * sizes.k),
+             normal_numbers(context, sizes.groups * sizes.n * sizes.k),
+             value_or_throw(context.allocate(offsets.back() * sizes.n * 2)),
+             value_or_throw(context.allocate(static_cast<std::int64_t>(offsets.size()) * 8))};
+  or_throw(o.there.upload(offsets.data(), o.there.bytes()));
+  std::printf("%ld groups, %ld rows in all, n = %ld, k = %ld\n", static_cast<long>(sizes.groups),
+              static_cast<long>(o.rows()), static_cast<long>(sizes.n), static_cast<long>(sizes.k));
+  return o;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   Sizes sizes;
-  std::vector<std::string> parameters;
+  std::vector<std::string> parameters{""};
   bool is_alone = false;
   CLI::App app("Grouped bf16 products");
   app.add_option("--groups", sizes.groups);
@@ -180,23 +194,13 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   try {
     const Context context = value_or_throw(Context::make(Backend::cuda));
-    const auto offsets = draw_offsets(sizes);
-    Operands o{sizes,
-               offsets,
-               normal_numbers(context, offsets.back() * sizes.k),
-               normal_numbers(context, sizes.groups * sizes.n * sizes.k),
-               value_or_throw(context.allocate(offsets.back() * sizes.n * 2)),
-               value_or_throw(context.allocate(static_cast<std::int64_t>(offsets.size()) * 8))};
-    if (const Status s = o.there.upload(offsets.data(), o.there.bytes()); !s.ok()) throw std::runtime_error("offsets");
-    if (parameters.empty()) parameters = {""};
+    const Operands o = operands_of(sizes, context);
     std::vector<Contender> all;
     for (const std::string& each : parameters) all.push_back(of_plan(o, context, each));
     if (!is_alone) {
       all.push_back(of_plans(o, context));
       for (Contender& rival : of_cublas(o, context)) all.push_back(std::move(rival));
     }
-    std::printf("%ld groups, %ld rows in all, n = %ld, k = %ld\n", static_cast<long>(sizes.groups),
-                static_cast<long>(o.rows()), static_cast<long>(sizes.n), static_cast<long>(sizes.k));
     race(std::move(all), context, operation_count(o.description().types, o.rows(), sizes.n, sizes.k), sizes.rounds);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
