@@ -38,12 +38,13 @@ inline constexpr GroupedConfig grouped_configs[] = {{{128, 256}, 2}, {{128, 256}
          clusters_across(d.n, config);
 }
 
-/// All rows together, with one of the matrices.
+/// All rows together, with one of the matrices, whose batch stride is that from group to group.
 [[nodiscard]] inline GemmDescription whole(const GroupedDescription& d) {
-  GemmDescription all{.types = d.types, .m = d.total_rows, .n = d.n, .k = d.k, .a = d.a, .b = d.b, .c = d.c};
-  all.a.batch_stride = all.c.batch_stride = 0;
-  if (d.groups == 1) all.b.batch_stride = 0;
-  return reachable(all);
+  GemmDescription all =
+      reachable({.types = d.types, .m = d.total_rows, .n = d.n, .k = d.k, .a = d.a, .b = d.b, .c = d.c});
+  all.b.batch_stride = d.groups > 1 ? d.b.batch_stride : 0;
+  all.c.batch_stride = 0;
+  return all;
 }
 
 [[nodiscard]] std::unique_ptr<plan::GroupedExecutable> make_grouped_product(const GroupedDescription& description,
