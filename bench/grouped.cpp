@@ -24,6 +24,7 @@ struct Sizes {
   std::int64_t groups = 128, n = 7168, k = 2048, least = 64, most = 1024;
   double mean = 512;  ///< rows of a group; 0: as they are drawn
   int rounds = 7;
+  std::int64_t shift = 0;  ///< elements by which C is off a multiple of 256 bytes
 };
 
 /// Log-uniform rows, all multiplied by one factor and cut off at the ends until they have the mean.
@@ -67,6 +68,7 @@ struct Operands {
   DeviceMemory a, b, c, there;
 
   [[nodiscard]] std::int64_t rows() const { return offsets.back(); }
+  [[nodiscard]] void* c_row(std::int64_t row) const { return c.at((row * sizes.n + sizes.shift) * 2); }
   [[nodiscard]] GroupedDescription description() const {
     return {.types = {ElementType::bf16, ElementType::bf16},
             .groups = sizes.groups,
@@ -91,7 +93,7 @@ Contender of_plan(const Operands& o, const Context& context, const std::string& 
   return {
       "GroupedPlan " + parameters, [plan, &o, execution = context.execution()] {
         return plan.run(
-            {.a = o.a.at(), .b = o.b.at(), .c = o.c.at(), .offsets = static_cast<const std::int64_t*>(o.there.at())},
+            {.a = o.a.at(), .b = o.b.at(), .c = o.c_row(0), .offsets = static_cast<const std::int64_t*>(o.there.at())},
             execution);
       }};
 }
@@ -110,7 +112,7 @@ Contender of_plans(const Operands& o, const Context& context) {
               const auto group = static_cast<std::int64_t>(g);
               const Status s = plans[g].run({.a = o.a.at(o.offsets[g] * o.sizes.k * 2),
                                              .b = o.b.at(group * o.sizes.n * o.sizes.k * 2),
-                                             .c = o.c.at(o.offsets[g] * o.sizes.n * 2)},
+                                             .c = o.c_row(o.offsets[g])},
                                             execution);
               if (!s.ok()) return s;
             }
@@ -137,8 +139,8 @@ std::vector<Contender> of_cublas(const Operands& o, const Context& context) {
                const int rows = static_cast<int>(o.offsets[g + 1] - o.offsets[g]);
                const int error = gemm_ex(handle, transposed, as_is, n, rows, k, &one,
                                          o.b.at(static_cast<std::int64_t>(g) * o.sizes.n * o.sizes.k * 2), bf16, k,
-                                         o.a.at(o.offsets[g] * o.sizes.k * 2), bf16, k, &zero,
-                                         o.c.at(o.offsets[g] * o.sizes.n * 2), bf16, n, compute_f32, any);
+                                         o.a.at(o.offsets[g] * o.sizes.k * 2), bf16, k, &zero, o.c_row(o.offsets[g]),
+                                         bf16, n, compute_f32, any);
                if (error != 0) return {StatusCode::device_failure, "cublasGemmEx: " + std::to_string(error)};
              }
              return {};
@@ -167,7 +169,7 @@ Operands operands_of(const Sizes& sizes, const Context& context) {
              offsets,
              normal_numbers(context, offsets.back() * sizes.k),
              normal_numbers(context, sizes.groups * sizes.n * sizes.k),
-             value_or_throw(context.allocate(offsets.back() * sizes.n * 2)),
+             value_or_throw(context.allocate((offsets.back() * sizes.n + sizes.shift) * 2)),
              value_or_throw(context.allocate(static_cast<std::int64_t>(offsets.size()) * 8))};
   or_throw(o.there.upload(offsets.data(), o.there.bytes()));
   std::printf("%ld groups, %ld rows in all, n = %ld, k = %ld\n", static_cast<long>(sizes.groups),
@@ -189,6 +191,7 @@ int main(int argc, char** argv) {
   app.add_option("--most", sizes.most);
   app.add_option("--mean", sizes.mean, "rows of a group; 0: as they are drawn");
   app.add_option("--rounds", sizes.rounds);
+  app.add_option("--shift-c", sizes.shift, "elements by which C is not aligned");
   app.add_option("--parameters", parameters, "configurations, \"BM=128 BN=256 CLUSTER_N=2\"");
   app.add_flag("--alone", is_alone, "without a loop over groups");
   CLI11_PARSE(app, argc, argv);
