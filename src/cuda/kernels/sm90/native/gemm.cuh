@@ -156,11 +156,6 @@ __global__ void __launch_bounds__(T::cta_threads, T::ctas_per_sm)
       if constexpr (is_grouped)
         if (place.batch == GroupTile::none) break;
       const int blocks = blocks_of(k_slice_of(place.batch));
-      if constexpr (is_grouped)
-        if (row_of(place) + warpgroup * 64 >= place.end) {
-          pass_tile<T>(consumer, state, p.stages, blocks, go_on_storing);
-          continue;
-        }
       const auto store = [&](auto& of_columns, int first_column) {
         FragmentCoord at{.row = row_of(place) + warpgroup * 64,
                          .column = column_of(place) + first_column,

@@ -95,19 +95,6 @@ __device__ inline void announce_end(const PipelineAddresses<T>& pipeline, GroupT
   isa::mbarrier_arrive_expect(pipeline.full_of(state.stage), 0);
 }
 
-/// Of a tile that has no rows for this warpgroup: its blocks pass by.
-template <class T, class Meanwhile>
-__device__ inline void pass_tile(const Consumer<T>& consumer, PipelineState& state, int stages, int blocks,
-                                 const Meanwhile& meanwhile) {
-  meanwhile(0);
-  meanwhile(1);
-#pragma unroll 1
-  for (; blocks > 0; --blocks, state.advance(stages)) {
-    consumer.wait(state);
-    consumer.release(state.stage);
-  }
-}
-
 /// Of products that are no groups: each warp works out by itself which tile is next.
 struct NoTiles {};
 
