@@ -63,6 +63,33 @@ Rates fitted_to(const std::vector<Sample>& samples, Rates rates) {
   return rates;
 }
 
+double estimated(const RatesKey& key, const Demand& demand, const std::vector<FittedRates>& fitted) {
+  const auto found = std::ranges::find(fitted, key, &FittedRates::key);
+  return seconds(demand, found == fitted.end() ? rates_of(key) : found->rates);
+}
+
+/// As the planner chooses: among all, or first an order of sums, see order_of_sums.hpp.
+const TimedProduct::Kernel* choice_of(const TimedProduct& product, const std::vector<FittedRates>& fitted) {
+  const auto first_of = [&](auto demand, const auto& is_asked) {
+    const TimedProduct::Kernel* first = nullptr;
+    double least = std::numeric_limits<double>::infinity();
+    for (const auto& kernel : product.kernels) {
+      if (!kernel.competes || !is_asked(kernel)) continue;
+      const double seconds = estimated(kernel.key, kernel.*demand, fitted);
+      if (seconds < least) first = &kernel;
+      least = std::min(least, seconds);
+    }
+    return first;
+  };
+  const auto is_of_vectors = [](const TimedProduct::Kernel& kernel) { return kernel.key.family == "vectors"; };
+  const auto any = [](const TimedProduct::Kernel&) { return true; };
+  if (!product.sums_differ) return first_of(&TimedProduct::Kernel::demand, any);
+  const TimedProduct::Kernel* alone = first_of(&TimedProduct::Kernel::alone, any);
+  if (alone == nullptr) return nullptr;
+  return first_of(&TimedProduct::Kernel::demand,
+                  [&](const auto& kernel) { return is_of_vectors(kernel) == is_of_vectors(*alone); });
+}
+
 }  // namespace
 
 std::vector<FittedRates> fit(const std::vector<TimedProduct>& products) {
@@ -77,15 +104,9 @@ std::vector<FittedRates> fit(const std::vector<TimedProduct>& products) {
 
 std::vector<ChoiceQuality> quality_of(const std::vector<TimedProduct>& products,
                                       const std::vector<FittedRates>& fitted) {
-  const auto estimated = [&](const TimedProduct::Kernel& kernel) {
-    const auto found = std::ranges::find(fitted, kernel.key, &FittedRates::key);
-    return seconds(kernel.demand, found == fitted.end() ? rates_of(kernel.key) : found->rates);
-  };
   std::vector<ChoiceQuality> all;
   for (const TimedProduct& product : products) {
-    const TimedProduct::Kernel* chosen = nullptr;
-    for (const auto& kernel : product.kernels)
-      if (kernel.competes && (chosen == nullptr || estimated(kernel) < estimated(*chosen))) chosen = &kernel;
+    const TimedProduct::Kernel* chosen = choice_of(product, fitted);
     if (product.is_fitted_to || chosen == nullptr) continue;
     auto at = std::ranges::find(all, product.types, &ChoiceQuality::types);
     if (at == all.end()) at = all.insert(at, {.types = product.types});

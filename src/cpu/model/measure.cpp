@@ -18,6 +18,7 @@
 #include "cpu/kernel_list.hpp"
 #include "cpu/model/fit.hpp"
 #include "cpu/model/rows.hpp"
+#include "cpu/order_of_sums.hpp"
 #include "tuning/table/draw.hpp"
 #include "tuning/table/table.hpp"
 
@@ -129,7 +130,13 @@ class Contender {
 TimedProduct time_all(const Drawn& drawn, const Pools& pools) {
   constexpr int rounds = 6;
   constexpr double enough = 0.02;  // seconds of all together
-  TimedProduct timed{.types = drawn.problem.description.types, .is_fitted_to = true, .kernels = {}};
+  TimedProduct timed{.types = drawn.problem.description.types,
+                     .is_fitted_to = true,
+                     .sums_differ = sums_may_differ(drawn.problem),
+                     .kernels = {}};
+  // Asked about sums that do not differ, others give way for reasons of their own.
+  plan::Problem of_one_order = drawn.problem;
+  of_one_order.reproducible = timed.sums_differ;
   std::vector<Contender> contenders;
   for (const plan::KernelEntry& entry : kernel_list()) {
     if (std::ranges::find(entry.types, timed.types) == entry.types.end() || !entry.unavailable(0).empty() ||
@@ -137,9 +144,11 @@ TimedProduct time_all(const Drawn& drawn, const Pools& pools) {
       continue;
     latest_estimate() = {};
     static_cast<void>(entry.cost(drawn.problem));
-    const auto& [key, demand] = latest_estimate();
+    const auto [key, demand] = latest_estimate();
     if (key.family.empty()) continue;
-    timed.kernels.push_back({key, demand, 0, entry.gives_way(drawn.problem).empty()});
+    static_cast<void>(entry.cost(alone(drawn.problem)));
+    timed.kernels.push_back(
+        {key, demand, latest_estimate().demand, 0, entry.gives_way(of_one_order).empty()});
     contenders.emplace_back(drawn, pools, entry.prepare(drawn.problem));
   }
   const Clock::time_point begin = Clock::now();
