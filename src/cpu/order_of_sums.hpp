@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Whose order the sums of a product have where kernels differ in it (docs/adr/0006). The types, sizes and strides of one
-/// product and the processor's rates decide, never threads or the batch.
+/// Whose order the sums of a product have where kernels differ in it (docs/adr/0006). The types, sizes and strides of
+/// one product and the processor's rates decide, never threads or the batch.
 #pragma once
 
 #include <string_view>

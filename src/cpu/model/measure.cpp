@@ -147,8 +147,7 @@ TimedProduct time_all(const Drawn& drawn, const Pools& pools) {
     const auto [key, demand] = latest_estimate();
     if (key.family.empty()) continue;
     static_cast<void>(entry.cost(alone(drawn.problem)));
-    timed.kernels.push_back(
-        {key, demand, latest_estimate().demand, 0, entry.gives_way(of_one_order).empty()});
+    timed.kernels.push_back({key, demand, latest_estimate().demand, 0, entry.gives_way(of_one_order).empty()});
     contenders.emplace_back(drawn, pools, entry.prepare(drawn.problem));
   }
   const Clock::time_point begin = Clock::now();
