@@ -121,6 +121,7 @@ TEST(VectorBits, ThePlannerChoosesThemForTheProductAlone) {
             << few.m << " x " << few.n << " x " << few.k << " on " << threads << " threads";
       }
       d.batch_count = 50;
+      d.c.batch_stride = few.m * few.n;
       EXPECT_EQ(takes_vectors(d, {.threads = 2}), alone) << few.m << " x " << few.n << " x " << few.k << ", a batch";
       EXPECT_FALSE(takes_vectors(d, {.reproducible = true}));
     }
