@@ -44,7 +44,9 @@ bool vectors_are_fastest(const plan::Problem& problem) {
 
 bool sums_may_differ(const plan::Problem& problem) {
   const GemmDescription& d = problem.description;
-  if (problem.reproducible || !is_floating(d.types.input) || std::min(d.m, d.n) > most_vectors_at_once) return false;
+  const std::int64_t few = std::min(d.m, d.n);
+  if (problem.reproducible || !is_floating(d.types.input) || few > most_vectors_at_once) return false;
+  if (few == 0 || d.k == 0) return false;  // nothing is summed
   const bool shares_chunks = d.types.input == ElementType::f32 || d.types.input == ElementType::f64;
   return !shares_chunks || !vector_roles(d).across;
 }
