@@ -59,7 +59,7 @@ plan::Problem alone(plan::Problem problem) {
 }
 
 bool sums_as_vectors(const plan::Problem& problem) {
-  thread_local Answer latest;
+  constinit thread_local Answer latest{};
   const plan::Problem one = alone(problem);
   if (latest.description != one.description) latest = {one.description, vectors_are_fastest(one)};
   return latest.vectors;
