@@ -13,13 +13,13 @@
 #include "cpu/loops/packed.hpp"
 #include "cpu/loops/tuned_blocking.hpp"
 #include "cpu/micro/amx.hpp"
+#include "cpu/order_of_sums.hpp"
 #include "cpu/orientation.hpp"
 #include "cpu/scaled.hpp"
 #include "cpu/small/deep.hpp"
 #include "cpu/small/direct.hpp"
 #include "cpu/small/near.hpp"
 #include "cpu/small/stream.hpp"
-#include "cpu/small/vector_roles.hpp"
 #include "plan/kernel_entry.hpp"
 
 namespace exactile::cpu {
@@ -56,7 +56,7 @@ const auto& micro_of(const plan::Problem& problem) {
   return exchanged ? micro_of<Micro>(types.input_b, types.input) : micro_of<Micro>(types.input, types.input_b);
 }
 
-/// Whose bits a product has is settled by its sizes and the processor, before costs are compared.
+/// Whose bits a product has is settled before costs are compared.
 template <class K>
 std::string_view gives_way(const plan::Problem& problem) {
   if (const auto reason = gives_way_to_vectors(problem); !reason.empty()) return reason;

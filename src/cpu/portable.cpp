@@ -10,7 +10,7 @@
 #include "cpu/isa.hpp"
 #include "cpu/loops/partition.hpp"
 #include "cpu/loops/rates.hpp"
-#include "cpu/small/vector_roles.hpp"
+#include "cpu/order_of_sums.hpp"
 #include "cpu/threads/scratch.hpp"
 #include "cpu/threads/team.hpp"
 #include "reference/naive.hpp"

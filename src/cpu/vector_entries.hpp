@@ -5,6 +5,7 @@
 #include <array>
 
 #include "cpu/engine_entries.hpp"
+#include "cpu/small/vector_roles.hpp"
 #include "cpu/small/vectors.hpp"
 
 namespace exactile::cpu {
@@ -47,12 +48,7 @@ plan::KernelEntry vector_entry(std::string_view name) {
       .refuses = vectors_refuse,
       .cost = [](const plan::Problem& p) { return estimate<"vectors", isa, In>(vectors_demand<In>(p, vector_bytes)); },
       .prepare = [](const plan::Problem& p) { return make_vectors<In>(p, vector_kernels_of<isa, In>()); },
-      .gives_way =
-          [](const plan::Problem& p) {
-            return sums_as_vectors(p.description) || sums_as_all_kernels(p.description)
-                       ? std::string_view()
-                       : "the bits of this product are those of the other kernels";
-          }};
+      .gives_way = vectors_give_way};
 }
 
 /// W of bytes with a sign or without one, and x of the same or the other bytes.

@@ -101,18 +101,34 @@ TEST(VectorBits, TheNinthRowChangesNothing) {
   EXPECT_TRUE(matrices.c_rows(0, 8) == all.c_rows(0, 8));
 }
 
-/// Where their bits are their own the planner takes these kernels on any number of threads.
-TEST(VectorBits, ThePlannerTakesThemOnAnyNumberOfThreads) {
-  for (const FewRows& few : products) {
-    if (!few.b_turned) continue;
-    const GemmDescription d = description_of({ElementType::f32, ElementType::f32}, few);
-    for (const int threads : {1, 2, 16}) {
-      const Result<Plan> plan = Plan::make(d, {.threads = threads});
-      ASSERT_TRUE(plan.ok());
-      const std::string kernel = plan.value().summary().kernel;
-      EXPECT_TRUE(kernel.ends_with("_vectors") || kernel == "portable_blocked")
-          << kernel << " for " << few.m << " x " << few.n << " x " << few.k << " on " << threads << " threads";
+bool takes_vectors(const GemmDescription& d, const GemmOptions& options) {
+  const Result<Plan> plan = Plan::make(d, options);
+  EXPECT_TRUE(plan.ok());
+  return plan.ok() && plan.value().summary().kernel.ends_with("_vectors");
+}
+
+/// Where their bits are their own the planner takes these kernels or others for any number of threads and any batch.
+TEST(VectorBits, ThePlannerChoosesThemForTheProductAlone) {
+  int taken = 0;
+  for (const ElementType type : {ElementType::f32, ElementType::f64, ElementType::cf32})
+    for (const FewRows& few : products) {
+      if (!few.b_turned) continue;
+      GemmDescription d = description_of({type, type}, few);
+      const bool alone = takes_vectors(d, {.threads = 1});
+      taken += alone ? 1 : 0;
+      for (const int threads : {2, 16}) {
+        EXPECT_EQ(takes_vectors(d, {.threads = threads}), alone)
+            << few.m << " x " << few.n << " x " << few.k << " on " << threads << " threads";
+      }
+      d.batch_count = 50;
+      d.c.batch_stride = few.m * few.n;
+      EXPECT_EQ(takes_vectors(d, {.threads = 2}), alone) << few.m << " x " << few.n << " x " << few.k << ", a batch";
+      EXPECT_FALSE(takes_vectors(d, {.reproducible = true}));
     }
+  const Result<Plan> some = Plan::make(description_of({ElementType::f32, ElementType::f32}, products[0]));
+  ASSERT_TRUE(some.ok());
+  if (some.value().summary().kernel != "portable_blocked") {
+    EXPECT_GT(taken, 0);
   }
 }
 

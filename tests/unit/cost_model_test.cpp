@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <random>
@@ -12,6 +13,7 @@
 #include "cpu/kernel_list.hpp"
 #include "cpu/model/fit.hpp"
 #include "cpu/model/rows.hpp"
+#include "cpu/order_of_sums.hpp"
 #include "tuning/table/table.hpp"
 
 namespace exactile::cpu {
@@ -39,13 +41,14 @@ TEST(CostModel, RatesAreFoundFromTimes) {
   std::lognormal_distribution<double> cycles(8, 2), bytes(9, 2);
   std::vector<TimedProduct> products;
   for (int i = 0; i < 120; ++i) {
-    TimedProduct product{.types = {ElementType::f32, ElementType::f32}, .is_fitted_to = i % 4 != 0, .kernels = {}};
+    TimedProduct product{
+        .types = {ElementType::f32, ElementType::f32}, .is_fitted_to = i % 4 != 0, .sums_differ = false, .kernels = {}};
     Demand demand;
     demand[Work::far_cycles] = cycles(dice);
     demand[Work::read_bytes] = bytes(dice);
     demand[Work::starts] = 1;
     for (const RatesKey& key : {one, other})
-      product.kernels.push_back({key, demand, seconds(demand, truth[key == one ? 0 : 1]), true});
+      product.kernels.push_back({key, demand, demand, seconds(demand, truth[key == one ? 0 : 1]), true});
     products.push_back(product);
   }
   const std::vector<FittedRates> fitted = fit(products);
@@ -61,6 +64,34 @@ TEST(CostModel, RatesAreFoundFromTimes) {
   EXPECT_EQ(quality[0].products, 30);
   EXPECT_LT(quality[0].worst, 1.1);
   EXPECT_GT(quality_of(products, {{one, rates(1, 1, 1)}, {other, truth[1]}})[0].worst, 1.5);  // all go to the other
+}
+
+/// Threads are worth more to the one kernel than to the other, and an order of sums is chosen without them.
+TEST(CostModel, AnOrderOfSumsIsChosenForTheProductAlone) {
+  constexpr RatesKey vectors{"vectors", Isa::avx2, ElementType::f32};
+  constexpr RatesKey deep{"deep", Isa::avx2, ElementType::f32};
+  const Rates per_cycle = rates(1e-9, 0, 0);
+  const auto cycles = [](double count, int threads) {
+    Demand demand;
+    demand[Work::far_cycles] = count;
+    demand.threads = threads;
+    return demand;
+  };
+  TimedProduct product{.types = {ElementType::f32, ElementType::f32},
+                       .is_fitted_to = false,
+                       .sums_differ = true,
+                       .kernels = {{vectors, cycles(1000, 1), cycles(1000, 1), 1000e-9, true},
+                                   {deep, cycles(1600, 2), cycles(1600, 1), 800e-9, true},
+                                   {one, cycles(1400, 1), cycles(1400, 1), 1400e-9, true}}};
+  const auto worst = [&] {
+    return quality_of({product}, {{vectors, per_cycle}, {deep, per_cycle}, {one, per_cycle}}).at(0).worst;
+  };
+  EXPECT_NEAR(worst(), 1000.0 / 800, 1e-9);  // the vectors alone are the fastest
+  product.kernels[0].alone = cycles(1500, 1);
+  EXPECT_NEAR(worst(), 1, 1e-9);  // the others are, and of these the fastest with threads is taken
+  product.kernels[0].alone = cycles(1000, 1);
+  product.sums_differ = false;
+  EXPECT_NEAR(worst(), 1, 1e-9);
 }
 
 TEST(CostModel, RowsHoldRates) {
@@ -102,6 +133,24 @@ TEST(CostModel, EveryFamilyHasRatesOnAnyProcessor) {
   if (widest_isa() != Isa::portable) {
     EXPECT_GT(families, 20);
   }
+}
+
+/// Of every product with few rows some kernels compete, of one order where orders differ: with floats that is decided.
+TEST(CostModel, KernelsOfOneOrderCompete) {
+  for (const GemmTypes types : all_gemm_types())
+    for (const auto& [m, n, k] : {std::array{1, 300, 2000}, {7, 300, 20}, {2, 5, 9000}, {8, 40, 100}}) {
+      const plan::Problem problem = problem_of(types, m, n, k);
+      if (widest_isa() == Isa::portable || !sums_may_differ(problem)) continue;
+      int competing = 0;
+      for (const plan::KernelEntry& entry : kernel_list()) {
+        if (entry.role != "engine" || entry.certifies || !entry.unavailable(0).empty()) continue;
+        if (std::ranges::find(entry.types, types) == entry.types.end() || !entry.refuses(problem).empty()) continue;
+        if (!entry.gives_way(problem).empty()) continue;
+        ++competing;
+        EXPECT_EQ(entry.name.ends_with("_vectors"), sums_as_vectors(problem)) << entry.name << " " << to_string(types);
+      }
+      EXPECT_GT(competing, 0) << to_string(types) << " " << m << " x " << n << " x " << k;
+    }
 }
 
 TEST(CostModel, DecidesWhereAllOrdersLeaveTheSameBits) {

@@ -52,7 +52,7 @@ Demand packed_demand(const plan::Problem& problem, const MicroKernels<K>& kernel
   add_packing_of_a(d, o, outline.a_source, outline.column_blocks, products * static_cast<double>(size) * m * k);
   // Wide tiles read less, and what is small enough is near when they compete for it.
   const bool is_near = wide_tiles_compete(kernels, o.m, o.n, o.k) && b_bytes <= static_cast<double>(caches().l2) / 2;
-  if (!is_near) d[Work::read_bytes] = products * bytes_once(m, n, k, size);
+  if (!is_near) d[Work::read_bytes] = products * bytes_once<K>(m, n, k);
   const double uneven =
       d.threads == 1 ? 1 : unevenness(core::ceil_divide(o.m, blocks.mr) * core::ceil_divide(o.n, blocks.nr), d.threads);
   d[is_near ? Work::near_cycles : Work::far_cycles] = products * uneven * cycles_of(kernels, m * n * k);

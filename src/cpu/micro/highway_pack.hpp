@@ -37,6 +37,39 @@ HWY_INLINE void ask_for_rows(const T* from, std::int64_t stride, std::int64_t wi
     for (std::int64_t l = 0; l < width; l += line_elements<T>) __builtin_prefetch(from + l);
 }
 
+/// Rows of fewer elements than the panel is wide: zeros follow them.
+template <class T>
+HWY_INLINE void copy_short_rows(const T* from, std::int64_t stride, std::int64_t lanes, std::int64_t width,
+                                std::int64_t rows, T* to) {
+  const Lanes<T> d;
+  constexpr std::int64_t step = lane_count<T>;
+  const std::int64_t whole = lanes / step * step;
+  const auto rest = first_lanes(d, static_cast<std::size_t>(lanes - whole));
+  for (std::int64_t p = 0; p < rows; ++p, from += stride, to += width) {
+    std::int64_t l = 0;
+    for (; l < whole; l += step) hn::StoreU(hn::LoadU(d, from + l), d, to + l);
+    if (l < lanes && l + step <= width) {
+      hn::StoreU(load_first(rest, d, from + l), d, to + l);
+      l += step;
+    }
+    for (; l + step <= width; l += step) hn::StoreU(hn::Zero(d), d, to + l);
+    for (; l < width; ++l) to[l] = l < lanes ? from[l] : T(0);
+  }
+}
+
+/// Zeros in the lanes of a panel from one on, or from some before it.
+template <class T>
+HWY_INLINE void clear_lanes(std::int64_t first, std::int64_t width, std::int64_t rows, T* panel) {
+  const hn::Full128<T> d;
+  constexpr auto step = static_cast<std::int64_t>(hn::MaxLanes(d));
+  const bool is_whole = width % step == 0;
+  for (std::int64_t p = 0; p < rows; ++p, panel += width) {
+    std::int64_t l = is_whole ? first / step * step : first;
+    for (; is_whole && l < width; l += step) hn::StoreU(hn::Zero(d), d, panel + l);
+    for (; l < width; ++l) panel[l] = T(0);
+  }
+}
+
 /// Lanes are neighbours: a few rows at a time are dealt out to the panels, so that each panel takes whole lines, and
 /// lines of different panels, which may all fall into one set of L1, need not stay there together.
 template <class T>
@@ -55,9 +88,7 @@ void copy_rows(const T* from, std::int64_t term_stride, std::int64_t lanes, std:
       else
         copy_block<lane_count<T>>(from + first, term_stride, width, rows, to);
     }
-    for (std::int64_t p = 0; p < rows && whole < lanes; ++p)
-      for (std::int64_t l = 0; l < width; ++l)
-        to[p * width + l] = whole + l < lanes ? from[p * term_stride + whole + l] : T(0);
+    if (whole < lanes) copy_short_rows(from + whole, term_stride, lanes - whole, width, rows, to);
   }
 }
 
@@ -154,6 +185,19 @@ HWY_INLINE void turn_lanes(D d, const T* from, std::int64_t lane_stride, std::in
   }
 }
 
+/// Fewer lanes than a block has: zeros stand for the others.
+template <class T>
+HWY_INLINE void turn_some_lanes(const T* from, std::int64_t lane_stride, std::int64_t lanes, std::int64_t width,
+                                std::int64_t terms, T* panel) {
+  const hn::Full128<T> d;
+  constexpr auto step = static_cast<std::int64_t>(hn::MaxLanes(d));
+  alignas(16) T block[step * step] = {};
+  for (std::int64_t p = 0; p < terms; p += step) {
+    for (std::int64_t r = 0; r < lanes; ++r) hn::Store(hn::LoadU(d, from + r * lane_stride + p), d, block + r * step);
+    turn_block(d, block, step, width, panel + p * width);
+  }
+}
+
 /// Terms are neighbours: the strip is turned block by block, eight rows at a time where a vector holds so many.
 template <class T>
 void turn(const T* from, std::int64_t lane_stride, std::int64_t lanes, std::int64_t width, std::int64_t terms,
@@ -177,9 +221,15 @@ void turn(const T* from, std::int64_t lane_stride, std::int64_t lanes, std::int6
       turn_lanes(wide, rows + l * lane_stride, lane_stride, width, here, l + wide_step < whole_lanes, to + l);
     for (; l < whole_lanes; l += step)
       turn_lanes(narrow, rows + l * lane_stride, lane_stride, width, here, l + step < whole_lanes, to + l);
+    // What is left begins with lanes that are there already, or ends with zeros where the panel has room for them.
+    if (l < lanes && lanes >= step)
+      turn_lanes(narrow, rows + (lanes - step) * lane_stride, lane_stride, width, here, false, to + lanes - step);
+    else if (l < lanes && width % step == 0)
+      turn_some_lanes(rows, lane_stride, lanes, width, here, to);
+    else if (l < lanes)
+      gather(rows, lane_stride, 1, lanes, width, here, to);
   }
-  gather(from + whole_terms, lane_stride, 1, whole_lanes, width, terms - whole_terms, panel + whole_terms * width);
-  gather(from + whole_lanes * lane_stride, lane_stride, 1, lanes - whole_lanes, width, terms, panel + whole_lanes);
+  gather(from + whole_terms, lane_stride, 1, lanes, width, terms - whole_terms, panel + whole_terms * width);
 }
 
 /// Every second element of a lane is a term: a few lanes' terms are brought together, then turned.
@@ -216,9 +266,12 @@ void pack_panels(const T* from, std::int64_t lane_stride, std::int64_t term_stri
   }
   for (std::int64_t first = 0; first < lanes; first += width, from += width * lane_stride, panels += width * terms) {
     const std::int64_t here = lanes - first < width ? lanes - first : width;
-    if (here < width)
+    if constexpr (sizeof(T) == 16) {
       for (std::int64_t p = 0; p < terms; ++p)
         for (std::int64_t l = here; l < width; ++l) panels[p * width + l] = T(0);
+    } else if (here < width) {
+      clear_lanes(here, width, terms, panels);
+    }
     if constexpr (sizeof(T) == 16)
       gather(from, lane_stride, term_stride, here, width, terms, panels);
     else if (term_stride == 1)

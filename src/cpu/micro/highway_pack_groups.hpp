@@ -28,8 +28,28 @@ HWY_INLINE void pack_row(const Input<K>* from, std::int64_t term_stride, std::in
   if (terms == Elements<K>::group) {
     for (; l + wide_step <= lanes; l += wide_step) hn::StoreU(G::lanes(wide, from + l, term_stride), wide, to + l);
     for (; l + step <= lanes; l += step) hn::StoreU(G::lanes(narrow, from + l, term_stride), narrow, to + l);
+    if (l < lanes && lanes >= step) {  // beginning with some that are there already
+      l = lanes - step;
+      hn::StoreU(G::lanes(narrow, from + l, term_stride), narrow, to + l);
+      return;
+    }
   }
   for (; l < lanes; ++l) to[l] = G::lane(terms, from + l, term_stride);
+}
+
+/// The same of fewer lanes than a vector of 128 bits has.
+template <class K, class G>
+HWY_INLINE void pack_short_row(const Input<K>* from, std::int64_t term_stride, std::int64_t lanes, Lane<K>* to) {
+  const hn::Full128<Lane<K>> d;
+  constexpr auto step = static_cast<std::int64_t>(hn::MaxLanes(d));
+  constexpr std::int64_t group = Elements<K>::group;
+  constexpr std::int64_t pitch = 16 / static_cast<std::int64_t>(sizeof(Input<K>));  // as much as G may read of a row
+  Input<K> some[group * pitch] = {};
+  for (std::int64_t p = 0; p < group; ++p)
+    for (std::int64_t l = 0; l < lanes; ++l) some[p * pitch + l] = from[p * term_stride + l];
+  alignas(16) Lane<K> whole[step];
+  hn::Store(G::lanes(d, some, pitch), d, whole);
+  for (std::int64_t l = 0; l < lanes; ++l) to[l] = whole[l];
 }
 
 /// Lanes are neighbours.
@@ -41,7 +61,11 @@ void pack_rows(const Input<K>* from, std::int64_t term_stride, std::int64_t lane
   for (std::int64_t p = 0; p < terms; p += group, panel += width) {
     if (p + ahead + group <= terms) ask_for_rows(from + (p + ahead) * term_stride, term_stride, lanes, group);
     const std::int64_t here = terms - p < group ? terms - p : group;
-    pack_row<K, G>(from + place_of_term<G>(p, terms) * term_stride, term_stride, lanes, here, panel);
+    const Input<K>* const row = from + place_of_term<G>(p, terms) * term_stride;
+    if (lanes * static_cast<std::int64_t>(sizeof(Lane<K>)) < 16 && here == group)
+      pack_short_row<K, G>(row, term_stride, lanes, panel);
+    else
+      pack_row<K, G>(row, term_stride, lanes, here, panel);
   }
 }
 
@@ -107,9 +131,7 @@ void pack_groups(const Input<K>* from, std::int64_t lane_stride, std::int64_t te
   const std::int64_t rows = packed_lanes<K>(terms);
   for (std::int64_t first = 0; first < lanes; first += width, from += width * lane_stride, panels += width * rows) {
     const std::int64_t here = lanes - first < width ? lanes - first : width;
-    if (here < width)
-      for (std::int64_t g = 0; g < groups; ++g)
-        for (std::int64_t l = here; l < width; ++l) panels[g * width + l] = Lane<K>(0);
+    if (here < width) clear_lanes(here, width, groups, panels);
     if (lane_stride == 1)
       pack_rows<K, G>(from, term_stride, here, width, terms, panels);
     else

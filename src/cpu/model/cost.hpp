@@ -35,9 +35,9 @@ enum class Work : std::uint8_t {
   tile_bytes,      ///< packed tile by tile, asked for before
   block_bytes,     ///< packed a block at a time
   displaced_rows,  ///< of B that fell out of the nearest cache, as rows displace one another
-  paged_bytes,     ///< of an A that is read a line or two of each page at a time
+  paged_bytes,     ///< of an operand that is read a line or two of each page at a time
   read_bytes,      ///< from behind the second cache, for the first time
-  reread_bytes,    ///< and again
+  reread_bytes,    ///< and again, or in lines that nothing asks for ahead
   meetings,        ///< of all threads
   starts           ///< of products
 };
@@ -113,8 +113,9 @@ void add_tiles(Demand& demand, const MicroKernels<K>& kernels, std::int64_t m, s
 }
 
 /// Each operand once.
-[[nodiscard]] inline double bytes_once(double m, double n, double k, std::int64_t element_size) {
-  return static_cast<double>(element_size) * (m * k + k * n + m * n);
+template <class K>
+[[nodiscard]] double bytes_once(double m, double n, double k) {
+  return static_cast<double>(sizeof(Input<K>)) * (m * k + k * n) + static_cast<double>(sizeof(Sum<K>)) * m * n;
 }
 
 }  // namespace exactile::cpu

@@ -10,6 +10,8 @@
 namespace exactile::cpu {
 namespace {
 
+constexpr double least_overlap = 1e-3;
+
 struct Sample {
   Demand demand;
   double seconds;
@@ -40,7 +42,6 @@ std::vector<Sample> samples_of(const RatesKey& key, const std::vector<TimedProdu
 /// Begins with the rates that were known; what they left out begins as a small part of the time of a sample. What no
 /// sample has keeps its rate.
 Rates fitted_to(const std::vector<Sample>& samples, Rates rates) {
-  constexpr double least_overlap = 1e-3;
   std::vector<double*> coefficients;
   for (std::size_t w = 0; w < rates.seconds.size(); ++w) {
     double most = 0;  // of a sample's time, a unit of this work
@@ -63,6 +64,109 @@ Rates fitted_to(const std::vector<Sample>& samples, Rates rates) {
   return rates;
 }
 
+/// Coefficients that are not zero. `overlap` is a share.
+std::vector<double*> coefficients_of(Rates& rates) {
+  std::vector<double*> coefficients{&rates.overlap};
+  for (double& seconds : rates.seconds)
+    if (seconds != 0) coefficients.push_back(&seconds);
+  return coefficients;
+}
+
+/// A product that is fitted to, its kernels' rates by their place in the fitted ones.
+struct Race {
+  struct Runner {
+    std::size_t rates;
+    const Demand* demand;
+    double behind;  ///< how many times the fastest's time it takes
+  };
+  double fastest;
+  std::vector<Runner> runners;
+};
+
+std::vector<Race> races_of(const std::vector<TimedProduct>& products, const std::vector<FittedRates>& fitted) {
+  std::vector<Race> races;
+  for (const TimedProduct& product : products) {
+    if (!product.is_fitted_to) continue;
+    Race race{fastest_of(product), {}};
+    for (const auto& kernel : product.kernels) {
+      const auto found = std::ranges::find(fitted, kernel.key, &FittedRates::key);
+      if (kernel.competes && found != fitted.end())
+        race.runners.push_back(
+            {static_cast<std::size_t>(found - fitted.begin()), &kernel.demand, kernel.seconds / race.fastest});
+    }
+    if (race.runners.size() > 1) races.push_back(std::move(race));
+  }
+  return races;
+}
+
+/// How far estimates are from telling which kernel is the fastest: each is taken with a probability that falls with its
+/// time so steeply that one 10 % slower than another is taken a third as often; the loss is the entropy of what is
+/// taken by the measured times in the code of what is taken by the estimates. True estimates lose least, and what is
+/// common to all kernels of a product, such as caches that were cold, matters little. Each estimate's own error counts
+/// for a little, as choices on other products rest on them.
+double loss_of(const Race& race, const std::vector<FittedRates>& fitted) {
+  constexpr double share_of_errors = 0.5;
+  const auto weight_of = [](double time) {
+    const double fourth = 1 / (time * time * time * time);
+    return fourth * fourth * fourth;
+  };
+  double all = 0;
+  double all_measured = 0;
+  double sum = 0;
+  double errors = 0;
+  for (const auto& [rates, demand, behind] : race.runners) {
+    const double estimate = seconds(*demand, fitted[rates].rates) / race.fastest;
+    const double measured = weight_of(behind);
+    const double weight = weight_of(estimate);
+    all += weight;
+    all_measured += measured;
+    sum -= measured * std::log(weight);
+    errors += std::abs(std::log(estimate / behind)) / behind;
+  }
+  return std::log(all) + sum / all_measured + share_of_errors * errors;
+}
+
+/// From rates that estimate best to those that choose best.
+void improve_choices(const std::vector<TimedProduct>& products, std::vector<FittedRates>& fitted) {
+  const std::vector<Race> races = races_of(products, fitted);
+  std::vector<double*> coefficients;
+  for (FittedRates& one : fitted) std::ranges::copy(coefficients_of(one.rates), std::back_inserter(coefficients));
+  tuning::descend(coefficients, [&] {
+    double sum = 0;
+    for (const FittedRates& one : fitted)
+      if (one.rates.overlap > 1) return std::numeric_limits<double>::infinity();
+    for (const Race& race : races) sum += loss_of(race, fitted);
+    return sum;
+  });
+}
+
+double estimated(const RatesKey& key, const Demand& demand, const std::vector<FittedRates>& fitted) {
+  const auto found = std::ranges::find(fitted, key, &FittedRates::key);
+  return seconds(demand, found == fitted.end() ? rates_of(key) : found->rates);
+}
+
+/// As the planner chooses: among all, or first an order of sums, see order_of_sums.hpp.
+const TimedProduct::Kernel* choice_of(const TimedProduct& product, const std::vector<FittedRates>& fitted) {
+  const auto first_of = [&](auto demand, const auto& is_asked) {
+    const TimedProduct::Kernel* first = nullptr;
+    double least = std::numeric_limits<double>::infinity();
+    for (const auto& kernel : product.kernels) {
+      if (!kernel.competes || !is_asked(kernel)) continue;
+      const double seconds = estimated(kernel.key, kernel.*demand, fitted);
+      if (seconds < least) first = &kernel;
+      least = std::min(least, seconds);
+    }
+    return first;
+  };
+  const auto is_of_vectors = [](const TimedProduct::Kernel& kernel) { return kernel.key.family == "vectors"; };
+  const auto any = [](const TimedProduct::Kernel&) { return true; };
+  if (!product.sums_differ) return first_of(&TimedProduct::Kernel::demand, any);
+  const TimedProduct::Kernel* alone = first_of(&TimedProduct::Kernel::alone, any);
+  if (alone == nullptr) return nullptr;
+  return first_of(&TimedProduct::Kernel::demand,
+                  [&](const auto& kernel) { return is_of_vectors(kernel) == is_of_vectors(*alone); });
+}
+
 }  // namespace
 
 std::vector<FittedRates> fit(const std::vector<TimedProduct>& products) {
@@ -72,20 +176,15 @@ std::vector<FittedRates> fit(const std::vector<TimedProduct>& products) {
     const std::vector<Sample> samples = samples_of(key, products);
     if (samples.size() >= least_samples) fitted.push_back({key, fitted_to(samples, rates_of(key))});
   }
+  improve_choices(products, fitted);
   return fitted;
 }
 
 std::vector<ChoiceQuality> quality_of(const std::vector<TimedProduct>& products,
                                       const std::vector<FittedRates>& fitted) {
-  const auto estimated = [&](const TimedProduct::Kernel& kernel) {
-    const auto found = std::ranges::find(fitted, kernel.key, &FittedRates::key);
-    return seconds(kernel.demand, found == fitted.end() ? rates_of(kernel.key) : found->rates);
-  };
   std::vector<ChoiceQuality> all;
   for (const TimedProduct& product : products) {
-    const TimedProduct::Kernel* chosen = nullptr;
-    for (const auto& kernel : product.kernels)
-      if (kernel.competes && (chosen == nullptr || estimated(kernel) < estimated(*chosen))) chosen = &kernel;
+    const TimedProduct::Kernel* chosen = choice_of(product, fitted);
     if (product.is_fitted_to || chosen == nullptr) continue;
     auto at = std::ranges::find(all, product.types, &ChoiceQuality::types);
     if (at == all.end()) at = all.insert(at, {.types = product.types});

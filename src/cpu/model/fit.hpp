@@ -16,11 +16,13 @@ struct TimedProduct {
   struct Kernel {
     RatesKey key;
     Demand demand;
+    Demand alone;  ///< of the product alone(), for the choice between orders of sums
     double seconds;
-    bool competes;  ///< could be chosen: gives way to none
+    bool competes;  ///< could be chosen: gives way to none but for the vectors' sake
   };
   GemmTypes types;
   bool is_fitted_to;
+  bool sums_differ;  ///< vectors and others leave different bits
   std::vector<Kernel> kernels;
 };
 

@@ -18,6 +18,7 @@
 #include "cpu/kernel_list.hpp"
 #include "cpu/model/fit.hpp"
 #include "cpu/model/rows.hpp"
+#include "cpu/order_of_sums.hpp"
 #include "tuning/table/draw.hpp"
 #include "tuning/table/table.hpp"
 
@@ -83,11 +84,11 @@ Drawn draw(GemmTypes types, int index, std::mt19937_64& dice) {
   }
 }
 
-/// One kernel on one product.
-class Contender {
+/// A product's operands. All its kernels go on where the one before stopped: on operands of their own they would find
+/// in the caches what the first had brought there.
+class Operands {
  public:
-  Contender(const Drawn& drawn, const Pools& pools, std::unique_ptr<plan::Executable> product)
-      : pools_(pools), product_(std::move(product)) {
+  Operands(const Drawn& drawn, const Pools& pools) : pools_(pools) {
     const GemmDescription& d = drawn.problem.description;
     const auto bytes = [](std::int64_t rows, std::int64_t columns, ElementType type) {
       return core::round_up(rows * columns * static_cast<std::int64_t>(size_in_bytes(type)), 64);
@@ -96,6 +97,28 @@ class Contender {
     sets_ = drawn.is_cold ? pool_bytes / *std::ranges::max_element(strides_) : 1;
   }
 
+  [[nodiscard]] GemmArguments next() {
+    const auto at = [&](const core::AlignedMemory& pool, std::size_t operand) {
+      return static_cast<char*>(pool.data()) + next_ * strides_[operand];
+    };
+    const GemmArguments arguments{.a = at(pools_.a, 0), .b = at(pools_.b, 1), .c = at(pools_.c, 2)};
+    next_ = (next_ + 1) % sets_;
+    return arguments;
+  }
+
+ private:
+  const Pools& pools_;
+  std::array<std::int64_t, 3> strides_{};
+  std::int64_t sets_ = 1;
+  std::int64_t next_ = 0;
+};
+
+/// One kernel on one product.
+class Contender {
+ public:
+  Contender(Operands& operands, std::unique_ptr<plan::Executable> product)
+      : operands_(operands), product_(std::move(product)) {}
+
   /// Of one call, the fastest of the groups that were timed.
   [[nodiscard]] double fastest() const { return fastest_; }
 
@@ -103,25 +126,14 @@ class Contender {
     constexpr double shortest_group = 50e-6;
     const std::int64_t calls = std::clamp<std::int64_t>(std::llround(shortest_group / fastest_), 1, 1 << 12);
     const Clock::time_point begin = Clock::now();
-    for (std::int64_t i = 0; i < calls; ++i) run();
+    for (std::int64_t i = 0; i < calls; ++i)
+      if (const Status status = product_->run(operands_.next(), {}); !status.ok()) throw std::bad_alloc();
     fastest_ = std::min(fastest_, seconds_since(begin) / static_cast<double>(calls));
   }
 
  private:
-  void run() {
-    const auto at = [&](const core::AlignedMemory& pool, std::size_t operand) {
-      return static_cast<char*>(pool.data()) + next_ * strides_[operand];
-    };
-    const GemmArguments arguments{.a = at(pools_.a, 0), .b = at(pools_.b, 1), .c = at(pools_.c, 2)};
-    if (const Status status = product_->run(arguments, {}); !status.ok()) throw std::bad_alloc();
-    next_ = (next_ + 1) % sets_;
-  }
-
-  const Pools& pools_;
+  Operands& operands_;
   std::unique_ptr<plan::Executable> product_;
-  std::array<std::int64_t, 3> strides_{};
-  std::int64_t sets_ = 1;
-  std::int64_t next_ = 0;
   double fastest_ = 1;
 };
 
@@ -129,7 +141,14 @@ class Contender {
 TimedProduct time_all(const Drawn& drawn, const Pools& pools) {
   constexpr int rounds = 6;
   constexpr double enough = 0.02;  // seconds of all together
-  TimedProduct timed{.types = drawn.problem.description.types, .is_fitted_to = true, .kernels = {}};
+  TimedProduct timed{.types = drawn.problem.description.types,
+                     .is_fitted_to = true,
+                     .sums_differ = sums_may_differ(drawn.problem),
+                     .kernels = {}};
+  // Asked about sums that do not differ, others give way for reasons of their own.
+  plan::Problem of_one_order = drawn.problem;
+  of_one_order.reproducible = timed.sums_differ;
+  Operands operands(drawn, pools);
   std::vector<Contender> contenders;
   for (const plan::KernelEntry& entry : kernel_list()) {
     if (std::ranges::find(entry.types, timed.types) == entry.types.end() || !entry.unavailable(0).empty() ||
@@ -137,10 +156,11 @@ TimedProduct time_all(const Drawn& drawn, const Pools& pools) {
       continue;
     latest_estimate() = {};
     static_cast<void>(entry.cost(drawn.problem));
-    const auto& [key, demand] = latest_estimate();
+    const auto [key, demand] = latest_estimate();
     if (key.family.empty()) continue;
-    timed.kernels.push_back({key, demand, 0, entry.gives_way(drawn.problem).empty()});
-    contenders.emplace_back(drawn, pools, entry.prepare(drawn.problem));
+    static_cast<void>(entry.cost(alone(drawn.problem)));
+    timed.kernels.push_back({key, demand, latest_estimate().demand, 0, entry.gives_way(of_one_order).empty()});
+    contenders.emplace_back(operands, entry.prepare(drawn.problem));
   }
   const Clock::time_point begin = Clock::now();
   for (int round = 0; round < rounds || seconds_since(begin) < enough; ++round)

@@ -11,7 +11,7 @@
 namespace exactile::cpu {
 namespace {
 
-constexpr int version = 1;  ///< rises whenever the same rates mean another time
+constexpr int version = 2;  ///< rises whenever the same rates mean another time
 
 constexpr std::array<std::string_view, work_count> names{"near", "far",    "slow",    "idle",      "call",
                                                          "way",  "tile",   "block",   "displaced", "page",

@@ -57,7 +57,11 @@ Demand deep_demand(const plan::Problem& problem, const MicroKernels<K>& kernels)
   add_tiles(d, kernels, o.m, o.n, o.k, static_cast<int>(reading.width / kernels.lanes), products);
   d[Work::block_bytes] =
       products * k * static_cast<double>(size) * ((reading.packs_a ? m : 0) + (reading.packs_b ? n : 0));
-  d[Work::read_bytes] = products * bytes_once(m, n, k, size);
+  d[Work::read_bytes] = products * bytes_once<K>(m, n, k);
+  // C's lines, and A's where it meets a packed B.
+  d[Work::reread_bytes] = products * (bytes_of(o.m, o.n, sizeof(Sum<K>)) +
+                                      (reading.packs_b && !reading.packs_a ? bytes_of(o.m, o.k, size) : 0));
+  if (!reading.packs_b) d[Work::paged_bytes] = products * bytes_of(o.k, o.n, size) * paged_share_of_b(o, size);
   d[Work::starts] = products;
   if (d.threads == 1) {
     d[stays_near(o, kernels, reading) ? Work::near_cycles : Work::slow_cycles] = cycles;

@@ -59,14 +59,15 @@ Demand direct_demand(const plan::Problem& problem, const MicroKernels<T>& kernel
   const bool is_near = b_bytes <= static_cast<double>(caches().l1);
   d[is_slow ? Work::slow_cycles : is_near ? Work::near_cycles : Work::far_cycles] = products * cycles;
   add_tiles(d, kernels, o.m, o.n, o.k, static_cast<int>(panel_width(o, kernels) / kernels.lanes), products);
+  d[Work::read_bytes] = products * bytes_once<T>(m, n, k);
   // B is read down its columns, a few lines of each row, and nothing asks for them ahead.
   if (b_bytes > l2_share) {
-    d[Work::read_bytes] = products * bytes_once(m, n, k, size);
+    d[Work::paged_bytes] = products * b_bytes * b_reads * paged_share_of_b(o, size);
     d[Work::reread_bytes] = products * static_cast<double>(size) * (m * k * (a_reads - 1) + k * n * (b_reads - 1));
   }
   // Each term of a tile is on a page of its own, of which little is used before it is gone, once for every panel.
   const bool turns_pages = o.n > kernels.lanes && a_streams(o, size) && !a_by_rows(o);
-  if (turns_pages) d[Work::paged_bytes] = products * static_cast<double>(size) * m * k * a_reads;
+  if (turns_pages) d[Work::paged_bytes] += products * static_cast<double>(size) * m * k * a_reads;
   d[Work::displaced_rows] = products * row_tiles * k * static_cast<double>(core::ceil_divide(o.n, width)) *
                             displaced_share(o.k, width * size, o.b.row_stride * size);
   d[Work::starts] = products / d.threads;

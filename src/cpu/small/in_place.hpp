@@ -2,6 +2,8 @@
 /// \file How operands lie that are read in place.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "cpu/caches.hpp"
@@ -12,6 +14,16 @@ namespace exactile::cpu {
 /// As a number that cannot overflow: k of an operand that is broadcast is bounded by nothing but its type.
 [[nodiscard]] inline double bytes_of(std::int64_t rows, std::int64_t columns, std::int64_t element_size) {
   return static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(element_size);
+}
+
+/// The share of a B that is read in place, a panel down all its rows, whose lines come each from a page of its own and
+/// by a walk of the page tables, as it has more pages than the second-level TLB has entries (2048 on Zen, 1536 to 2048
+/// on Intel's); rows shorter than a page share one.
+[[nodiscard]] inline double paged_share_of_b(const Orientation& o, std::int64_t element_size) {
+  constexpr double page = 4096;
+  constexpr double entries = 2048;
+  const double row = std::abs(static_cast<double>(o.b.row_stride)) * static_cast<double>(element_size);
+  return std::min(1.0, row / page) * std::min(1.0, bytes_of(o.k, o.n, element_size) / (page * entries));
 }
 
 /// Whether an operand comes from memory, see streamed_rows.

@@ -150,6 +150,7 @@ Demand near_demand(const plan::Problem& problem, const MicroKernels<K>& kernels)
   };
   packed(m * k, o.a.column_stride == 1);
   packed(n * k, o.b.column_stride == 1);
+  d[Work::read_bytes] = products * bytes_once<K>(m, static_cast<double>(o.n), k);
   d[Work::starts] = products / d.threads;
   return d;
 }

@@ -24,6 +24,15 @@ template <class In>
   return roles.across ? line_chunk_terms<In> : lane_block_terms;
 }
 
+/// Lines whose sums are held at one time, at most.
+template <class In>
+[[nodiscard]] std::int64_t lines_of_tile(const VectorRoles& roles) {
+  constexpr std::int64_t lines_along = 512;
+  constexpr std::int64_t lines_copied = 4;
+  if (roles.across) return across_columns<In>(static_cast<int>(roles.vectors));
+  return roles.w_term_stride != 1 ? lines_copied : lines_along;
+}
+
 template <class In>
 class VectorBlocks {
  public:
@@ -41,12 +50,7 @@ class VectorBlocks {
 
   VectorBlocks(const VectorRoles& roles, const VectorKernels<In>& kernels)
       : r_(roles), kernels_(kernels), block_(block_terms<In>(roles)) {
-    constexpr std::int64_t lines_along = 512;
-    constexpr std::int64_t lines_copied = 4;
-    const std::int64_t most = r_.across        ? across_columns<In>(static_cast<int>(r_.vectors))
-                              : copies_lines() ? lines_copied
-                                               : lines_along;
-    tile_ = std::min(most, core::round_up(r_.lines, 4));
+    tile_ = std::min(lines_of_tile<In>(r_), core::round_up(r_.lines, 4));
   }
 
   /// Whether there is one sum, of neighbours.

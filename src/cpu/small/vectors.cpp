@@ -274,14 +274,17 @@ Demand vectors_demand(const plan::Problem& problem, int vector_bytes) {
   // Two multiply-adds a cycle; but each waits for a term of x that is loaded, too.
   demand[r.across ? Work::far_cycles : Work::near_cycles] = elements * vectors / (2 * lanes);
   demand[Work::read_bytes] = elements * size;
-  // Sums along lines are folded one by one; others take x term by term.
-  const double blocks = static_cast<double>(core::ceil_divide(r.terms, lane_block_terms));
-  demand[Work::calls] = r.across ? products * terms : products * static_cast<double>(r.lines) * vectors * blocks;
+  // Lines that are summed along, or taken across by eight, and the last ones by themselves.
+  constexpr std::int64_t together = 8;
+  const auto groups = static_cast<double>(r.terms / together + r.terms % together);
+  const auto blocks = static_cast<double>(core::ceil_divide(r.terms, block_terms<In>(r)));
+  const auto tiles = static_cast<double>(core::ceil_divide(r.lines, lines_of_tile<In>(r)));
+  demand[Work::calls] = products * (r.across ? groups * tiles : static_cast<double>(r.lines) * blocks);
   const bool holds_x = !std::is_same_v<In, LaneOf<In>> || r.x_term_stride != 1;
-  if (holds_x) demand[Work::tile_bytes] = products * vectors * terms * size;
-  // Sums, to C.
+  if (holds_x) demand[Work::tile_bytes] = products * tiles * vectors * terms * size;
+  // Sums of blocks, to C.
   demand[Work::way_bytes] =
-      products * static_cast<double>(r.lines) * vectors * static_cast<double>(sizeof(Accumulator<In>));
+      products * blocks * static_cast<double>(r.lines) * vectors * static_cast<double>(sizeof(Accumulator<In>));
   if (!r.across && r.w_term_stride != 1) demand[Work::block_bytes] = elements * size;
   demand[Work::starts] = products;
   return demand;
