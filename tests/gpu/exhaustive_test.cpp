@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // All of (1..40)^3 for every CUDA kernel and type, of each pinned configuration (1..40)^2 with every fifth depth; of
-// kernels that want a longer K the depths from there on. The operands are small integers, so every sum is exact; A and B are uploaded once, the 1600 products of one
-// k are enqueued one behind the other, each into a place of its own full of NaN, and come back with one copy.
+// kernels that want a longer K the depths from there on. The operands are small integers, so every sum is exact; A and
+// B are uploaded once, the 1600 products of one k are enqueued one behind the other, each into a place of its own full
+// of NaN, and come back with one copy.
 #include <cstring>
 
 #include "core/arithmetic.hpp"

@@ -40,9 +40,9 @@ void register_groups(const KernelOfType& kernel) {
   if (is_complex(kernel.types.input))
     register_test("Conjugates", test_name(kernel), [kernel] { static_cast<void>(check_conjugates(kernel)); });
   // On CUDA the test `Exhaustively` of tests/gpu has all of these sizes and more.
-  const bool tuned = tested_options().backend != Backend::cuda &&
-                     (kernel.types == GemmTypes{ElementType::f32, ElementType::f32} ||
-                      kernel.types == GemmTypes{ElementType::f64, ElementType::f64});
+  const bool tuned =
+      tested_options().backend != Backend::cuda && (kernel.types == GemmTypes{ElementType::f32, ElementType::f32} ||
+                                                    kernel.types == GemmTypes{ElementType::f64, ElementType::f64});
   // Not tallied: thousands of products that kernels for large ones refuse, and those for small ones take.
   if (tuned) register_test("Tiny", test_name(kernel), [kernel] { static_cast<void>(check_tiny(kernel)); });
 }

@@ -50,9 +50,9 @@ struct KernelOfType {
 [[nodiscard]] std::vector<KernelOfType> available_kernels();
 /// What a kernel is compiled for in these types, where that is more than one configuration.
 [[nodiscard]] std::vector<std::string> pinnable_parameters(const std::string& kernel, GemmTypes types);
-/// Every configuration of a kernel that has several, pinned, with one of the kernel's types: they are dealt out in turn,
-/// as the types share a configuration's code but for the loads and stores. With EXACTILE_TEST_ALL_CONFIGURATIONS=1 each
-/// with every type.
+/// Every configuration of a kernel that has several, pinned, with one of the kernel's types: they are dealt out in
+/// turn, as the types share a configuration's code but for the loads and stores. With
+/// EXACTILE_TEST_ALL_CONFIGURATIONS=1 each with every type.
 [[nodiscard]] std::vector<KernelOfType> configurations_of(const KernelInfo& kernel);
 /// Those of every available kernel of the tested backend.
 [[nodiscard]] std::vector<KernelOfType> available_configurations();
