@@ -26,6 +26,7 @@ PREAMBLE = """
 #include "exactile/interop/cuda.hpp"
 #endif
 float a[6], b[6], c[4], bias[2];
+std::int64_t offsets[2];
 exactile::MatrixView a_view(a, 2, 3), b_view(b, 3, 2), c_view(c, 2, 2);
 exactile::GemmDescription description{.m = 2, .n = 2, .k = 3, .a = {.row_stride = 3}, .b = {.row_stride = 2},
                                       .c = {.row_stride = 2}};
