@@ -119,10 +119,7 @@ Status GroupedState::check(const GroupedArguments& arguments) const {
   if (arguments.c == nullptr) return invalid("c = null: expected a pointer to the output");
   if (arguments.offsets == nullptr)
     return invalid(fmt::format("offsets = null: expected {} offsets of groups", d.groups + 1));
-  const ElementType type = d.types.input;
-  if (!is_complex(type) && (!arguments.alpha.is_real() || !arguments.beta.is_real()))
-    return invalid(fmt::format("{} is complex: expected a real number for {}",
-                               arguments.alpha.is_real() ? "beta" : "alpha", to_string(type)));
+  if (Status s = plan::check_factors(d.types.input, arguments.alpha, arguments.beta); !s.ok()) return s;
   if (d.k == 0 || arguments.alpha.is_zero()) return {};
   if (arguments.a == nullptr) return invalid("a = null: expected a pointer to the elements of A");
   if (arguments.b == nullptr) return invalid("b = null: expected a pointer to the elements of B");

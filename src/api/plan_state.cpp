@@ -142,20 +142,6 @@ Status PlanState::check_pointers(const GemmArguments& arguments) const {
   return {};
 }
 
-Status PlanState::check_scalars(const GemmArguments& arguments) const {
-  const ElementType type = problem_.description.types.input;
-  const auto check = [&](const char* name, const Scalar& scalar) -> Status {
-    if (!scalar.is_real())
-      return invalid(fmt::format("{} is complex: expected a real number for {}", name, to_string(type)));
-    if (!is_floating(type) && !scalar.is_integral())
-      return invalid(
-          fmt::format("{} = {}: expected a whole number for {}", name, scalar.as<double>(), to_string(type)));
-    return {};
-  };
-  if (Status s = check("alpha", arguments.alpha); !s.ok()) return s;
-  return check("beta", arguments.beta);
-}
-
 /// What a product reads and a mere scaling of C does not.
 Status PlanState::check_operands(const GemmArguments& arguments) const {
   const GemmDescription& d = problem_.description;
@@ -314,7 +300,8 @@ Status PlanState::check(const GemmArguments& arguments) const {
   if (arguments.c == nullptr || problem_.description.bias != Bias::none)
     if (Status s = check_pointers(arguments); !s.ok()) return s;
   if (needs_scalar_check_)
-    if (Status s = check_scalars(arguments); !s.ok()) return s;
+    if (Status s = plan::check_factors(problem_.description.types.input, arguments.alpha, arguments.beta); !s.ok())
+      return s;
   if (only_scales(arguments)) return problem_.memory == Memory::host ? check_c_entries(arguments) : Status();
   if (Status s = check_operands(arguments); !s.ok()) return s;
   // Addresses inside a device's pointer array cannot be read here: there the promise is the caller's.

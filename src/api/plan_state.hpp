@@ -74,7 +74,6 @@ class PlanState {
   [[nodiscard]] std::optional<Status> run_there(const GemmArguments& arguments) const;
   [[nodiscard]] Status check_pointers(const GemmArguments& arguments) const;
   [[nodiscard]] Status check_operands(const GemmArguments& arguments) const;
-  [[nodiscard]] Status check_scalars(const GemmArguments& arguments) const;
   [[nodiscard]] Status check_c_entries(const GemmArguments& arguments) const;
   [[nodiscard]] Status check_overlap(const GemmArguments& arguments) const;
   [[nodiscard]] Status check_vectors_overlap(const GemmArguments& arguments, const void* c,

@@ -191,4 +191,18 @@ Status validate(const GemmDescription& d, const GemmOptions& options) {
   return {};
 }
 
+Status check_factors(ElementType type, const Scalar& alpha, const Scalar& beta) {
+  if (is_complex(type)) return {};
+  const auto check = [&](const char* name, const Scalar& scalar) -> Status {
+    if (!scalar.is_real())
+      return invalid(fmt::format("{} is complex: expected a real number for {}", name, to_string(type)));
+    if (!is_floating(type) && !scalar.is_integral())
+      return invalid(
+          fmt::format("{} = {}: expected a whole number for {}", name, scalar.as<double>(), to_string(type)));
+    return {};
+  };
+  if (Status s = check("alpha", alpha); !s.ok()) return s;
+  return check("beta", beta);
+}
+
 }  // namespace exactile::plan

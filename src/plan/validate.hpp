@@ -9,4 +9,7 @@ namespace exactile::plan {
 /// epilogue, accuracy, threads. Each refusal names the argument, its value and what was expected.
 [[nodiscard]] Status validate(const GemmDescription& description, const GemmOptions& options);
 
+/// Factors that the type cannot be multiplied with: complex ones of real types, fractions of integers.
+[[nodiscard]] Status check_factors(ElementType type, const Scalar& alpha, const Scalar& beta);
+
 }  // namespace exactile::plan
