@@ -30,19 +30,26 @@ struct Library {
   void* blas;
   void* lapack;
   [[nodiscard]] void* routine(const std::string& name) const {
-    void* found = dlsym(lapack != nullptr ? lapack : blas, name.c_str());  // some of LAPACK is in OpenBLAS, too
+    void* found = dlsym(lapack != nullptr ? lapack : blas, name.c_str());
     if (found == nullptr) throw std::runtime_error("no routine " + name);
     return found;
   }
 };
 
+void* open(Lmid_t space, const char* path) {
+  void* const opened = dlmopen(space, path, RTLD_NOW);
+  if (opened == nullptr) throw std::runtime_error(dlerror());
+  return opened;
+}
+
+/// The first library of a name space comes before all others in it. Where that is an OpenBLAS, LAPACK's routines call
+/// those that OpenBLAS has of LAPACK; so it is one that has neither.
 Library open(const char* path, const char* lapack) {
-  Library library{dlmopen(LM_ID_NEWLM, path, RTLD_NOW), nullptr};
-  if (library.blas == nullptr) throw std::runtime_error(dlerror());
   Lmid_t space = 0;
-  dlinfo(library.blas, RTLD_DI_LMID, &space);
-  if (lapack != nullptr) library.lapack = dlmopen(space, lapack, RTLD_NOW);
-  if (lapack != nullptr && library.lapack == nullptr) throw std::runtime_error(dlerror());
+  dlinfo(open(LM_ID_NEWLM, "libm.so.6"), RTLD_DI_LMID, &space);
+  const Library library{open(space, path), lapack == nullptr ? nullptr : open(space, lapack)};
+  if (lapack != nullptr && dlsym(library.lapack, "dgemm_") != dlsym(library.blas, "dgemm_"))
+    throw std::runtime_error(std::string(path) + " is not what " + lapack + " calls: expected a libblas.so.3");
   return library;
 }
 

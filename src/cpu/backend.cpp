@@ -33,6 +33,7 @@ const plan::BackendEntry& backend() {
                                         .kernels = kernel_list,
                                         .devices = devices,
                                         .measure_peak = measure_peak,
+                                        .kernels_of = kernels_of,
                                         .measure = measure};
   return entry;
 }

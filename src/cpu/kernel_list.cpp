@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/kernel_list.hpp"
 
+#include <algorithm>
 #include <array>
+#include <vector>
 
 #include "cpu/engine_entries.hpp"
 #include "cpu/naive.hpp"
@@ -188,6 +190,25 @@ std::span<const plan::KernelEntry> kernel_list() {
         certified_entry<Isa::portable, portable_certified>("portable_certified"), portable_entry(), naive_entry(),
   };
   return list;
+}
+
+std::span<const plan::KernelEntry* const> kernels_of(GemmTypes types) {
+  struct OfTypes {
+    GemmTypes types;
+    std::vector<const plan::KernelEntry*> kernels;
+  };
+  // Never destroyed: products run at exit, too.
+  static const auto& all = *[] {
+    auto* made = new std::vector<OfTypes>;
+    for (const GemmTypes& each : all_gemm_types()) {
+      OfTypes& row = made->emplace_back(OfTypes{each, {}});
+      for (const plan::KernelEntry& entry : kernel_list())
+        if (std::ranges::find(entry.types, each) != entry.types.end()) row.kernels.push_back(&entry);
+    }
+    return made;
+  }();
+  const auto row = std::ranges::find(all, types, &OfTypes::types);
+  return row == all.end() ? std::span<const plan::KernelEntry* const>() : row->kernels;
 }
 
 }  // namespace exactile::cpu

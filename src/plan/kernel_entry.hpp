@@ -142,6 +142,9 @@ struct BackendEntry {
   Result<std::unique_ptr<DeviceContext>> (*open)(int device) = nullptr;
   /// In device memory: C <- activation(beta * C + bias), what is left of alpha = 0 or k = 0; with a D, D <- C.
   std::unique_ptr<Executable> (*prepare_scaling)(const Problem& problem) = nullptr;
+  /// Those of kernels() that take the types, in the same order: of a long list a plan then reads a few. Null: all of
+  /// them are asked.
+  std::span<const KernelEntry* const> (*kernels_of)(GemmTypes types) = nullptr;
   /// See measure_device(); null where the backend has no cost model that is measured.
   Result<Measurements> (*measure)(const Measuring& measuring) = nullptr;
   /// Whether operands in device memory are given by their address, so that overlap can be judged as the host's is.

@@ -118,6 +118,15 @@ Status nobody_can(std::span<const BackendEntry* const> backends, const Problem& 
           reasons.empty() ? who : fmt::format("{}: {}", who, fmt::join(reasons, "; "))};
 }
 
+/// The backend's kernels but, where it can tell, those of other types.
+template <class Visit>
+void visit_kernels(const BackendEntry& backend, GemmTypes types, const Visit& visit) {
+  if (backend.kernels_of == nullptr)
+    for (const KernelEntry& entry : backend.kernels()) visit(entry);
+  else
+    for (const KernelEntry* entry : backend.kernels_of(types)) visit(*entry);
+}
+
 /// The fastest of the kernels that were measured here, if the one that seemed cheapest was too: estimates are not
 /// weighed against measurements.
 const KernelEntry* fastest_measured(std::span<const BackendEntry* const> backends, const Problem& problem,
@@ -127,13 +136,13 @@ const KernelEntry* fastest_measured(std::span<const BackendEntry* const> backend
   const KernelEntry* best = cheapest;
   for (const BackendEntry* backend : backends) {
     if (!is_asked(*backend, options)) continue;
-    for (const KernelEntry& entry : backend->kernels()) {
-      if (!why_not(entry, problem, options).empty() || !entry.gives_way(problem).empty()) continue;
+    visit_kernels(*backend, problem.description.types, [&](const KernelEntry& entry) {
+      if (!why_not(entry, problem, options).empty() || !entry.gives_way(problem).empty()) return;
       if (const auto rate = measured_rate(entry, problem); rate > best_rate) {
         best = &entry;
         best_rate = rate;
       }
-    }
+    });
   }
   return best;
 }
@@ -177,15 +186,15 @@ Result<const KernelEntry*> select(std::span<const BackendEntry* const> backends,
   auto best_rank = std::pair(true, std::numeric_limits<double>::infinity());
   for (const BackendEntry* backend : backends) {
     if (!is_asked(*backend, options)) continue;
-    for (const KernelEntry& entry : backend->kernels()) {
-      if (!why_not(entry, problem, options).empty()) continue;
+    visit_kernels(*backend, problem.description.types, [&](const KernelEntry& entry) {
+      if (!why_not(entry, problem, options).empty()) return;
       const auto rank =
           std::pair(!entry.gives_way(problem).empty(), is_empty(problem.description) ? 0 : entry.cost(problem));
       if (best == nullptr || rank < best_rank) {
         best = &entry;
         best_rank = rank;
       }
-    }
+    });
   }
   if (best == nullptr) return nobody_can(backends, problem, options);
   return fastest_measured(backends, problem, options, best);

@@ -20,7 +20,9 @@
 namespace exactile::cpu {
 namespace {
 
-constexpr std::int64_t most_calls = 256;  ///< of micro-kernels, noted in a plan
+/// Of micro-kernels, noted in a plan. Noting one takes as long as finding it anew a few times, and a product of many is
+/// long beside both.
+constexpr std::int64_t most_calls = 64;
 
 template <class T>
 class Direct final : public Product<T>, public plan::QuickProduct {
@@ -97,11 +99,12 @@ Direct<T>::Direct(const plan::Problem& problem, const MicroKernels<T>& kernels)
   const std::int64_t calls = full_panels_ * full_.tiles + last_.tiles;
   const bool whole_products = threads_ == 1 || d.batch_count >= threads_;
   if (whole_products && calls <= most_calls && o_.k <= chunk_terms<T> && !asks_for_a_ && !asks_for_c_) {
-    others_.reserve(static_cast<std::size_t>(calls));
-    visit_tiles(0, 1, [&](const Call& call) { others_.push_back(call); });
-    first_ = others_.front();
-    others_.erase(others_.begin());
-    has_calls_ = true;
+    others_.reserve(static_cast<std::size_t>(calls - 1));
+    visit_tiles(0, 1, [&](const Call& call) {
+      if (has_calls_) return others_.push_back(call);
+      first_ = call;
+      has_calls_ = true;
+    });
   }
   const std::int64_t rows = kernels.rows_of(static_cast<int>(width_ / kernels.lanes));
   this->blocking_ = fmt::format("MR={} NR={}", rows, width_);
