@@ -185,14 +185,44 @@ void Packed<K>::multiply_row(const Step& step, const Block& block, std::int64_t 
                       .c = c,
                       .next = a_.coming(step.a, next, terms, block.is_first && index + 1 < a_.tiles(step.a)),
                       .next_rows = next_rows};
-    for (std::int64_t panel = block.panels.begin; panel < block.panels.end; ++panel)
-      multiply_panel(block, row, panel, step.data.alpha, packing);
+    if (packing || !c_is_row_contiguous(of_sums_))
+      for (std::int64_t panel = block.panels.begin; panel < block.panels.end; ++panel)
+        multiply_panel(block, row, panel, step.data.alpha, packing);
+    else
+      multiply_packed_panels(block, row, step.data.alpha);
     packed_b += (block.columns.end - block.columns.begin) * packed_lanes<K>(row.terms);
   }
   if constexpr (std::is_same_v<Sum, float>)
     if (rounded_ != nullptr)
       rounded_->store(step.arguments, step.product, rows_of_c, {block.columns.begin, std::min(block.columns.end, o_.n)},
                       c, of_sums_.c.row_stride);
+}
+
+/// All panels of a row tile, packed, into a C whose columns are neighbours. Few terms are over before what
+/// multiply_panel() finds anew for each panel is found: here each width of panels finds its kernel once.
+template <class K>
+void Packed<K>::multiply_packed_panels(const Block& block, const RowTile& row, Sum alpha) const {
+  TileShape shape{row.a.stride,  0, of_sums_.c.row_stride, lanes_of<K>(row.terms), kernels_.lanes, o_.a.conjugate,
+                  o_.b.conjugate};
+  const std::int64_t lanes_of_terms = packed_lanes<K>(row.terms);
+  const Lane* b = row.packed_b;
+  Sum* c = row.c + (rounded_ != nullptr ? 0 : block.columns.begin);
+  typename MicroKernels<K>::AskingKernel kernel = nullptr;
+  for (std::int64_t panel = block.panels.begin; panel < block.panels.end; ++panel) {
+    const Range part = panels_.part(panel);
+    const std::int64_t vectors = part.end - part.begin;
+    if (vectors < 2 || part.end * kernels_.lanes > o_.n) {
+      multiply_panel(block, row, panel, alpha, false);
+    } else {
+      if (const std::int64_t width = vectors * kernels_.lanes; width != shape.b_stride) {
+        shape.b_stride = width;
+        kernel = kernels_.asking_tile(a_.order(), row.height, static_cast<int>(vectors));
+      }
+      kernel(shape, row.a.first, b, c, alpha, row.beta, ahead_of(block, row, panel, c));
+    }
+    b += vectors * kernels_.lanes * lanes_of_terms;
+    c += vectors * kernels_.lanes;
+  }
 }
 
 template <class K>

@@ -51,6 +51,7 @@ class Packed final : public Product<K> {
                       const Member& member) const;
   void multiply_row(const Step& step, const Block& block, std::int64_t index, bool packing) const;
   void multiply_panel(const Block& block, const RowTile& row, std::int64_t panel, Sum alpha, bool packing) const;
+  void multiply_packed_panels(const Block& block, const RowTile& row, Sum alpha) const;
   /// The share of one panel in asking for the next tile of A, and its tile of C.
   [[nodiscard]] Ahead<Sum> ahead_of(const Block& block, const RowTile& row, std::int64_t panel, const Sum* c) const;
   [[nodiscard]] Range columns_of(Range panels) const {

@@ -22,7 +22,7 @@ namespace {
 
 /// Of micro-kernels, noted in a plan. Noting one takes as long as finding it anew a few times, and a product of many is
 /// long beside both.
-constexpr std::int64_t most_calls = 64;
+constexpr std::int64_t most_calls = 128;
 
 template <class T>
 class Direct final : public Product<T>, public plan::QuickProduct {
@@ -100,9 +100,9 @@ Direct<T>::Direct(const plan::Problem& problem, const MicroKernels<T>& kernels)
   const bool whole_products = threads_ == 1 || d.batch_count >= threads_;
   if (whole_products && calls <= most_calls && o_.k <= chunk_terms<T> && !asks_for_a_ && !asks_for_c_) {
     others_.reserve(static_cast<std::size_t>(calls - 1));
-    visit_tiles(0, 1, [&](const Call& call) {
-      if (has_calls_) return others_.push_back(call);
-      first_ = call;
+    visit_tiles(0, 1, [&](const TileShape& shape, Kernel kernel, std::int64_t a, std::int64_t b, std::int64_t c) {
+      if (has_calls_) return others_.push_back({shape, kernel, a, b, c});
+      first_ = {shape, kernel, a, b, c};
       has_calls_ = true;
     });
   }
@@ -123,8 +123,7 @@ void Direct<T>::visit_panel(const Panel<T>& panel, std::int64_t column, Range ti
   std::int64_t row = tiles.begin * panel.height + std::min(tiles.begin, panel.tall_tiles);
   for (std::int64_t t = tiles.begin; t < tiles.end; ++t) {
     const bool tall = t < panel.tall_tiles;
-    visit(Call{panel.shape, tall ? panel.tall : panel.plain, row * o_.a.row_stride, column,
-               row * o_.c.row_stride + column});
+    visit(panel.shape, tall ? panel.tall : panel.plain, row * o_.a.row_stride, column, row * o_.c.row_stride + column);
     row += panel.height + (tall ? 1 : 0);
   }
 }
@@ -151,13 +150,14 @@ template <class T>
 void Direct<T>::run_tiles(const Operands<T>& data, std::int64_t part, std::int64_t parts) const {
   if (asks_for_a_) return multiply_streamed_a(o_, kernels_, data, part, parts);
   if (asks_for_c_) return multiply_few_terms(o_, kernels_, order_, data, part, parts);
-  visit_tiles(part, parts, [&](const Call& call) {
-    TileShape shape = call.shape;
+  visit_tiles(part, parts, [&](const TileShape& chunk, Kernel kernel, std::int64_t a, std::int64_t b, std::int64_t c) {
+    if (o_.k <= chunk_terms<T>) return kernel(chunk, data.a + a, data.b + b, data.c + c, data.alpha, data.beta);
+    TileShape shape = chunk;
     T beta = data.beta;
     for (std::int64_t p = 0; p < o_.k; p += chunk_terms<T>) {
       shape.k = std::min(o_.k - p, chunk_terms<T>);
-      call.kernel(shape, data.a + call.a + p * o_.a.column_stride, data.b + call.b + p * o_.b.row_stride,
-                  data.c + call.c, data.alpha, beta);
+      kernel(shape, data.a + a + p * o_.a.column_stride, data.b + b + p * o_.b.row_stride, data.c + c, data.alpha,
+             beta);
       beta = T(1);
     }
   });

@@ -23,6 +23,15 @@ namespace {
 constexpr std::int64_t most_partial = 16 << 20;    ///< bytes of the sums that blocks keep apart
 constexpr std::int64_t least_lines_of_part = 256;  ///< that a thread takes, where terms could be shared instead
 
+/// visit(step), where a step of one is a constant: loops over neighbours then become vectors.
+template <class Visit>
+void with_step(std::int64_t step, const Visit& visit) {
+  if (step == 1)
+    visit(std::integral_constant<std::int64_t, 1>());
+  else
+    visit(step);
+}
+
 /// What joins the sums on the way.
 template <class Sum>
 struct Update {
@@ -175,8 +184,9 @@ void Vectors<In>::scale_c(const GemmArguments& arguments, const void* c, Range l
   with_output([&]<class Out>() {
     for (std::int64_t i = 0; i < r_.vectors; ++i) {
       const Out* from = static_cast<const Out*>(c) + i * r_.c_vector_stride + lines.begin * r_.c_line_stride;
-      for (std::int64_t j = 0; j < here; ++j)
-        sums[i * here + j] = core::multiply(beta, static_cast<Sum>(from[j * r_.c_line_stride]));
+      with_step(r_.c_line_stride, [&, to = sums + i * here](auto step) {
+        for (std::int64_t j = 0; j < here; ++j) to[j] = core::multiply(beta, static_cast<Sum>(from[j * step]));
+      });
     }
   });
 }
@@ -197,7 +207,12 @@ void Vectors<In>::finish(const GemmArguments& arguments, void* c, Range lines, c
       Out* to = static_cast<Out*>(c) + i * r_.c_vector_stride + lines.begin * r_.c_line_stride;
       const Sum* from = sums + i * vector_step;
       if (is_plain) {
-        for (std::int64_t j = 0; j < here; ++j) to[j * r_.c_line_stride] = static_cast<Out>(from[j * line_step]);
+        with_step(r_.c_line_stride, [&](auto step) {
+          if (line_step == 1)
+            for (std::int64_t j = 0; j < here; ++j) to[j * step] = static_cast<Out>(from[j]);
+          else
+            for (std::int64_t j = 0; j < here; ++j) to[j * step] = static_cast<Out>(from[j * line_step]);
+        });
       } else {
         for (std::int64_t j = 0; j < here; ++j) {
           const std::int64_t line = lines.begin + j;
