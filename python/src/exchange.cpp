@@ -40,20 +40,17 @@ const Exchange* exchange_of(nb::handle array_class) {
   return exchange = found;
 }
 
-/// The value of a tensor's attribute; `name` lives as long as the process, so that no string is made for each call.
-nb::object attribute(nb::handle tensor, PyObject* name) {
-  PyObject* const value = PyObject_GetAttr(tensor.ptr(), name);
-  if (value == nullptr) PyErr_Clear();
-  return nb::steal(value);
-}
-
 /// What a tensor's elements alone do not say: that it has a gradient, or that its library negates it when it is read.
+/// The names live as long as the process, and the method is called unbound: no object is made for a call.
 bool is_lazy(nb::handle tensor) {
   static PyObject* const has_gradient = PyUnicode_InternFromString("requires_grad");
   static PyObject* const is_negated = PyUnicode_InternFromString("is_neg");
-  if (attribute(tensor, has_gradient).is(nb::handle(Py_True))) return true;
-  const nb::object negated = attribute(tensor, is_negated);
-  return negated.is_valid() && nb::cast<bool>(negated());
+  PyObject* const object = tensor.ptr();
+  const nb::object gradient = nb::steal(PyObject_GetAttr(object, has_gradient));
+  if (!gradient.is_valid()) PyErr_Clear();
+  const nb::object negated = nb::steal(PyObject_VectorcallMethod(is_negated, &object, 1, nullptr));
+  if (!negated.is_valid()) PyErr_Clear();
+  return gradient.is(nb::handle(Py_True)) || negated.is(nb::handle(Py_True));
 }
 
 /// Of a tensor that is read and written as it lies; false for others.
