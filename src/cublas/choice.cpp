@@ -15,19 +15,47 @@ namespace {
 /// sizes to large ones (docs/performance.md): their estimate stands for cuBLAS's time.
 constexpr std::string_view on_cuda_cores = "simt_";
 
+/// Four real multiply-adds for each complex one, at the rate of real products of so many: m x 2n x 2k.
+GemmDescription in_real_numbers(const GemmDescription& description) {
+  const auto real = [](std::int64_t rows, std::int64_t columns) {
+    return OperandLayout{.row_stride = columns, .column_stride = 1, .batch_stride = rows * columns};
+  };
+  GemmDescription d = description;
+  d.types = {ElementType::f32, ElementType::f32};
+  d.n *= 2;
+  d.k *= 2;
+  d.a = real(d.m, d.k);
+  d.b = real(d.k, d.n);
+  d.c = real(d.m, d.n);
+  return d;
+}
+
+Result<Plan> plan_on(int device, const GemmDescription& description) {
+  return Plan::make(description, {.backend = Backend::cuda, .memory = Memory::device, .device = device});
+}
+
+/// Of cuBLAS; infinite where nothing is known of it.
+double seconds_of_cublas(const Plan& plan, int device) {
+  if (is_complex(plan.description().types.input)) {
+    const auto real = plan_on(device, in_real_numbers(plan.description()));
+    return real ? seconds_of_cublas(*real, device) : std::numeric_limits<double>::infinity();
+  }
+  double seconds = std::numeric_limits<double>::infinity();
+  for (const Candidate& candidate : plan.summary().candidates)
+    if (candidate.supported && candidate.kernel.starts_with(on_cuda_cores))
+      seconds = std::min(seconds, candidate.cost_seconds);
+  return seconds;
+}
+
 void choose(const GemmDescription& description, int device, Choice& choice) {
-  auto plan = Plan::make(description, {.backend = Backend::cuda, .memory = Memory::device, .device = device});
+  auto plan = plan_on(device, description);
   if (!plan) {
     choice.reason = plan.error().message();
     return;
   }
-  double ours = 0;
-  double theirs = std::numeric_limits<double>::infinity();
-  for (const Candidate& candidate : plan->summary().candidates) {
-    if (!candidate.supported) continue;
-    if (candidate.chosen) ours = candidate.cost_seconds;
-    if (candidate.kernel.starts_with(on_cuda_cores)) theirs = std::min(theirs, candidate.cost_seconds);
-  }
+  const std::vector<Candidate> candidates = plan->summary().candidates;
+  const double ours = std::ranges::find(candidates, true, &Candidate::chosen)->cost_seconds;
+  const double theirs = seconds_of_cublas(*plan, device);
   // A call of ours keeps the host about that long, with its event, its side kernels and its tensor maps: programs that
   // wait for their calls and not for the device would lose what is less.
   const double call = cuda::offload().link(device).round_trip_seconds;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// cublasSgemm, cublasGemmEx and their strided batches: C <- alpha op(A) op(B) + beta C, by columns.
+// cublasSgemm, cublasCgemm, cublasGemmEx and their strided batches: C <- alpha op(A) op(B) + beta C, by columns.
 #include <cublas_api.h>
+
+#include <complex>
 
 #include "cublas/multiply.hpp"
 #include "cublas/next.hpp"
@@ -18,9 +20,10 @@ struct Matrix {
   Size batch_stride = 0;
 };
 
-/// A call whose matrices and factors are f32.
+/// A call whose matrices and factors are of one type, f32 or cf32.
 struct Gemm {
   const char* routine;
+  ElementType type;
   cublasHandle_t handle;
   cublasOperation_t op_a;
   cublasOperation_t op_b;
@@ -65,11 +68,17 @@ const char* why_left(const Gemm& g, cudaStream_t& stream) {
   return get_stream(g.handle, &stream) == CUBLAS_STATUS_SUCCESS ? nullptr : "no stream";
 }
 
-OperandLayout layout(cublasOperation_t op, const Matrix& matrix, Size count) {
+OperandLayout layout(const Gemm& g, cublasOperation_t op, const Matrix& matrix) {
   const bool is_plain = op == CUBLAS_OP_N;
   return {.row_stride = is_plain ? 1 : matrix.leading_dimension,
           .column_stride = is_plain ? matrix.leading_dimension : 1,
-          .batch_stride = count == 1 ? 0 : matrix.batch_stride};
+          .batch_stride = g.count == 1 ? 0 : matrix.batch_stride,
+          .conjugate = op == CUBLAS_OP_C && is_complex(g.type)};
+}
+
+Scalar factor(const Gemm& g, const void* value) {
+  if (is_complex(g.type)) return *static_cast<const std::complex<float>*>(value);
+  return *static_cast<const float*>(value);
 }
 
 std::optional<cublasStatus_t> multiply(const Gemm& g) noexcept {
@@ -82,62 +91,71 @@ std::optional<cublasStatus_t> multiply(const Gemm& g) noexcept {
   return multiply(Product{.routine = g.routine,
                           .handle = g.handle,
                           .stream = stream,
-                          .description = {.types = {ElementType::f32, ElementType::f32},
+                          .description = {.types = {g.type, g.type},
                                           .m = g.m,
                                           .n = g.n,
                                           .k = g.k,
-                                          .a = layout(g.op_a, g.a, g.count),
-                                          .b = layout(g.op_b, g.b, g.count),
-                                          .c = layout(CUBLAS_OP_N, g.c, g.count),
+                                          .a = layout(g, g.op_a, g.a),
+                                          .b = layout(g, g.op_b, g.b),
+                                          .c = layout(g, CUBLAS_OP_N, g.c),
                                           .batch_count = g.count},
                           .arguments = {.a = g.a.data,
                                         .b = g.b.data,
                                         .c = const_cast<void*>(g.c.data),
-                                        .alpha = *static_cast<const float*>(g.alpha),
-                                        .beta = *static_cast<const float*>(g.beta)}});
+                                        .alpha = factor(g, g.alpha),
+                                        .beta = factor(g, g.beta)}});
 }
 
-/// Other types, and other ways to compute f32 (TF32, pedantic, emulated), are cuBLAS's.
-bool is_f32(const char* routine, cudaDataType a, cudaDataType b, cudaDataType c, cublasComputeType_t compute) {
-  if (a == CUDA_R_32F && b == CUDA_R_32F && c == CUDA_R_32F && compute == CUBLAS_COMPUTE_32F) return true;
+constexpr ElementType type_of(const float*) { return ElementType::f32; }
+constexpr ElementType type_of(const cuComplex*) { return ElementType::cf32; }
+
+/// The type of all three. Other types, and other ways to compute these (TF32, pedantic, emulated), are cuBLAS's.
+std::optional<ElementType> type_of(const char* routine, cudaDataType a, cudaDataType b, cudaDataType c,
+                                   cublasComputeType_t compute) {
+  if (a == b && a == c && (a == CUDA_R_32F || a == CUDA_C_32F) && compute == CUBLAS_COMPUTE_32F)
+    return a == CUDA_R_32F ? ElementType::f32 : ElementType::cf32;
   if (is_on) say_forwarded(routine, "other types");
-  return false;
+  return std::nullopt;
 }
 
 }  // namespace
 }  // namespace exactile::cublas
 
 using exactile::cublas::Gemm;
-using exactile::cublas::is_f32;
 using exactile::cublas::multiply;
 using exactile::cublas::NextRoutine;
+using exactile::cublas::type_of;
 
 // Each with 32-bit and with 64-bit sizes.
-#define EXACTILE_SGEMM(name, Int)                                                                                     \
-  extern "C" EXACTILE_EXPORT cublasStatus_t name(                                                                     \
-      cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, Int m, Int n, Int k, const float* alpha, \
-      const float* a, Int lda, const float* b, Int ldb, const float* beta, float* c, Int ldc) {                       \
-    static constinit NextRoutine next(#name);                                                                         \
-    const Gemm gemm{#name, handle, op_a, op_b, m, n, k, alpha, {a, lda}, {b, ldb}, beta, {c, ldc}};                   \
-    if (const auto status = multiply(gemm)) return *status;                                                           \
-    return next(handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);                                    \
+#define EXACTILE_GEMM(name, Int, T)                                                                               \
+  extern "C" EXACTILE_EXPORT cublasStatus_t name(                                                                 \
+      cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, Int m, Int n, Int k, const T* alpha, \
+      const T* a, Int lda, const T* b, Int ldb, const T* beta, T* c, Int ldc) {                                   \
+    static constinit NextRoutine next(#name);                                                                     \
+    const Gemm gemm{#name, type_of(a), handle, op_a, op_b, m, n, k, alpha, {a, lda}, {b, ldb}, beta, {c, ldc}};   \
+    if (const auto status = multiply(gemm)) return *status;                                                       \
+    return next(handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);                                \
   }
-EXACTILE_SGEMM(cublasSgemm_v2, int)
-EXACTILE_SGEMM(cublasSgemm_v2_64, std::int64_t)
+EXACTILE_GEMM(cublasSgemm_v2, int, float)
+EXACTILE_GEMM(cublasSgemm_v2_64, std::int64_t, float)
+EXACTILE_GEMM(cublasCgemm_v2, int, cuComplex)
+EXACTILE_GEMM(cublasCgemm_v2_64, std::int64_t, cuComplex)
 
-#define EXACTILE_SGEMM_BATCH(name, Int, Count)                                                                        \
-  extern "C" EXACTILE_EXPORT cublasStatus_t name(                                                                     \
-      cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, Int m, Int n, Int k, const float* alpha, \
-      const float* a, Int lda, long long a_step, const float* b, Int ldb, long long b_step, const float* beta,        \
-      float* c, Int ldc, long long c_step, Count count) {                                                             \
-    static constinit NextRoutine next(#name);                                                                         \
-    const Gemm gemm{#name, handle,           op_a, op_b, m, n, k, alpha, {a, lda, a_step}, {b, ldb, b_step},          \
-                    beta,  {c, ldc, c_step}, count};                                                                  \
-    if (const auto status = multiply(gemm)) return *status;                                                           \
-    return next(handle, op_a, op_b, m, n, k, alpha, a, lda, a_step, b, ldb, b_step, beta, c, ldc, c_step, count);     \
+#define EXACTILE_GEMM_BATCH(name, Int, Count, T)                                                                     \
+  extern "C" EXACTILE_EXPORT cublasStatus_t name(                                                                    \
+      cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, Int m, Int n, Int k, const T* alpha,    \
+      const T* a, Int lda, long long a_step, const T* b, Int ldb, long long b_step, const T* beta, T* c, Int ldc,    \
+      long long c_step, Count count) {                                                                               \
+    static constinit NextRoutine next(#name);                                                                        \
+    const Gemm gemm{#name, type_of(a),       handle, op_a, op_b, m, n, k, alpha, {a, lda, a_step}, {b, ldb, b_step}, \
+                    beta,  {c, ldc, c_step}, count};                                                                 \
+    if (const auto status = multiply(gemm)) return *status;                                                          \
+    return next(handle, op_a, op_b, m, n, k, alpha, a, lda, a_step, b, ldb, b_step, beta, c, ldc, c_step, count);    \
   }
-EXACTILE_SGEMM_BATCH(cublasSgemmStridedBatched, int, int)
-EXACTILE_SGEMM_BATCH(cublasSgemmStridedBatched_64, std::int64_t, std::int64_t)
+EXACTILE_GEMM_BATCH(cublasSgemmStridedBatched, int, int, float)
+EXACTILE_GEMM_BATCH(cublasSgemmStridedBatched_64, std::int64_t, std::int64_t, float)
+EXACTILE_GEMM_BATCH(cublasCgemmStridedBatched, int, int, cuComplex)
+EXACTILE_GEMM_BATCH(cublasCgemmStridedBatched_64, std::int64_t, std::int64_t, cuComplex)
 
 #define EXACTILE_GEMM_EX(name, Int)                                                                                  \
   extern "C" EXACTILE_EXPORT cublasStatus_t name(                                                                    \
@@ -145,8 +163,15 @@ EXACTILE_SGEMM_BATCH(cublasSgemmStridedBatched_64, std::int64_t, std::int64_t)
       const void* a, cudaDataType a_type, Int lda, const void* b, cudaDataType b_type, Int ldb, const void* beta,    \
       void* c, cudaDataType c_type, Int ldc, cublasComputeType_t compute, cublasGemmAlgo_t algorithm) {              \
     static constinit NextRoutine next(#name);                                                                        \
-    const Gemm gemm{#name, handle, op_a, op_b, m, n, k, alpha, {a, lda}, {b, ldb}, beta, {c, ldc}};                  \
-    if (is_f32(#name, a_type, b_type, c_type, compute))                                                              \
+    const auto type = type_of(#name, a_type, b_type, c_type, compute);                                               \
+    const Gemm gemm{#name,    type.value_or(exactile::ElementType::f32),                                             \
+                    handle,   op_a,                                                                                  \
+                    op_b,     m,                                                                                     \
+                    n,        k,                                                                                     \
+                    alpha,    {a, lda},                                                                              \
+                    {b, ldb}, beta,                                                                                  \
+                    {c, ldc}};                                                                                       \
+    if (type)                                                                                                        \
       if (const auto status = multiply(gemm)) return *status;                                                        \
     return next(handle, op_a, op_b, m, n, k, alpha, a, a_type, lda, b, b_type, ldb, beta, c, c_type, ldc, compute,   \
                 algorithm);                                                                                          \
@@ -161,9 +186,22 @@ EXACTILE_GEMM_EX(cublasGemmEx_64, std::int64_t)
       long long b_step, const void* beta, void* c, cudaDataType c_type, Int ldc, long long c_step, Count count,      \
       cublasComputeType_t compute, cublasGemmAlgo_t algorithm) {                                                     \
     static constinit NextRoutine next(#name);                                                                        \
-    const Gemm gemm{#name, handle,           op_a, op_b, m, n, k, alpha, {a, lda, a_step}, {b, ldb, b_step},         \
-                    beta,  {c, ldc, c_step}, count};                                                                 \
-    if (is_f32(#name, a_type, b_type, c_type, compute))                                                              \
+    const auto type = type_of(#name, a_type, b_type, c_type, compute);                                               \
+    const Gemm gemm{#name,                                                                                           \
+                    type.value_or(exactile::ElementType::f32),                                                       \
+                    handle,                                                                                          \
+                    op_a,                                                                                            \
+                    op_b,                                                                                            \
+                    m,                                                                                               \
+                    n,                                                                                               \
+                    k,                                                                                               \
+                    alpha,                                                                                           \
+                    {a, lda, a_step},                                                                                \
+                    {b, ldb, b_step},                                                                                \
+                    beta,                                                                                            \
+                    {c, ldc, c_step},                                                                                \
+                    count};                                                                                          \
+    if (type)                                                                                                        \
       if (const auto status = multiply(gemm)) return *status;                                                        \
     return next(handle, op_a, op_b, m, n, k, alpha, a, a_type, lda, a_step, b, b_type, ldb, b_step, beta, c, c_type, \
                 ldc, c_step, count, compute, algorithm);                                                             \

@@ -10,7 +10,7 @@
 
 namespace exactile::cublas {
 
-/// As the exported routines found it: f32 with standard accuracy, by host factors, as far as they can tell.
+/// As the exported routines found it: f32 or cf32 with standard accuracy, by host factors, as far as they can tell.
 struct Product {
   const char* routine;
   const void* handle;

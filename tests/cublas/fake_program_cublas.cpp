@@ -55,23 +55,26 @@ cublasStatus_t cublasGetStream_v2(cublasHandle_t, cudaStream_t* stream) {
 }
 cublasStatus_t cublasDestroy_v2(cublasHandle_t handle) { return called("cublasDestroy_v2", handle); }
 
-#define FAKE_SGEMM(name, Int)                                                                                  \
-  cublasStatus_t name(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, Int m, Int n, Int k,       \
-                      const float* alpha, const float* a, Int lda, const float* b, Int ldb, const float* beta, \
-                      float* c, Int ldc) {                                                                     \
-    return called(#name, h, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);                             \
+#define FAKE_GEMM(name, Int, T)                                                                                 \
+  cublasStatus_t name(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, Int m, Int n, Int k,        \
+                      const T* alpha, const T* a, Int lda, const T* b, Int ldb, const T* beta, T* c, Int ldc) { \
+    return called(#name, h, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);                              \
   }
-FAKE_SGEMM(cublasSgemm_v2, int)
-FAKE_SGEMM(cublasSgemm_v2_64, std::int64_t)
+FAKE_GEMM(cublasSgemm_v2, int, float)
+FAKE_GEMM(cublasSgemm_v2_64, std::int64_t, float)
+FAKE_GEMM(cublasCgemm_v2, int, cuComplex)
+FAKE_GEMM(cublasCgemm_v2_64, std::int64_t, cuComplex)
 
-#define FAKE_SGEMM_BATCH(name, Int)                                                                       \
-  cublasStatus_t name(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, Int m, Int n, Int k,  \
-                      const float* alpha, const float* a, Int lda, long long sa, const float* b, Int ldb, \
-                      long long sb, const float* beta, float* c, Int ldc, long long sc, Int count) {      \
-    return called(#name, h, ta, tb, m, n, k, alpha, a, lda, sa, b, ldb, sb, beta, c, ldc, sc, count);     \
+#define FAKE_GEMM_BATCH(name, Int, T)                                                                       \
+  cublasStatus_t name(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, Int m, Int n, Int k,    \
+                      const T* alpha, const T* a, Int lda, long long sa, const T* b, Int ldb, long long sb, \
+                      const T* beta, T* c, Int ldc, long long sc, Int count) {                              \
+    return called(#name, h, ta, tb, m, n, k, alpha, a, lda, sa, b, ldb, sb, beta, c, ldc, sc, count);       \
   }
-FAKE_SGEMM_BATCH(cublasSgemmStridedBatched, int)
-FAKE_SGEMM_BATCH(cublasSgemmStridedBatched_64, std::int64_t)
+FAKE_GEMM_BATCH(cublasSgemmStridedBatched, int, float)
+FAKE_GEMM_BATCH(cublasSgemmStridedBatched_64, std::int64_t, float)
+FAKE_GEMM_BATCH(cublasCgemmStridedBatched, int, cuComplex)
+FAKE_GEMM_BATCH(cublasCgemmStridedBatched_64, std::int64_t, cuComplex)
 
 #define FAKE_GEMM_EX(name, Int)                                                                                    \
   cublasStatus_t name(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, Int m, Int n, Int k,           \

@@ -7,8 +7,11 @@ import pytest
 from fakes import PROGRAM, forwarded, run
 from support import LIBRARY, python
 
-GEMMS = [stem + tail for stem in ("cublasSgemm_v2", "cublasSgemmStridedBatched", "cublasGemmEx",
-                                  "cublasGemmStridedBatchedEx") for tail in ("", "_64")]
+EX = [stem + tail for stem in ("cublasGemmEx", "cublasGemmStridedBatchedEx") for tail in ("", "_64")]
+SGEMMS = [stem + tail for stem in ("cublasSgemm_v2", "cublasSgemmStridedBatched") for tail in ("", "_64")]
+CGEMMS = [name.replace("Sgemm", "Cgemm") for name in SGEMMS]
+GEMMS = SGEMMS + CGEMMS + EX
+
 
 def test_only_the_wrapped_names_are_exported():
     text = subprocess.run(["nm", "-D", "--defined-only", LIBRARY], capture_output=True, text=True, check=True).stdout
@@ -19,12 +22,23 @@ def test_only_the_wrapped_names_are_exported():
 
 
 @pytest.mark.parametrize("everywhere", (1, 0))  # a program may open its cuBLAS for all, or for itself
-@pytest.mark.parametrize("name", GEMMS)
+@pytest.mark.parametrize("name", SGEMMS + EX)
 def test_products_of_f32_are_ours(name, everywhere):
     done = run(f"""
 call("{name}")
 assert list(c) == expected("{name}"), list(c)
 """, GLOBAL=everywhere)
+    assert "status 0" in done.stdout and forwarded(done)[0] == []
+    assert re.search(rf"^exactile: {name} m=3 n=4 k=5 batch=\d kernel=fake_kernel [\d.]+ us$", done.stderr, flags=re.M)
+
+
+@pytest.mark.parametrize("name", CGEMMS + EX)
+def test_products_of_complex_f32_are_ours(name):
+    done = run(f"""
+old = numbers(complex_c)
+call_complex("{name}", ta=C, tb=T, lda=k, ldb=n)
+assert numbers(complex_c) == expected_complex("{name}", old), numbers(complex_c)
+""")
     assert "status 0" in done.stdout and forwarded(done)[0] == []
     assert re.search(rf"^exactile: {name} m=3 n=4 k=5 batch=\d kernel=fake_kernel [\d.]+ us$", done.stderr, flags=re.M)
 
@@ -44,8 +58,9 @@ assert list(c) == list(range(60))
 
 @pytest.mark.parametrize("reason,change", (
     ("other types", "types=(F16, F16, F16)"), ("other types", "types=(F32, F32, F16)"),
+    ("other types", "types=(C32, C32, F32)"), ("other types", "types=(C32, F32, F32)"),
     ("other types", "compute=TF32_COMPUTE"), ("other types", "compute=PEDANTIC_COMPUTE")))
-@pytest.mark.parametrize("name", [name for name in GEMMS if "Ex" in name])
+@pytest.mark.parametrize("name", EX)
 def test_other_types_and_ways_to_compute_are_cublas_own(name, reason, change):
     done = run(f'call("{name}", {change})')
     given, asked = forwarded(done)
@@ -89,8 +104,9 @@ def test_how_narrow_sums_are_kept_says_nothing_of_f32():
 
 @pytest.mark.parametrize("device,reason", (("slowest", "no kernel is estimated to be faster than cuBLAS"),
                                            ("full", "the fake device is full")))
-def test_what_the_library_cannot_do_better_is_forwarded(device, reason):
-    done = run('call("cublasSgemm_v2")\ncall("cublasSgemm_v2")', FAKE_DEVICE=device)
+@pytest.mark.parametrize("call", ('call("cublasSgemm_v2")', 'call_complex("cublasCgemm_v2")'))
+def test_what_the_library_cannot_do_better_is_forwarded(call, device, reason):
+    done = run(f"{call}\n{call}", FAKE_DEVICE=device)
     given, asked = forwarded(done)
     assert given == asked and len(given) == 2 and done.stderr.count(f"forwarded: {reason}") == 2
 

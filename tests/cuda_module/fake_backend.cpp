@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <complex>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -27,7 +28,8 @@ std::vector<DeviceInfo> devices() {
   return {info};
 }
 
-constexpr std::array types{GemmTypes{ElementType::f32, ElementType::f32}};
+constexpr std::array types{GemmTypes{ElementType::f32, ElementType::f32},
+                           GemmTypes{ElementType::cf32, ElementType::cf32}};
 
 std::string_view trouble() {
   const char* text = getenv("FAKE_DEVICE");
@@ -45,7 +47,11 @@ class Product final : public plan::Executable {
     if (execution.workspace != nullptr) std::memset(execution.workspace, 0xff, workspace_size);
     for (std::int64_t p = 0; p < d_.batch_count; ++p)
       for (std::int64_t i = 0; i < d_.m; ++i)
-        for (std::int64_t j = 0; j < d_.n; ++j) element(arguments, p, i, j);
+        for (std::int64_t j = 0; j < d_.n; ++j)
+          if (is_complex(d_.types.input))
+            element<std::complex<float>>(arguments, p, i, j);
+          else
+            element<float>(arguments, p, i, j);
     return {};
   }
   [[nodiscard]] std::string blocking() const override { return "SIGN=-1"; }
@@ -59,16 +65,21 @@ class Product final : public plan::Executable {
   static T& at(T* data, const OperandLayout& layout, std::int64_t p, std::int64_t i, std::int64_t j) {
     return data[p * layout.batch_stride + i * layout.row_stride + j * layout.column_stride];
   }
+  static float conjugate_if(bool, float x) { return x; }
+  static std::complex<float> conjugate_if(bool asked, std::complex<float> x) { return asked ? std::conj(x) : x; }
+
+  template <class T>
   void element(const GemmArguments& arguments, std::int64_t p, std::int64_t i, std::int64_t j) const {
-    float sum = 0;
+    T sum = 0;
     for (std::int64_t k = 0; k < d_.k; ++k)
-      sum += at(static_cast<const float*>(arguments.a), d_.a, p, i, k) *
-             at(static_cast<const float*>(arguments.b), d_.b, p, k, j);
-    float& c = at(static_cast<float*>(arguments.c), d_.c, p, i, j);
-    const auto beta = arguments.beta.as<float>();
-    c = (beta == 0 ? 0 : beta * c) - arguments.alpha.as<float>() * sum;
-    if (d_.bias == Bias::per_row) c += static_cast<const float*>(arguments.bias)[i];
-    if (d_.activation == Activation::relu) c = std::max(c, 0.0F);
+      sum += conjugate_if(d_.a.conjugate, at(static_cast<const T*>(arguments.a), d_.a, p, i, k)) *
+             conjugate_if(d_.b.conjugate, at(static_cast<const T*>(arguments.b), d_.b, p, k, j));
+    T& c = at(static_cast<T*>(arguments.c), d_.c, p, i, j);
+    const T beta = arguments.beta.as<T>();
+    c = (beta == T(0) ? T(0) : beta * c) - arguments.alpha.as<T>() * sum;
+    if (d_.bias == Bias::per_row) c += static_cast<const T*>(arguments.bias)[i];
+    if constexpr (std::is_same_v<T, float>)
+      if (d_.activation == Activation::relu) c = std::max(c, 0.0F);
   }
   GemmDescription d_;
 };
@@ -112,7 +123,8 @@ plan::KernelEntry kernel(std::string_view name, double (*cost)(const plan::Probl
       .refuses = [](const plan::Problem&) { return std::string_view(); },
       .cost = cost,
       .prepare = make_product,
-      .on_device = true};
+      .on_device = true,
+      .conjugates = true};
 }
 
 /// The second stands for those on the CUDA cores.
