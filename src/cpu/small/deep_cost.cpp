@@ -38,6 +38,20 @@ bool stays_near(const Orientation& o, const MicroKernels<K>& kernels, const Deep
          (o.n > kernels.lanes || o.m <= kernels.rows_of(1));
 }
 
+/// Rows of B's panels, and terms of A's tiles, that are waited for as they displace one another: each panel takes all
+/// tiles of a chunk.
+template <class K>
+double displaced_rows(const Orientation& o, const MicroKernels<K>& kernels, const DeepReading<K>& reading) {
+  constexpr auto size = static_cast<std::int64_t>(sizeof(Input<K>));
+  const std::int64_t terms = std::min(o.k, chunk_terms<K>);
+  const std::int64_t rows = kernels.rows_of(static_cast<int>(reading.width / kernels.lanes));
+  const double of_b = reading.packs_b ? 0 : displaced_share(terms, reading.width * size, o.b.row_stride * size);
+  const bool reads_a = !reading.packs_a && reading.order == AOrder::columns;
+  const double of_a = reads_a ? displaced_share(terms, std::min(rows, o.m) * size, o.a.column_stride * size) : 0;
+  return (of_a + of_b) * static_cast<double>(core::ceil_divide(o.m, rows)) * static_cast<double>(o.k) *
+         static_cast<double>(core::ceil_divide(o.n, reading.width));
+}
+
 template <class K>
 Demand deep_demand(const plan::Problem& problem, const MicroKernels<K>& kernels) {
   const Orientation o = preferred_orientation(problem.description);
@@ -62,6 +76,7 @@ Demand deep_demand(const plan::Problem& problem, const MicroKernels<K>& kernels)
   d[Work::reread_bytes] = products * (bytes_of(o.m, o.n, sizeof(Sum<K>)) +
                                       (reading.packs_b && !reading.packs_a ? bytes_of(o.m, o.k, size) : 0));
   if (!reading.packs_b) d[Work::paged_bytes] = products * bytes_of(o.k, o.n, size) * paged_share_of_b(o, size);
+  d[Work::displaced_rows] = products * displaced_rows(o, kernels, reading);
   d[Work::starts] = products;
   if (d.threads == 1) {
     d[stays_near(o, kernels, reading) ? Work::near_cycles : Work::slow_cycles] = cycles;

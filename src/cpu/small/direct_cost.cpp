@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <numeric>
 
 #include "core/checked.hpp"
 #include "cpu/caches.hpp"
@@ -10,22 +9,6 @@
 #include "cpu/small/panel.hpp"
 
 namespace exactile::cpu {
-namespace {
-
-/// How many waits for a panel's row, a line or so, a sweep over `rows` of them is worth, where rows displace one
-/// another: strides with a large power of two meet few of L1's sets, whose lines of one way are a page apart. Where all
-/// rows meet one set each is waited for; measured, the wait falls with the square of the sets' number, as fetches
-/// overlap.
-double displaced_share(std::int64_t rows, std::int64_t row_bytes, std::int64_t stride_bytes) {
-  constexpr std::int64_t way_bytes = 4096;
-  const std::int64_t step = std::gcd(stride_bytes, way_bytes);
-  if (rows <= caches().l1 / std::max(step, row_bytes)) return 0;
-  const double share = static_cast<double>(step) / static_cast<double>(way_bytes);
-  return share * share;
-}
-
-}  // namespace
-
 std::string_view direct_refuses(const plan::Problem& problem) {
   const Orientation o = preferred_orientation(problem.description);
   if (!c_is_row_contiguous(o)) return "C has neither unit row stride nor unit column stride";

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 
 #include "cpu/caches.hpp"
 #include "cpu/orientation.hpp"
@@ -24,6 +25,18 @@ namespace exactile::cpu {
   constexpr double entries = 2048;
   const double row = std::abs(static_cast<double>(o.b.row_stride)) * static_cast<double>(element_size);
   return std::min(1.0, row / page) * std::min(1.0, bytes_of(o.k, o.n, element_size) / (page * entries));
+}
+
+/// How many waits for a panel's row, a line or so, a sweep over `rows` of them is worth, where rows displace one
+/// another: strides with a large power of two meet few of L1's sets, whose lines of one way are a page apart. Where all
+/// rows meet one set each is waited for; measured, the wait falls with the square of the sets' number, as fetches
+/// overlap.
+[[nodiscard]] inline double displaced_share(std::int64_t rows, std::int64_t row_bytes, std::int64_t stride_bytes) {
+  constexpr std::int64_t way_bytes = 4096;
+  const std::int64_t step = std::gcd(stride_bytes, way_bytes);
+  if (rows <= caches().l1 / std::max(step, row_bytes)) return 0;
+  const double share = static_cast<double>(step) / static_cast<double>(way_bytes);
+  return share * share;
 }
 
 /// Whether an operand comes from memory, see streamed_rows.
