@@ -92,6 +92,7 @@ template <class T>
     for (Size p = 0; p <= i; ++p)
       row[p] = backwards ? lower[last - p + (last - i) * block_order] : lower[i + p * block_order];
     if (task == Task::multiply) continue;
+    for (Size p = 0; p < i; ++p) row[p] = -row[p];
     row[i] = T(1) / row[i];
     const Real<T> size = std::abs(row[i]);
     if (!std::isnormal(size) || !std::isnormal(1 / size)) return false;

@@ -14,7 +14,7 @@ constexpr Size block_order = 32;
 constexpr Size row_group = 4;
 
 /// A lower triangle by rows, of leading dimension block_order. Where the task is to solve, its diagonal holds
-/// reciprocals.
+/// reciprocals, and what lies beside it is negated.
 template <class T>
 struct TriangleProblem {
   Task task;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of triangular_kernel.hpp for vectors of EXACTILE_VECTOR_BYTES, in namespace EXACTILE_VECTOR_ISA. Included
 // by one file an instruction set, which is compiled for it: nothing here may be shared with other files.
+#include <utility>
+
 #include "blas/triangular_kernel.hpp"
 namespace exactile::blas::EXACTILE_VECTOR_ISA {
 namespace {
@@ -31,34 +33,29 @@ inline void store(Vector<R> v, R* to) {
   __builtin_memcpy(to, &v, sizeof v);
 }
 
-/// Lane k of the answer is lane f(k) of a and b side by side.
-template <class R, class Function>
-inline Vector<R> shuffled(Vector<R> a, Vector<R> b, Function f) {
-  typename VectorOf<R>::mask mask;
-  for (Size k = 0; k < lanes<R>; ++k) mask[k] = static_cast<typename VectorOf<R>::Mask>(f(k));
-#if defined(__clang__)  // which reads this file for clang-tidy, and knows no such function
-  Vector<R> all{};
-  for (Size k = 0; k < lanes<R>; ++k) all[k] = mask[k] < lanes<R> ? a[mask[k]] : b[mask[k] - lanes<R>];
-  return all;
-#else
-  return __builtin_shuffle(a, b, mask);
-#endif
+/// Lane k of the answer is lane Lane()(k) of a and b side by side. Constants all: else masks would be made in each
+/// call.
+template <class R, class Lane, int... K>
+inline Vector<R> shuffled(Vector<R> a, Vector<R> b, std::integer_sequence<int, K...>) {
+  return __builtin_shufflevector(a, b, Lane()(K)...);
+}
+template <class R, class Lane>
+inline Vector<R> shuffled(Vector<R> a, Vector<R> b, Lane) {
+  return shuffled<R, Lane>(a, b, std::make_integer_sequence<int, lanes<R>>());
 }
 
 /// Rows become columns: in stage d, blocks of d x d off the diagonal change places.
-template <class R>
+template <class R, Size d = 1>
 inline void transpose(Vector<R> (&rows)[lanes<R>]) {
-#pragma GCC unroll 4
-  for (Size d = 1; d < lanes<R>; d *= 2) {
 #pragma GCC unroll 16
-    for (Size i = 0; i < lanes<R>; ++i) {
-      if ((i & d) != 0) continue;
-      const Vector<R> a = rows[i];
-      const Vector<R> b = rows[i + d];
-      rows[i] = shuffled<R>(a, b, [d](Size k) { return (k & d) != 0 ? lanes<R> + k - d : k; });
-      rows[i + d] = shuffled<R>(a, b, [d](Size k) { return (k & d) != 0 ? lanes<R> + k : k + d; });
-    }
+  for (Size i = 0; i < lanes<R>; ++i) {
+    if ((i & d) != 0) continue;
+    const Vector<R> a = rows[i];
+    const Vector<R> b = rows[i + d];
+    rows[i] = shuffled<R>(a, b, [](Size k) { return (k & d) != 0 ? lanes<R> + k - d : k; });
+    rows[i + d] = shuffled<R>(a, b, [](Size k) { return (k & d) != 0 ? lanes<R> + k : k + d; });
   }
+  if constexpr (2 * d < lanes<R>) transpose<R, 2 * d>(rows);
 }
 
 /// Where the panel has number `r` of a vector; a complex number is two.
@@ -146,7 +143,6 @@ void move_rows(const TriangleProblem<T>& p, R* b, Size ld, Size count, R* panel)
 
 template <Task task, class R>
 void run_rows(const R* triangle, Size order, R* panel) {
-  constexpr R sign = task == Task::solve ? R(-1) : R(1);
   for (Size turn = 0; turn < order; turn += row_group) {
     const Size first = task == Task::solve ? turn : order - row_group - turn;
     const R* t = triangle + first * block_order;
@@ -156,7 +152,7 @@ void run_rows(const R* triangle, Size order, R* panel) {
       for (Size r = 0; r < row_group; ++r)
         for (Size v = 0; v < vectors; ++v) sums[r][v] = load(own + r * width<R> + v * lanes<R>);
     const auto add = [&](Size r, Size p, const Vector<R>(&x)[vectors]) __attribute__((always_inline)) {
-      const R factor = sign * t[r * block_order + p];
+      const R factor = t[r * block_order + p];
       for (Size v = 0; v < vectors; ++v) sums[r][v] += factor * x[v];
     };
     for (Size p = 0; p < first; ++p) {
@@ -208,7 +204,6 @@ struct Numbers {
 template <Task task, class R>
 void run_rows(const std::complex<R>* triangle, Size order, R* panel) {
   constexpr Size group = row_group / 2;
-  constexpr R sign = task == Task::solve ? R(-1) : R(1);
   const R* numbers = reinterpret_cast<const R*>(triangle);
   for (Size turn = 0; turn < order; turn += group) {
     const Size first = task == Task::solve ? turn : order - group - turn;
@@ -216,21 +211,21 @@ void run_rows(const std::complex<R>* triangle, Size order, R* panel) {
     Numbers<R> sums[group] = {};
     if (task == Task::solve)
       for (Size r = 0; r < group; ++r) sums[r] = Numbers<R>::at(own + r * 2 * width<R>);
-    const auto add = [&](Size r, Size p, R factor_sign, const Numbers<R>& x) __attribute__((always_inline)) {
+    const auto add = [&](Size r, Size p, const Numbers<R>& x) __attribute__((always_inline)) {
       const R* factor = numbers + 2 * ((first + r) * block_order + p);
-      sums[r].add(factor_sign * factor[0], factor_sign * factor[1], x);
+      sums[r].add(factor[0], factor[1], x);
     };
     for (Size p = 0; p < first; ++p) {
       const Numbers<R> x = Numbers<R>::at(panel + p * 2 * width<R>);
 #pragma GCC unroll 2
-      for (Size r = 0; r < group; ++r) add(r, p, sign, x);
+      for (Size r = 0; r < group; ++r) add(r, p, x);
     }
     for (Size r = 0; r < group; ++r) {
       for (Size s = 0; s < r; ++s)
-        add(r, first + s, sign, task == Task::solve ? sums[s] : Numbers<R>::at(own + s * 2 * width<R>));
+        add(r, first + s, task == Task::solve ? sums[s] : Numbers<R>::at(own + s * 2 * width<R>));
       const Numbers<R> x = task == Task::solve ? sums[r] : Numbers<R>::at(own + r * 2 * width<R>);
       if (task == Task::solve) sums[r] = {};
-      add(r, first + r, R(1), x);
+      add(r, first + r, x);
     }
     for (Size r = 0; r < group; ++r) sums[r].put(own + r * 2 * width<R>);
   }
