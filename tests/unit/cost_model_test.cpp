@@ -153,6 +153,43 @@ TEST(CostModel, KernelsOfOneOrderCompete) {
     }
 }
 
+/// Columns a power of two apart meet few sets of L1: what reads operands in place waits there.
+TEST(CostModel, RowsThatDisplaceOneAnotherAreCounted) {
+  int judged = 0;
+  for (const plan::KernelEntry& entry : kernel_list()) {
+    const bool is_deep = entry.name.ends_with("_deep");
+    if ((!is_deep && !entry.name.ends_with("_direct")) || !entry.unavailable(0).empty()) continue;
+    const GemmTypes types = entry.types.front();
+    if (!is_floating(types.input) || size_in_bytes(types.input) < 4) continue;  // others are packed
+    const auto displaced = [&](std::int64_t distance, bool b_by_rows) {
+      plan::Problem problem = problem_of(types, 32, 200, 32);
+      problem.description.a = problem.description.c = {1, distance};
+      problem.description.b = b_by_rows ? OperandLayout{distance, 1} : OperandLayout{1, distance};
+      static_cast<void>(entry.cost(problem));
+      return latest_estimate().demand[Work::displaced_rows];
+    };
+    EXPECT_GT(displaced(2048, false), 0) << entry.name;
+    EXPECT_EQ(displaced(2000, false), 0) << entry.name;
+    if (is_deep) {
+      EXPECT_GT(displaced(2048, true), displaced(2048, false)) << entry.name;  // of both operands
+    }
+    ++judged;
+  }
+  if (widest_isa() != Isa::portable) {
+    EXPECT_GE(judged, 8);
+  }
+}
+
+TEST(CostModel, KernelsOfATypeAreThoseOfTheList) {
+  for (const GemmTypes types : all_gemm_types()) {
+    std::vector<const plan::KernelEntry*> expected;
+    for (const plan::KernelEntry& entry : kernel_list())
+      if (std::ranges::find(entry.types, types) != entry.types.end()) expected.push_back(&entry);
+    const auto found = kernels_of(types);
+    EXPECT_TRUE(std::ranges::equal(found, expected)) << to_string(types);
+  }
+}
+
 TEST(CostModel, DecidesWhereAllOrdersLeaveTheSameBits) {
   for (const GemmTypes types : {GemmTypes{ElementType::i8, ElementType::i32}, {ElementType::i32, ElementType::i32}})
     for (const plan::KernelEntry& entry : kernel_list()) {
