@@ -10,8 +10,9 @@
 #include <memory>
 #include <mutex>
 #include <new>
-#include <utility>
 #include <vector>
+
+#include "core/thread_count.hpp"
 
 namespace exactile::core {
 namespace {
@@ -20,18 +21,15 @@ constexpr int most_workers = 1023;
 
 struct Job {
   const std::function<void(const Member&)>* body;
-  std::barrier<>* meeting;
+  Meeting* meeting;
   int count;
+  bool looks;  ///< whether workers look for their next job before they sleep
   std::fenv_t environment;  ///< the caller's rounding mode and treatment of subnormal numbers
   std::atomic<int> unfinished;
 };
 
-class Pool;
-
 struct Worker {
-  Pool* pool = nullptr;
-  std::mutex mutex;
-  std::condition_variable wake;
+  std::atomic<int> is_called = 0;  ///< and has a job; what the system can wait for is an int
   Job* job = nullptr;
   int id = 0;
 };
@@ -39,7 +37,7 @@ struct Worker {
 /// The workers of this process. Never destroyed: a worker may still sleep in it when the process ends.
 class Pool {
  public:
-  // Workers put themselves back into `idle_`, and must not meet an allocation that fails there.
+  // Crews put workers back into `idle_`, and must not meet an allocation that fails there.
   Pool() { idle_.reserve(most_workers); }
 
   /// Takes up to `wanted` idle workers, starting new ones only while fewer than `wanted` exist.
@@ -65,7 +63,6 @@ class Pool {
   bool start_one() {
     try {
       auto worker = std::make_unique<Worker>();
-      worker->pool = this;
       // Not std::thread: its start-up memory belongs to the new thread's stack, and leaks in a child of fork().
       pthread_t thread{};
       if (pthread_create(&thread, nullptr, live, worker.get()) != 0) return false;
@@ -79,30 +76,25 @@ class Pool {
   }
 
   static void* live(void* worker) noexcept {
-    auto& self = *static_cast<Worker*>(worker);
-    self.pool->work(self);
+    work(*static_cast<Worker*>(worker));
   }
 
-  [[noreturn]] void work(Worker& self) {
-    for (;;) {
-      Job* job = nullptr;
-      {
-        std::unique_lock lock(self.mutex);
-        self.wake.wait(lock, [&] { return self.job != nullptr; });
-        job = std::exchange(self.job, nullptr);
-      }
+  [[noreturn]] static void work(Worker& self) {
+    for (bool looks = false;;) {
+      const auto is_called = [&] { return self.is_called.load(std::memory_order_acquire) != 0; };
+      if (!looks || !look_for(is_called))
+        while (!is_called()) self.is_called.wait(0, std::memory_order_acquire);
+      self.is_called.store(0, std::memory_order_relaxed);
+      Job* const job = self.job;
+      looks = job->looks;
       std::fesetenv(&job->environment);
       (*job->body)(Member{self.id, job->count, job->meeting});
-      {
-        std::lock_guard lock(mutex_);
-        idle_.push_back(&self);
-      }
       // The job lives on the caller's stack until the last worker has counted down; nothing may touch it afterwards.
-      if (job->unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1) finished(*job);
+      if (job->unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1) finished();
     }
   }
 
-  static void finished(Job& job);
+  static void finished();
 
   std::mutex mutex_;
   std::vector<Worker*> idle_;
@@ -119,7 +111,7 @@ struct Completion {
 std::atomic<Pool*> current_pool{nullptr};
 std::atomic<Completion*> current_completion{nullptr};
 
-void Pool::finished(Job&) {
+void Pool::finished() {
   Completion& completion = *current_completion.load(std::memory_order_acquire);
   std::lock_guard lock(completion.mutex);
   completion.done.notify_all();
@@ -159,22 +151,22 @@ Pool& pool() {
 }
 
 void start(Worker& worker, Job& job, int id) {
-  std::lock_guard lock(worker.mutex);
-  worker.job = &job;
   worker.id = id;
-  worker.wake.notify_one();
+  worker.job = &job;
+  worker.is_called.store(1, std::memory_order_release);
+  worker.is_called.notify_one();
 }
 
 void wait_for(Job& job) {
-  // The others are usually done within microseconds of the caller.
-  for (int spin = 0; spin < 2000; ++spin)
-    if (job.unfinished.load(std::memory_order_acquire) == 0) return;
+  const auto is_done = [&] { return job.unfinished.load(std::memory_order_acquire) == 0; };
+  if (job.looks ? look_for(is_done) : is_done()) return;
   Completion& completion = *current_completion.load(std::memory_order_acquire);
   std::unique_lock lock(completion.mutex);
-  completion.done.wait(lock, [&] { return job.unfinished.load(std::memory_order_acquire) == 0; });
+  completion.done.wait(lock, is_done);
 }
 
-/// Workers taken for one job. Those that were never started, because memory for the job was missing, go back.
+/// Workers taken for one job. They go back when it is done; had they put themselves back, all at once, they would wait
+/// for each other.
 class Crew {
  public:
   explicit Crew(int wanted) : pool_(pool()), workers_(pool_.take(wanted)) {}
@@ -185,7 +177,6 @@ class Crew {
   [[nodiscard]] int size() const { return static_cast<int>(workers_.size()); }
   void start_all(Job& job) {
     for (int id = 1; id < job.count; ++id) start(*workers_[static_cast<std::size_t>(id - 1)], job, id);
-    workers_.clear();
   }
 
  private:
@@ -195,8 +186,9 @@ class Crew {
 
 void run_with(Crew& crew, const std::function<void(const Member&)>& body) {
   const int count = crew.size() + 1;
-  std::barrier<> meeting(count);
-  Job job{&body, &meeting, count, {}, count - 1};
+  const bool looks = count <= usable_processors();
+  Meeting meeting(count, looks);
+  Job job{&body, &meeting, count, looks, {}, count - 1};
   std::fegetenv(&job.environment);
   crew.start_all(job);
   body(Member{0, count, &meeting});

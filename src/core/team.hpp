@@ -3,8 +3,9 @@
 /// Threads that work on one product together.
 #pragma once
 
-#include <barrier>
 #include <functional>
+
+#include "core/meeting.hpp"
 
 namespace exactile::core {
 
@@ -12,7 +13,7 @@ namespace exactile::core {
 struct Member {
   int id;                   ///< 0 .. count - 1; 0 is the calling thread
   int count;                ///< threads in this team
-  std::barrier<>* meeting;  ///< null in a team of one
+  Meeting* meeting;  ///< null in a team of one
 
   /// Waits until all members are here.
   void meet() const {
@@ -20,8 +21,8 @@ struct Member {
   }
 };
 
-/// Runs `body` on up to `wanted` threads, the caller among them, and returns when all are done. Workers are kept asleep
-/// between calls. A call gets those that are idle, so calls from many threads at once share the workers instead of
+/// Runs `body` on up to `wanted` threads, the caller among them, and returns when all are done. Between calls workers
+/// look for the next one for a few microseconds, then sleep. A call gets those that are idle, so calls from many threads at once share the workers instead of
 /// multiplying them, and a team may be smaller than wanted: `body` must give the same result for any count. `body` must
 /// not throw. It finds the caller's rounding mode and treatment of subnormal numbers on every thread. After fork() the
 /// child starts with no workers and makes its own. Throws std::bad_alloc where there is no memory for a job; nothing

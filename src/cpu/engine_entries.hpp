@@ -147,7 +147,7 @@ plan::KernelEntry near_bf16_entry(std::string_view name) {
   return entry;
 }
 
-/// bf16 by pairs or in tile registers where that flushes nothing, else widened: the same bits.
+/// bf16 by pairs where that flushes nothing, else widened: the same bits.
 template <Isa isa, class K, auto Pairs, auto Otherwise, Name name>
 plan::KernelEntry bf16_entry() {
   plan::KernelEntry entry = packed_entry<isa, K, Pairs, name>();

@@ -33,6 +33,7 @@ bool vectors_are_fastest(const plan::Problem& problem) {
     latest_estimate() = {};
     const double seconds = entry.cost(problem);
     const RatesKey& key = latest_estimate().key;
+    if (key.family.empty()) continue;                                     // gives way to all that the model ranks
     if (key.isa == Isa::amx && key.input == ElementType::bf16) continue;  // gives way, see sums_in_tiles
     double& least = key.family == "vectors" ? vectors : others;
     least = std::min(least, seconds);

@@ -250,8 +250,8 @@ TEST(BitIdentity, VeryManyThreads) {
 
 /// Row i of A[0:m] * B for every m up to the full height: the same bits whatever the company, so also across the
 /// kernels between which the planner changes as m grows. Up to eight columns, and up to eight rows of types other than
-/// f32 and f64, it may take an order of their own (ADR 0006); reproducible_test.cpp has these sizes with
-/// `reproducible`.
+/// f32 and f64, it may take an order of their own, and bf16 from sixteen rows on that of tile registers (ADR 0006);
+/// reproducible_test.cpp has these sizes with `reproducible`.
 void expect_rows_independent_of_company(const KernelOfType& kernel, std::int64_t most_rows, std::int64_t n,
                                         std::int64_t k) {
   constexpr std::int64_t few = 8;
@@ -260,8 +260,10 @@ void expect_rows_independent_of_company(const KernelOfType& kernel, std::int64_t
   Matrices matrices(full, 13);
   if (product(full, matrices, kernel, 1).empty()) return;
   const Matrices reference = matrices;
+  constexpr std::int64_t side_of_tile = 16;
   const bool has_order_of_few = kernel.kernel.empty() && kernel.types != f32 && kernel.types != f64;
-  for (std::int64_t m = has_order_of_few ? few + 1 : 1; m <= most_rows; ++m) {
+  const std::int64_t least_rows = kernel.types.input == ElementType::bf16 ? side_of_tile : few + 1;
+  for (std::int64_t m = has_order_of_few ? least_rows : 1; m <= most_rows; ++m) {
     GemmDescription d = full;
     d.m = m;
     matrices.clear_c();
@@ -355,7 +357,7 @@ void expect_products_alone(const GemmDescription& batch, Matrices& matrices, con
 }
 
 /// Kernels of any other type are one definition of its sums, whatever their instructions and loops; wide ranges have
-/// products that bf16's own instruction would flush.
+/// products that bf16's own instruction would flush. Tile registers have another definition for bf16, and share it.
 TEST(BitIdentity, KernelsOfOtherTypesAgree) {
   using verification::Fill;
   const auto is_another = [](const KernelOfType& kernel) {
@@ -371,11 +373,13 @@ TEST(BitIdentity, KernelsOfOtherTypesAgree) {
         if (!is_floating(types.input) && fill != Fill::normal) continue;
         const GemmDescription d = contiguous(types, m, n, k);
         Matrices matrices(d, 23, fill);
-        std::vector<std::byte> first;
+        std::vector<std::byte> firsts[2];
         for (const KernelOfType& kernel : available_kernels()) {
           if (kernel.types != types || is_another(kernel)) continue;
           const std::vector<std::byte> c = product(d, matrices, kernel, 1);
           if (c.empty()) continue;
+          const bool is_of_tiles = types.input == E::bf16 && kernel.kernel.starts_with("amx");
+          std::vector<std::byte>& first = firsts[is_of_tiles ? 1 : 0];
           if (first.empty()) first = c;
           EXPECT_TRUE(c == first) << test_name(kernel) << " " << m << " x " << n << " x " << k << " "
                                   << verification::to_string(fill);

@@ -61,7 +61,7 @@ TEST(Team, NoWorkerIsLostWhereMemoryRunsOut) {
     failures += runs_with_memory_for(allocations, 4) ? 0 : 1;
     EXPECT_EQ(members_of_a_team(4), 4) << "after a call with memory for " << allocations << " allocations";
   }
-  EXPECT_GE(failures, 2);  // the list of workers, and the barrier
+  EXPECT_GE(failures, 1);  // the list of workers
 }
 
 TEST(Team, WithoutMemoryForWorkersTheCallerIsTheTeam) {

@@ -43,11 +43,16 @@ std::optional<std::vector<std::byte>> product(const GemmDescription& d, const st
   return matrices.c();
 }
 
+std::string name_of_kernels(GemmTypes types) {
+  if (types == GemmTypes{ElementType::i32, ElementType::i64}) return "i32_i64";
+  return std::string(to_string(types.input == ElementType::u8 ? ElementType::i8 : types.input));
+}
+
 TEST(VectorBits, DoNotDependOnTheInstructionSetOrOnThreads) {
   for (const GemmTypes types : all_gemm_types())
     for (const FewRows& few : products) {
       const GemmDescription d = description_of(types, few);
-      const std::string type(to_string(types.input == ElementType::u8 ? ElementType::i8 : types.input));
+      const std::string type = name_of_kernels(types);
       const auto narrow = product(d, "avx2_" + type + "_vectors", 1);
       if (!narrow) continue;
       for (const int threads : {1, 3}) {

@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "cpu/kernel_list.hpp"
 #include "cpu/micro/elements.hpp"
+#include "cpu/order_of_sums.hpp"
 #include "support/matrices.hpp"
 
 namespace exactile::cpu {
@@ -68,6 +70,86 @@ void expect_order(const char* family) {
   }
   if (known == 0) GTEST_SKIP() << "there are no micro-kernels for this processor";
   EXPECT_GT(kept, known / 3) << "most of the kernels refuse these products";
+}
+
+/// A sum along a line of the matrix, by its parts and their lanes.
+template <class T>
+T along_by_definition(const T* w, const T* x, std::int64_t terms) {
+  constexpr std::int64_t block = 8192;
+  constexpr std::int64_t parts = 4;
+  constexpr std::int64_t lanes_of_part = 64 / sizeof(T);
+  T all = 0;
+  for (std::int64_t first = 0; first < terms; first += block, w += block, x += block) {
+    const std::int64_t here = std::min(block, terms - first);
+    const std::int64_t part = (here + 255) / 256 * 64;
+    std::vector<T> lanes(parts * lanes_of_part);
+    for (std::int64_t p = 0; p < here; ++p) {
+      T& lane = lanes[static_cast<std::size_t>(p / part * lanes_of_part + p % part % lanes_of_part)];
+      lane = std::fma(w[p], x[p], lane);
+    }
+    for (std::size_t half = lanes.size() / 2; half > 0; half /= 2)
+      for (std::size_t l = 0; l < half; ++l) lanes[l] += lanes[l + half];
+    all = first == 0 ? lanes[0] : all + lanes[0];
+  }
+  return all;
+}
+
+template <class T>
+void expect_order_along_lines() {
+  int known = 0;
+  for (const Sizes& s : {Sizes{1, 13, 1000}, Sizes{3, 9, 20000}, Sizes{8, 11, 77}, Sizes{1, 1, 9001}}) {
+    GemmDescription d = test::contiguous({element_type_v<T>, element_type_v<T>}, s.m, s.n, s.k);
+    d.b = {.row_stride = 1, .column_stride = s.k};
+    for (const KernelInfo& kernel : kernels()) {
+      if (!kernel.available || kernel.name.find(sizeof(T) == 4 ? "_f32_vectors" : "_f64_vectors") == std::string::npos ||
+          kernel.name.find("_c") != std::string::npos || kernel.backend != Backend::cpu)
+        continue;
+      ++known;
+      test::Matrices matrices(d, 43);
+      const GemmArguments arguments = matrices.arguments();
+      ASSERT_TRUE(gemm(d, arguments, {.kernel = kernel.name}).ok());
+      for (std::int64_t i = 0; i < s.m; ++i)
+        for (std::int64_t j = 0; j < s.n; ++j)
+          EXPECT_EQ(static_cast<const T*>(arguments.c)[i * s.n + j],
+                    along_by_definition(static_cast<const T*>(arguments.b) + j * s.k,
+                                        static_cast<const T*>(arguments.a) + i * s.k, s.k))
+              << kernel.name << " " << s.m << " x " << s.n << " x " << s.k << " at " << i << ", " << j;
+    }
+  }
+  if (known == 0) GTEST_SKIP() << "there are no vector kernels for this processor";
+}
+
+TEST(OrderOfSums, AlongLinesIsThatOfPlainLoops) {
+  expect_order_along_lines<float>();
+  expect_order_along_lines<double>();
+}
+
+/// A kernel that gives way to all others cannot decide whose sums a product has, however little it is thought to take.
+TEST(OrderOfSums, IsTheVectorsWhereTheyAreTheFirstOfThoseThatCompete) {
+  int vectors = 0;
+  for (const ElementType type : {ElementType::f32, ElementType::f64, ElementType::bf16, ElementType::cf32})
+    for (const std::int64_t size : {64, 500, 4096}) {
+      GemmDescription d = test::contiguous({type, type}, 1, size, size);
+      d.b = {.row_stride = 1, .column_stride = size};
+      const plan::Problem problem{.description = d, .threads = 1};
+      const plan::KernelEntry* first = nullptr;
+      double least = 0;
+      for (const plan::KernelEntry& entry : kernel_list()) {
+        const bool takes_type = std::ranges::find(entry.types, d.types) != entry.types.end();
+        const bool gives_way = entry.name == "portable_blocked" || entry.name.starts_with("amx_bf16");
+        if (!takes_type || entry.certifies || entry.role != "engine" || gives_way || !entry.unavailable(0).empty() ||
+            !entry.refuses(problem).empty())
+          continue;
+        const double seconds = entry.cost(problem);
+        if (first == nullptr || seconds < least) first = &entry;
+        least = std::min(first == &entry ? seconds : least, seconds);
+      }
+      if (first == nullptr) GTEST_SKIP() << "there are no micro-kernels for this processor";
+      const bool is_of_vectors = first->name.ends_with("_vectors");
+      EXPECT_EQ(sums_as_vectors(problem), is_of_vectors) << to_string(type) << " " << size;
+      vectors += is_of_vectors ? 1 : 0;
+    }
+  EXPECT_GT(vectors, 0);
 }
 
 TEST(OrderOfSums, IsThatOfPlainLoops) {

@@ -111,6 +111,7 @@ void Packed<K>::run_product(const GemmArguments& arguments, std::int64_t product
       compute(step, room, share, member);
     }
   }
+  release_registers<K>();
 }
 
 /// Each member starts on a block of columns of its own; who is done goes where most rows are left.

@@ -20,7 +20,9 @@ struct Elements<I8Tiles> {
 };
 
 /// bf16 by sixteen pairs of terms (TDPBF16PS): the even ones' products are added from zero, and the odd ones', then
-/// both together, then their sum to that of the pairs before. Subnormal numbers count as zero.
+/// both together, then their sum to that of the pairs before. Subnormal numbers count as zero, and all is rounded to
+/// nearest: behind the last of a row of A or a panel of B lies the smallest exponent in it, from which micro-kernels
+/// see where they must take multiply-adds for the same sums.
 struct Bf16Tiles {};
 template <>
 struct Elements<Bf16Tiles> {
@@ -28,14 +30,23 @@ struct Elements<Bf16Tiles> {
   using Lane = float;
   using Sum = float;
   static constexpr std::int64_t group = 2;
-  static constexpr std::int64_t corrections = 0;
+  static constexpr std::int64_t corrections = 1;
   static constexpr std::int64_t chunk_terms = 512;
 };
 
 /// Of A and B of bytes, i8 or u8 each.
 const MicroKernels<I8Tiles>& amx_bytes(ElementType a, ElementType b);
 const MicroKernels<Bf16Tiles>& amx_bf16();
-/// The same sums of bf16, bit for bit, by multiply-adds that flush nothing.
-const MicroKernels<Bf16Tiles>& avx512_bf16_in_order_of_tiles();
+
+/// Lets go of the registers that this thread's tiles left configured.
+void amx_release();
+
+/// After a thread's last tile of a product.
+template <class K>
+void release_registers() {
+#if defined(__x86_64__)
+  if constexpr (std::is_same_v<K, I8Tiles> || std::is_same_v<K, Bf16Tiles>) amx_release();
+#endif
+}
 
 }  // namespace exactile::cpu

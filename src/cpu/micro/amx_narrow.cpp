@@ -1,17 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled with this instruction set's flags, and called only after isa.cpp found it and was given leave.
+#include <xmmintrin.h>
+
 #include "cpu/micro/amx_tile.hpp"
+#include "cpu/micro/highway_magnitude.hpp"
 #include "cpu/micro/highway_narrow_kernels.hpp"
 
 namespace exactile::cpu::HWY_NAMESPACE {
 
+/// Pairs as they are, with the smallest exponent behind the last: of a row of A, or of a panel of B in each lane. Packing
+/// finds it in the nearest cache; both operands need not be read once more for it.
 template <>
-struct Groups<Bf16Tiles> : Groups<Bf16Pairs> {};
+struct Groups<Bf16Tiles> : Groups<Bf16Pairs> {
+  static void finish_a(float* panel, std::int64_t width, std::int64_t groups) { finish_b(panel, width, groups); }
+  static void finish_b(float* panel, std::int64_t width, std::int64_t groups) {
+    const std::int64_t numbers = width * groups * Elements<Bf16Tiles>::group;
+    const std::uint32_t least = smallest_magnitude(reinterpret_cast<const BFloat16*>(panel), 1, numbers, numbers);
+    std::fill_n(panel + width * groups, width, std::bit_cast<float>(least >> 7));
+  }
+};
 
 template <>
 struct Groups<I8Tiles> : QuadsAsTheyAre {};
 
 namespace {
+
+/// Groups of terms alone, as panels of A are made from.
+template <class K>
+struct AsTheyAre : QuadsAsTheyAre {};
+template <>
+struct AsTheyAre<Bf16Tiles> : Groups<Bf16Pairs> {};
 
 /// What LDTILECFG reads.
 struct alignas(64) TileConfiguration {
@@ -34,6 +52,9 @@ constexpr TileConfiguration configuration_of(int height) {
   return c;
 }
 
+/// Rows that this thread's registers are configured for.
+constinit thread_local int configured_rows = 0;
+
 template <int... Below>
 constexpr auto configurations(std::integer_sequence<int, Below...>) {
   return std::array{configuration_of(Below + 1)...};
@@ -44,6 +65,8 @@ template <class K, class ElementA = Input<K>, class ElementB = Input<K>>
 struct Registers {
   static void configure(int height) {
     static constexpr auto all = configurations(std::make_integer_sequence<int, amx::rows>());
+    if (configured_rows == height) return;
+    configured_rows = height;
     asm volatile("ldtilecfg %0" : : "m"(all[static_cast<std::size_t>(height - 1)]));
   }
   template <int Tile>
@@ -71,29 +94,31 @@ struct Registers {
     else
       asm volatile("tdpbuud %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(Sums), "i"(A), "i"(B));
   }
-  static void release() { asm volatile("tilerelease"); }
   static void add_sums(const Sum<K>* sums, Sum<K>* c, std::int64_t columns, Sum<K> alpha, Sum<K> beta) {
     HWY_NAMESPACE::add_sums(sums, c, columns, alpha, beta);
   }
 };
 
-/// Panels of A with their rows one behind the other, each of lanes_of(terms): what tile registers load.
+/// Panels of A with their rows one behind the other, each of lanes_of(terms): what tile registers load. Corrections of
+/// the rows follow the last one.
 template <class K>
 void pack_rows_of_a(const Input<K>* from, std::int64_t lane_stride, std::int64_t term_stride, std::int64_t lanes,
                     std::int64_t width, std::int64_t terms, Lane<K>* panels) {
   constexpr std::int64_t at_once = amx::side * Elements<K>::group;
   alignas(64) Lane<K> by_groups[amx::side * amx::rows];
   const std::int64_t groups = lanes_of<K>(terms);
-  for (std::int64_t first = 0; first < lanes; first += width, panels += width * groups) {
+  const std::int64_t panel = width * packed_lanes<K>(terms);
+  for (std::int64_t first = 0; first < lanes; first += width, panels += panel) {
     const std::int64_t here = lanes - first < width ? lanes - first : width;
     for (std::int64_t l = here; l < width; ++l)
       for (std::int64_t g = 0; g < groups; ++g) panels[l * groups + g] = Lane<K>(0);
     for (std::int64_t p = 0; p < terms; p += at_once) {
       const std::int64_t some = terms - p < at_once ? terms - p : at_once;
-      pack_groups<K, false>(from + first * lane_stride + p * term_stride, lane_stride, term_stride, here, here, some,
-                            by_groups);
+      pack_groups<K, false, AsTheyAre<K>>(from + first * lane_stride + p * term_stride, lane_stride, term_stride, here,
+                                          here, some, by_groups);
       turn(by_groups, here, lanes_of<K>(some), groups, here, panels + p / Elements<K>::group);
     }
+    Groups<K>::finish_a(panels, width, groups);
   }
 }
 
@@ -146,36 +171,57 @@ void sums_in_order_of_tiles(const TileShape& shape, const float* a, const float*
     add_sums(sums + i * amx::lanes, c + i * shape.c_stride, (Vectors - 1) * amx::side + shape.last_lanes, alpha, beta);
 }
 
+/// Whether tile registers leave the sums of multiply-adds: where all products are at least 2^-112 no sum is subnormal.
 template <AOrder Order, int Height>
-void whole_sums_in_order_of_tiles(const TileShape& shape, const float* a, const float* b, float* c, float alpha,
-                                  float beta, const Ahead<float>&) {
-  sums_in_order_of_tiles<Order, Height, 2>(shape, a, b, c, alpha, beta);
+bool tiles_are_exact(const TileShape& shape, const float* a, const float* b) {
+  constexpr int bias = 127;
+  const auto exponent = [](float lane) { return std::bit_cast<std::int32_t>(lane); };
+  const std::int32_t of_b = exponent(b[shape.k * shape.b_stride]);
+  std::int32_t of_a = exponent(a[Order == AOrder::rows ? shape.k : Height * shape.k]);
+  if constexpr (Order == AOrder::rows)
+    for (int i = 1; i < Height; ++i) of_a = std::min(of_a, exponent(a[i * shape.a_stride + shape.k]));
+  return of_a > 0 && of_b > 0 && of_a + of_b - 2 * bias >= -112 && _MM_GET_ROUNDING_MODE() == _MM_ROUND_NEAREST;
 }
 
-template <AOrder Order, int... Below>
-constexpr auto heights_in_order(std::integer_sequence<int, Below...>) {
-  using Kernel = MicroKernels<Bf16Tiles>::Kernel;
-  return std::array{std::array<Kernel, amx::rows>{&sums_in_order_of_tiles<Order, Below + 1, 1>...},
-                    std::array<Kernel, amx::rows>{&sums_in_order_of_tiles<Order, Below + 1, 2>...}};
+using Bf16Registers = amx::Kernels<Bf16Tiles, Registers<Bf16Tiles>>;
+
+template <AOrder Order, int Height, int Vectors>
+void bf16_tile(const TileShape& shape, const float* a, const float* b, float* c, float alpha, float beta) {
+  if (tiles_are_exact<Order, Height>(shape, a, b))
+    Bf16Registers::kernel<Order, Height, Vectors>(shape, a, b, c, alpha, beta);
+  else
+    sums_in_order_of_tiles<Order, Height, Vectors>(shape, a, b, c, alpha, beta);
 }
-template <AOrder Order, int... Below>
-constexpr auto whole_heights_in_order(std::integer_sequence<int, Below...>) {
-  return std::array<MicroKernels<Bf16Tiles>::AskingKernel, amx::rows>{
-      &whole_sums_in_order_of_tiles<Order, Below + 1>...};
+template <AOrder Order, int Height>
+void asking_bf16_tile(const TileShape& shape, const float* a, const float* b, float* c, float alpha, float beta,
+                      const Ahead<float>& ahead) {
+  if (tiles_are_exact<Order, Height>(shape, a, b))
+    Bf16Registers::asking<Order, Height, 2>(shape, a, b, c, alpha, beta, ahead);
+  else
+    sums_in_order_of_tiles<Order, Height, 2>(shape, a, b, c, alpha, beta);
 }
 
 using Heights = std::make_integer_sequence<int, amx::rows>;
 
-MicroKernels<Bf16Tiles>::Kernel find_in_order_of_tiles(AOrder order, int height, int vectors, bool) {
-  static constexpr std::array table{heights_in_order<AOrder::rows>(Heights()),
-                                    heights_in_order<AOrder::columns>(Heights())};
+template <AOrder Order, int... Below>
+constexpr auto bf16_tiles(std::integer_sequence<int, Below...>) {
+  using Kernel = MicroKernels<Bf16Tiles>::Kernel;
+  return std::array{std::array<Kernel, amx::rows>{&bf16_tile<Order, Below + 1, 1>...},
+                    std::array<Kernel, amx::rows>{&bf16_tile<Order, Below + 1, 2>...}};
+}
+template <AOrder Order, int... Below>
+constexpr auto asking_bf16_tiles(std::integer_sequence<int, Below...>) {
+  return std::array<MicroKernels<Bf16Tiles>::AskingKernel, amx::rows>{&asking_bf16_tile<Order, Below + 1>...};
+}
+
+MicroKernels<Bf16Tiles>::Kernel find_bf16_tile(AOrder order, int height, int vectors, bool) {
+  static constexpr std::array table{bf16_tiles<AOrder::rows>(Heights()), bf16_tiles<AOrder::columns>(Heights())};
   const auto& by_vectors = table[order == AOrder::rows ? 0 : 1];
   return by_vectors[static_cast<std::size_t>(vectors - 1)][static_cast<std::size_t>(height - 1)];
 }
-
-MicroKernels<Bf16Tiles>::AskingKernel find_whole_in_order_of_tiles(AOrder order, int height, int) {
-  static constexpr std::array table{whole_heights_in_order<AOrder::rows>(Heights()),
-                                    whole_heights_in_order<AOrder::columns>(Heights())};
+MicroKernels<Bf16Tiles>::AskingKernel find_asking_bf16_tile(AOrder order, int height, int) {
+  static constexpr std::array table{asking_bf16_tiles<AOrder::rows>(Heights()),
+                                    asking_bf16_tiles<AOrder::columns>(Heights())};
   return table[order == AOrder::rows ? 0 : 1][static_cast<std::size_t>(height - 1)];
 }
 
@@ -201,6 +247,13 @@ constexpr MicroKernels<K> tile_kernels() {
 
 namespace exactile::cpu {
 
+void amx_release() {
+  using HWY_NAMESPACE::configured_rows;
+  if (configured_rows == 0) return;
+  configured_rows = 0;
+  asm volatile("tilerelease");
+}
+
 const MicroKernels<I8Tiles>& amx_bytes(ElementType a, ElementType b) {
   using HWY_NAMESPACE::tile_kernels;
   static constexpr std::array tables{tile_kernels<I8Tiles>(), tile_kernels<I8Tiles, std::int8_t, std::uint8_t>(),
@@ -209,14 +262,10 @@ const MicroKernels<I8Tiles>& amx_bytes(ElementType a, ElementType b) {
   return tables[(a == ElementType::i8 ? 0U : 2U) + (b == ElementType::i8 ? 0U : 1U)];
 }
 const MicroKernels<Bf16Tiles>& amx_bf16() {
-  static constexpr auto table = HWY_NAMESPACE::tile_kernels<Bf16Tiles>();
-  return table;
-}
-const MicroKernels<Bf16Tiles>& avx512_bf16_in_order_of_tiles() {
   static constexpr auto table = [] {
     auto kernels = HWY_NAMESPACE::tile_kernels<Bf16Tiles>();
-    kernels.tile = &HWY_NAMESPACE::find_in_order_of_tiles;
-    kernels.asking_tile = &HWY_NAMESPACE::find_whole_in_order_of_tiles;
+    kernels.tile = &HWY_NAMESPACE::find_bf16_tile;
+    kernels.asking_tile = &HWY_NAMESPACE::find_asking_bf16_tile;
     return kernels;
   }();
   return table;

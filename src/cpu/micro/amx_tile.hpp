@@ -3,11 +3,13 @@
 /// The micro-kernel on tile registers: 32 x 32 sums in four tiles of 16 x 16, two tiles of A and two of B for each 16
 /// groups of terms. `Tiles` is the registers, of a processor with AMX or a stand-in for them:
 ///
-///     configure(rows)          tiles 0 to 3: sums, two above two; 4 and 5: A, above and below; 6 and 7: B
-///     zero<t>(), load<t>(from, stride), store<t>(to, stride), multiply<sums, a, b>(), release()
+///     configure(rows)          tiles 0 to 3: sums, two above two; 4 and 5: A, above and below; 6 and 7: B. Takes as long
+///                              as a fifth of a tile's chunk: they stay so until other rows are asked for
+///     zero<t>(), load<t>(from, stride), store<t>(to, stride), multiply<sums, a, b>()
 ///     add_sums(sums, c, columns, alpha, beta)     as in MicroKernels
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -91,6 +93,21 @@ class TileOfC {
   int vectors_;
 };
 
+/// Asks for a line of each of the next tile's rows of A, and for this tile's rows of C, some with each step.
+template <class Sum>
+void ask_at(std::int64_t step, const Ahead<Sum>& ahead) {
+  const char* line = static_cast<const char*>(ahead.a) + 64 * step;
+  for (int i = 0; i < ahead.a_rows; ++i, line += ahead.a_stride) __builtin_prefetch(line);
+  constexpr std::int64_t rows_a_step = 2;
+  const std::int64_t end = std::min<std::int64_t>((step + 1) * rows_a_step, ahead.line_rows);
+  for (std::int64_t i = step * rows_a_step; i < end; ++i) {
+    const Sum* const row = ahead.lines + i * ahead.line_stride;
+    __builtin_prefetch(row, 1);
+    __builtin_prefetch(row + side, 1);
+    __builtin_prefetch(row + lanes - 1, 1);  // rows that start within a line end in one more
+  }
+}
+
 /// A lies by rows, `a_stride` lanes apart, in either AOrder.
 template <class K, class Tiles>
 [[gnu::noinline]] void multiply_tile(int height, int vectors, const TileShape& shape, std::int64_t a_stride,
@@ -100,17 +117,15 @@ template <class K, class Tiles>
   const TileOfC<K, Tiles> tile(height, vectors);
   const std::int64_t columns = (vectors - 1) * side + shape.last_lanes;
   // Integers are exact in any order, so their sums may go on from C's.
-  const bool in_c = std::is_integral_v<Sum<K>> && columns == vectors * side && alpha == Sum<K>(1) &&
-                    (beta == Sum<K>(0) || beta == Sum<K>(1));
+  const bool in_c = columns == vectors * side && alpha == Sum<K>(1) &&
+                    (beta == Sum<K>(0) || (std::is_integral_v<Sum<K>> && beta == Sum<K>(1)));
   if (in_c && beta == Sum<K>(1))
     tile.load(c, shape.c_stride);
   else
     tile.zero();
   std::int64_t g = 0;
   for (; g + side <= shape.k; g += side) {
-    // A line of each of the rows of A that come next.
-    const char* line = static_cast<const char*>(ahead.a) + 4 * g;
-    for (int i = 0; i < ahead.a_rows; ++i, line += ahead.a_stride) __builtin_prefetch(line);
+    ask_at(g / side, ahead);
     tile.multiply({a + g, a_stride, b + g * shape.b_stride, shape.b_stride});
   }
   if (g < shape.k) tile.multiply_rest(a + g, a_stride, b + g * shape.b_stride, shape.b_stride, shape.k - g);
@@ -121,7 +136,6 @@ template <class K, class Tiles>
     tile.store(sums, lanes);
     for (int i = 0; i < height; ++i) Tiles::add_sums(sums + i * lanes, c + i * shape.c_stride, columns, alpha, beta);
   }
-  Tiles::release();
 }
 
 /// Micro-kernels by height, as MicroKernels finds them. A panel that pack_rows_of_a() packed has its rows shape.k lanes

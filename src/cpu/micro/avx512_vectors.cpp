@@ -50,6 +50,10 @@ const VectorKernels<std::int64_t>& avx512_vectors<std::int64_t>() {
   return HWY_NAMESPACE::vector_kernels<std::int64_t>();
 }
 template <>
+const VectorKernels<WideInt32>& avx512_vectors<WideInt32>() {
+  return HWY_NAMESPACE::vector_kernels<WideInt32>();
+}
+template <>
 const VectorKernels<std::complex<float>>& avx512_vectors<std::complex<float>>() {
   return HWY_NAMESPACE::vector_kernels<std::complex<float>>();
 }

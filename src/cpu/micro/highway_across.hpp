@@ -38,7 +38,7 @@ HWY_INLINE void add_vector_of(const Part* w, std::int64_t stride, std::int64_t d
     const Vector<Lane> line = some == 0 ? load_lanes(w + q * stride) : load_some_lanes<Lane>(w + q * stride, some);
     __builtin_prefetch(w + q * stride + distance);
     unrolled<Strips>([&](auto i) __attribute__((always_inline)) {
-      add_product<Lane>(sums[i], hn::Set(d, factors.x[i][q]), line);
+      add_product<Part>(sums[i], hn::Set(d, factors.x[i][q]), line);
     });
   });
   unrolled<Strips>([&](auto i) __attribute__((always_inline)) { hn::StoreU(sums[i], d, strips + i * strip); });

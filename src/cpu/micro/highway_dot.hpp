@@ -6,34 +6,44 @@
 
 namespace exactile::cpu::HWY_NAMESPACE {
 
-/// A block of at most lane_block_terms.
+/// Terms of a part from p to `end`, in the part's registers.
+template <class In>
+HWY_INLINE void add_part_of_dot(const In* w, const In* x, std::int64_t p, std::int64_t end,
+                                Vector<LaneOf<In>>* HWY_RESTRICT sums) {
+  constexpr int vector_terms = terms_of_vector<In>;
+  while (p < end)
+    unrolled<registers_of_part<In>>([&](auto r) __attribute__((always_inline)) {
+      const std::int64_t left = end - p;
+      if (left >= vector_terms)
+        add_product<In>(sums[r], load_terms(w + p), load_terms(x + p));
+      else if (left > 0)
+        add_product<In>(sums[r], load_some_terms(w + p, left), load_some_terms(x + p, left));
+      p += vector_terms;
+    });
+}
+
+/// A block of at most lane_block_terms: all parts at once as long as all have terms.
 template <class In>
 HWY_INLINE Accumulator<In> dot_of_block(const In* w, const In* x, std::int64_t terms) {
   using Lane = LaneOf<In>;
   constexpr int vector_terms = terms_of_vector<In>;
-  constexpr int registers = registers_of_sum<In>;
+  constexpr int parts = parts_of_sum<In>;
+  constexpr int registers = registers_of_part<In>;
   constexpr std::int64_t step = std::int64_t{registers} * vector_terms;
-  constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(In));
-  constexpr std::int64_t ahead = ahead_along<1> / static_cast<std::int64_t>(sizeof(In));
-  Vector<Lane> sums[registers];
-  unrolled<registers>([&](auto r) __attribute__((always_inline)) { sums[r] = hn::Zero(Lanes<Lane>()); });
+  Vector<Lane> sums[parts * registers];
+  unrolled<parts * registers>([&](auto r) __attribute__((always_inline)) { sums[r] = hn::Zero(Lanes<Lane>()); });
+  const std::int64_t part = terms_of_part<In>(terms);
+  const std::int64_t of_last = terms - (parts - 1) * part;
   std::int64_t p = 0;
-  for (; p + step <= terms; p += step) {
-    unrolled<registers>([&](auto r) __attribute__((always_inline)) {
-      add_product<Lane>(sums[r], load_terms(w + p + r * vector_terms), load_terms(x + p + r * vector_terms));
+  for (; p + step <= of_last; p += step)
+    unrolled<parts>([&](auto q) __attribute__((always_inline)) {
+      unrolled<registers>([&](auto r) __attribute__((always_inline)) {
+        const std::int64_t term = q * part + p + r * vector_terms;
+        add_product<In>(sums[q * registers + r], load_terms(w + term), load_terms(x + term));
+      });
     });
-    unrolled<step / line>([&](auto q) __attribute__((always_inline)) {
-      __builtin_prefetch(w + p + q * line + ahead, 0, nearness<1>);
-      __builtin_prefetch(x + p + q * line + ahead, 0, nearness<1>);
-    });
-  }
-  unrolled<registers>([&](auto r) __attribute__((always_inline)) {
-    const std::int64_t left = terms - p;
-    if (left >= vector_terms)
-      add_product<Lane>(sums[r], load_terms(w + p), load_terms(x + p));
-    else if (left > 0)
-      add_product<Lane>(sums[r], load_some_terms(w + p, left), load_some_terms(x + p, left));
-    p += vector_terms;
+  unrolled<parts>([&](auto q) __attribute__((always_inline)) {
+    add_part_of_dot(w, x, q * part + p, std::min((q + 1) * part, terms), sums + q * registers);
   });
   return fold(Lanes<Lane>(), add_registers(sums));
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// A sum in lanes: lane l takes the terms l, l + L, l + 2L, ..., each with one multiply-add; then lanes are added in
-/// pairs, l and l + L/2, l and l + L/4, and so on. L is lanes_of_sum, whatever the instruction set, so that the bits
-/// are too. A complex sum is two: of w times the real part of x and of w times its imaginary part.
+/// A sum in lanes: K is cut into parts, each with as many lanes; lane l of a part takes its terms l, l + L, l + 2L, ...,
+/// each with one multiply-add. Then lanes are added in pairs, l of a part and of the part two further on, l of both that
+/// are left, l and l + L/2, l and l + L/4, and so on. Parts and lanes are the same for every instruction set, and so are
+/// the bits. The lanes of a part are two registers of AVX2: so many leave room for the sums of several lines, which
+/// memory delivers faster than one, while the parts of a single line are as many streams. A complex sum is two: of w
+/// times the real part of x and of w times its imaginary part.
 #pragma once
 
 #include <complex>
@@ -12,12 +15,25 @@
 
 namespace exactile::cpu::HWY_NAMESPACE {
 
-/// Four registers of AVX-512; a complex sum is two of two.
 template <class In>
-inline constexpr int lanes_of_sum = (core::is_complex_v<In> ? 128 : 256) / static_cast<int>(sizeof(LaneOf<In>));
+inline constexpr int parts_of_sum = core::is_complex_v<In> ? 2 : 4;
+
+/// Of all parts: registers of AVX-512, one a part.
+template <class In>
+inline constexpr int lanes_of_sum = parts_of_sum<In> * 64 / static_cast<int>(sizeof(LaneOf<In>));
 
 template <class In>
 inline constexpr int registers_of_sum = lanes_of_sum<In> / lane_count<LaneOf<In>>;
+template <class In>
+inline constexpr int registers_of_part = registers_of_sum<In> / parts_of_sum<In>;
+
+/// Of a block of so many terms, the last part's, which may be fewer or none, apart. Parts begin where a held vector's
+/// last terms may.
+template <class In>
+[[nodiscard]] HWY_INLINE std::int64_t terms_of_part(std::int64_t terms) {
+  constexpr std::int64_t least = parts_of_sum<In> * held_padding;
+  return (terms + least - 1) / least * held_padding;
+}
 
 template <class D>
 HWY_INLINE hn::TFromD<D> fold(D d, hn::Vec<D> v) {
@@ -41,11 +57,10 @@ HWY_INLINE V add_registers(V (&sums)[Registers]) {
   }
 }
 
-/// The sums of one vector of w with one of x, in the registers of a sum.
-template <class In>
+/// The sums of one vector of w with one of x, in the registers of a sum or of a part.
+template <class In, int registers = registers_of_sum<In>>
 struct LaneSums {
   using Lane = LaneOf<In>;
-  static constexpr int registers = registers_of_sum<In>;
   Vector<Lane> sums[registers];
 
   HWY_INLINE void clear() {
@@ -53,16 +68,20 @@ struct LaneSums {
   }
   template <int r>
   HWY_INLINE void add(Vector<Lane> w, const Lane* x) {
-    add_product<Lane>(sums[r], w, hn::LoadU(Lanes<Lane>(), x));
+    add_product<In>(sums[r], w, hn::LoadU(Lanes<Lane>(), x));
+  }
+  /// The sums of part number q.
+  template <int count>
+  HWY_INLINE void take(int q, const LaneSums<In, count>& part) {
+    unrolled<count>([&](auto r) __attribute__((always_inline)) { sums[q * count + r] = part.sums[r]; });
   }
   [[nodiscard]] HWY_INLINE Accumulator<In> total() { return fold(Lanes<Lane>(), add_registers(sums)); }
 };
 
 /// A vector of w holds both parts of lane_count / 2 terms; x holds the real parts of these twice, then the imaginary
 /// ones.
-template <class T>
-struct LaneSums<std::complex<T>> {
-  static constexpr int registers = registers_of_sum<std::complex<T>>;
+template <class T, int registers>
+struct LaneSums<std::complex<T>, registers> {
   Vector<T> by_real[registers];
   Vector<T> by_imaginary[registers];
 
@@ -74,6 +93,13 @@ struct LaneSums<std::complex<T>> {
   HWY_INLINE void add(Vector<T> w, const T* x) {
     add_product<T>(by_real[r], w, hn::LoadU(Lanes<T>(), x));
     add_product<T>(by_imaginary[r], w, hn::LoadU(Lanes<T>(), x + lane_count<T>));
+  }
+  template <int count>
+  HWY_INLINE void take(int q, const LaneSums<std::complex<T>, count>& part) {
+    unrolled<count>([&](auto r) __attribute__((always_inline)) {
+      by_real[q * count + r] = part.by_real[r];
+      by_imaginary[q * count + r] = part.by_imaginary[r];
+    });
   }
   [[nodiscard]] HWY_INLINE std::complex<T> total() {
     const hn::Full128<T> pairs;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cpu/micro/highway_widen.hpp"
+#include "cpu/micro/vector_kernels.hpp"
 #include "exactile/types.hpp"
 
 namespace exactile::cpu::HWY_NAMESPACE {
@@ -27,6 +28,9 @@ template <class T>
 HWY_INLINE auto load_lanes(const T* from) {
   if constexpr (std::is_integral_v<T> && sizeof(T) < 4)
     return hn::PromoteTo(Lanes<std::int32_t>(), hn::LoadU(hn::Rebind<T, Lanes<std::int32_t>>(), from));
+  else if constexpr (std::is_same_v<T, WideInt32>)
+    return hn::PromoteTo(Lanes<std::int64_t>(), hn::LoadU(hn::Rebind<std::int32_t, Lanes<std::int64_t>>(),
+                                                          reinterpret_cast<const std::int32_t*>(from)));
   else if constexpr (sizeof(T) < 4)
     return widen(Lanes<float>(), from);
   else
@@ -36,7 +40,7 @@ HWY_INLINE auto load_lanes(const T* from) {
 /// The first `count` lanes, and zeros. Nothing beyond is read.
 template <class Lane, class In>
 HWY_INLINE Vector<Lane> load_some_lanes(const In* from, std::int64_t count) {
-  if constexpr (sizeof(In) >= 4) {
+  if constexpr (std::is_same_v<In, Lane>) {
     return load_first(first_lanes(Lanes<In>(), static_cast<std::size_t>(count)), Lanes<In>(), from);
   } else {
     In some[lane_count<Lane>] = {};
@@ -45,11 +49,15 @@ HWY_INLINE Vector<Lane> load_some_lanes(const In* from, std::int64_t count) {
   }
 }
 
-/// sum + a * b: fused in floating types, modulo 2^w in integers.
-template <class T>
+/// sum + a * b, of lanes that were an In each: fused in floating types, modulo 2^w in integers.
+template <class In, class T = LaneOf<In>>
 HWY_INLINE void add_product(Vector<T>& sum, Vector<T> a, Vector<T> b) {
+  constexpr bool halves = std::is_same_v<In, WideInt32>;  // hold all there is of a and b
+  const hn::Repartition<std::int32_t, Lanes<T>> narrow;
   if constexpr (std::is_floating_point_v<T>)
     multiply_add_into(sum, a, b);
+  else if constexpr (halves)
+    sum = hn::Add(sum, hn::MulEven(hn::BitCast(narrow, a), hn::BitCast(narrow, b)));
   else
     sum = hn::Add(sum, hn::Mul(a, b));
 }

@@ -50,6 +50,10 @@ const VectorKernels<std::int64_t>& neon_vectors<std::int64_t>() {
   return HWY_NAMESPACE::vector_kernels<std::int64_t>();
 }
 template <>
+const VectorKernels<WideInt32>& neon_vectors<WideInt32>() {
+  return HWY_NAMESPACE::vector_kernels<WideInt32>();
+}
+template <>
 const VectorKernels<std::complex<float>>& neon_vectors<std::complex<float>>() {
   return HWY_NAMESPACE::vector_kernels<std::complex<float>>();
 }

@@ -14,6 +14,22 @@
 #include "core/arithmetic.hpp"
 #include "exactile/types.hpp"
 
+namespace exactile {
+
+namespace cpu {
+/// An i32 whose products are summed in 64 bits.
+enum class WideInt32 : std::int32_t {};
+}  // namespace cpu
+
+namespace detail {
+template <>
+struct AccumulatorOf<cpu::WideInt32, cpu::WideInt32> : std::type_identity<std::int64_t> {};
+template <>
+struct ElementTypeOf<cpu::WideInt32> : std::integral_constant<ElementType, ElementType::i32> {};
+}  // namespace detail
+
+}  // namespace exactile
+
 namespace exactile::cpu {
 
 inline constexpr int most_vectors_at_once = 8;

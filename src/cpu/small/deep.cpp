@@ -32,7 +32,6 @@ class Deep final : public Product<K> {
     const auto k = static_cast<double>(o_.k);
     threads_ =
         useful_threads(m * n * k, core::checked_multiply(chunks_, panels_).value_or(problem.threads), problem.threads);
-    parts_ = std::min(panels_, core::ceil_divide(std::int64_t{threads_}, chunks_));
     this->blocking_ = fmt::format("MR={} NR={} KC={} chunks={}", rows_of_tile(vectors_of_panel()), reading_.width,
                                   std::min(chunk_terms<K>, o_.k), chunks_);
     this->model_bytes_ = static_cast<double>(problem.description.batch_count) *
@@ -81,17 +80,23 @@ class Deep final : public Product<K> {
     return threads_ == 1 ? 0 : core::round_up(slots_ * o_.m * o_.n * size_of_sum, 64);
   }
 
-  /// The chunks that fit into the scratch at one time, each in parts of its columns where members outnumber chunks.
+  /// The chunks that fit into the scratch at one time. Their panels, one chunk's behind the other's, are shared evenly.
   void run_round(const Operands<K>& data, Range chunks, Sum* sums, Lane* room, const Member& member) const {
-    const Range mine = part_of((chunks.end - chunks.begin) * parts_, member.count, member.id);
-    for (std::int64_t item = mine.begin; item < mine.end; ++item) {
-      const std::int64_t slot = item / parts_;
-      multiply_chunk(data, chunks.begin + slot, part_of(panels_, parts_, item % parts_),
-                     {sums + slot * o_.m * o_.n, o_.n, Sum(1), Sum(0)}, room);
+    const Range mine = part_of((chunks.end - chunks.begin) * panels_, member.count, member.id);
+    for (std::int64_t at = mine.begin; at < mine.end;) {
+      const std::int64_t slot = at / panels_;
+      const Range panels{at % panels_, std::min(panels_, at % panels_ + mine.end - at)};
+      multiply_chunk(data, chunks.begin + slot, panels, {sums + slot * o_.m * o_.n, o_.n, Sum(1), Sum(0)}, room);
+      at += panels.end - panels.begin;
     }
+    release_registers<K>();
     member.meet();
-    const Range rows = part_of(o_.m, member.count, member.id);
-    for (std::int64_t i = rows.begin; i < rows.end; ++i) add_row(data, chunks, sums, i);
+    const Range elements = part_of(o_.m * o_.n, member.count, member.id);
+    for (std::int64_t at = elements.begin; at < elements.end;) {
+      const Range columns{at % o_.n, std::min(o_.n, at % o_.n + elements.end - at)};
+      add_to_row(data, chunks, sums, at / o_.n, columns);
+      at += columns.end - columns.begin;
+    }
     member.meet();
   }
 
@@ -108,6 +113,7 @@ class Deep final : public Product<K> {
     for (std::int64_t chunk = 0; chunk < chunks_; ++chunk)
       multiply_chunk(data, chunk, {0, panels_}, {data.c, o_.c.row_stride, data.alpha, chunk == 0 ? data.beta : Sum(1)},
                      room);
+    release_registers<K>();
   }
 
   [[nodiscard]] std::int64_t terms_of(std::int64_t chunk) const {
@@ -220,11 +226,12 @@ class Deep final : public Product<K> {
             .line_rows = static_cast<int>(end - begin)};
   }
 
-  /// Row i of C takes the sums of each chunk in turn, with the update every other kernel does.
-  void add_row(const Operands<K>& data, Range chunks, const Sum* sums, std::int64_t i) const {
-    for (std::int64_t chunk = chunks.begin; chunk < chunks.end; ++chunk)
-      kernels_.add_sums(sums + ((chunk - chunks.begin) * o_.m + i) * o_.n, data.c + i * o_.c.row_stride, o_.n,
-                        data.alpha, chunk == 0 ? data.beta : Sum(1));
+  /// Some of row i of C take the sums of each chunk in turn, with the update every other kernel does.
+  void add_to_row(const Operands<K>& data, Range chunks, const Sum* sums, std::int64_t i, Range columns) const {
+    Sum* const c = data.c + i * o_.c.row_stride + columns.begin;
+    const Sum* from = sums + i * o_.n + columns.begin;
+    for (std::int64_t chunk = chunks.begin; chunk < chunks.end; ++chunk, from += o_.m * o_.n)
+      kernels_.add_sums(from, c, columns.end - columns.begin, data.alpha, chunk == 0 ? data.beta : Sum(1));
   }
 
   DeepReading<K> reading_;
@@ -232,7 +239,6 @@ class Deep final : public Product<K> {
   std::int64_t panels_;
   std::int64_t slots_;  ///< chunks whose sums are held at one time
   int threads_;
-  std::int64_t parts_;  ///< of a chunk's panels
 };
 
 }  // namespace

@@ -82,8 +82,7 @@ Demand deep_demand(const plan::Problem& problem, const MicroKernels<K>& kernels)
     d[stays_near(o, kernels, reading) ? Work::near_cycles : Work::slow_cycles] = cycles;
     return d;
   }
-  const std::int64_t parts = chunks * std::min(panels, core::ceil_divide(std::int64_t{d.threads}, chunks));
-  d[Work::far_cycles] = cycles * unevenness(parts, d.threads);
+  d[Work::far_cycles] = cycles * unevenness(all_parts, d.threads);
   // The chunks' sums are written, and read again to be added.
   d[Work::block_bytes] += products * c * static_cast<double>(chunks) * static_cast<double>(sizeof(Sum<K>)) * 2;
   d[Work::meetings] = 3 * products;

@@ -89,6 +89,7 @@ class Near final : public Product<K> {
       const Parts rows(o_.m, tiles_);
       for (std::int64_t t = 0; t < tiles_; ++t) multiply_rows(data, rows.part(t), room, packed_b);
     }
+    release_registers<K>();
   }
 
   void multiply_rows(const Operands<K>& data, Range rows, Lane<K>* packed_a, const Lane<K>* packed_b) const {

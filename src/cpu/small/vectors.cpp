@@ -81,11 +81,14 @@ class Vectors final : public plan::Executable, public plan::QuickProduct {
   [[nodiscard]] bool updates_by_chunk() const {
     return r_.across && std::is_floating_point_v<Sum> && !plan::has_scales(d_);
   }
+  /// As products name its type.
+  using Element = std::conditional_t<std::is_same_v<In, WideInt32>, std::int32_t, In>;
   /// visit.template operator()<Out>() with the type of C.
   template <class Visit>
   void with_output(const Visit& visit) const {
     core::with_operand_types({element_type_v<In>, d_.types.output}, [&]<class W, class X, class Out>() {
-      if constexpr (std::is_same_v<W, In>) visit.template operator()<Out>();
+      if constexpr (std::is_same_v<W, Element> && std::is_same_v<Accumulator<W, Out>, Sum>)
+        visit.template operator()<Out>();
     });
   }
   [[nodiscard]] VectorOperands<In> operands(const GemmArguments& arguments, std::int64_t product) const;
@@ -333,6 +336,8 @@ template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, co
 template Demand vectors_demand<std::int32_t>(const plan::Problem&, int);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<std::int64_t>&);
 template Demand vectors_demand<std::int64_t>(const plan::Problem&, int);
+template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<WideInt32>&);
+template Demand vectors_demand<WideInt32>(const plan::Problem&, int);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<std::complex<float>>&);
 template Demand vectors_demand<std::complex<float>>(const plan::Problem&, int);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<std::complex<double>>&);
