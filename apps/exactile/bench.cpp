@@ -34,8 +34,8 @@ a line, MxNxK or COUNTxMxNxK, with `ta` or `tb` after it where A or B is stored 
 f64` and `accuracies standard reduced` say what follows; a line `family WORDS` names the suite in its results.
 --rivals auto takes every library that is found: OpenBLAS, BLIS, oneDNN, MKL, libxsmm; with a --backend that has
 memory of its own cuBLAS and cuBLASLt, or CLBlast; cuBLASXt with --memory host. NAME=PATH[,VARIABLE=VALUE] names
-one. --output keeps each product when it is done (results/schema.json); the same command goes on from there, and
-`exactile report` draws it.
+one; own is this library under `standard` and not reproducible. --output keeps each product when it is done
+(results/schema.json); the same command goes on from there, and `exactile report` draws it.
 
 Of several kernels those that refuse the product are noted, and the others are timed.
 
@@ -261,7 +261,7 @@ Action add_bench(CommandLine& command) {
       ->type_name("FILE");
   command
       .add_option("--rivals", options->rivals,
-                  "Of a suite: auto (every one that is found), none, NAME=PATH[,VAR=VALUE]")
+                  "Of a suite: auto (every one that is found), own, none, NAME=PATH[,VAR=VALUE]")
       ->type_name("WHICH");
   command.add_option("-o,--output", options->output, "Of a suite: keep the results here, and go on from what is there")
       ->type_name("FILE");

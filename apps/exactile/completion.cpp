@@ -36,7 +36,7 @@ std::vector<std::string> values_of(const OptionModel& option) {
   if (named("--planning")) values = {"formula", "estimate", "measured"};
   if (named("--memory")) values = {"host", "device"};
   if (named("--rotate")) values = {"auto", "on", "off"};
-  if (named("--rivals")) values = {"auto", "none"};
+  if (named("--rivals")) values = {"auto", "own", "none"};
   if (named("--prepared")) values = {"a", "b", "ab"};
   if (named("--shape-class")) values = {"thin", "small", "medium", "large"};
   if (option.names.empty() && option.value == "SHELL") values = {"bash", "zsh", "fish"};

@@ -66,7 +66,7 @@ class SuiteRun {
         gemm_(measured_options(options.choice)),
         backend_(gemm_.backend == Backend::automatic ? Backend::cpu : gemm_.backend),
         threads_(gemm_.threads == 0 ? default_threads() : gemm_.threads),
-        suite_(read_suite(options.file, options.types, options.accuracy)),
+        suite_(read_suite(options.file, options.types, options.accuracy, gemm_.reproducible)),
         peaks_(threads_) {
     if (gemm_.memory == Memory::device) context_ = require(Context::make(gemm_.backend, gemm_.device));
     add_ours();
@@ -129,12 +129,16 @@ class SuiteRun {
     contenders_.push_back({std::move(name), std::move(contender)});
   }
 
+  [[nodiscard]] comparison::OurOptions our_options() const {
+    return {.backend = backend_,
+            .kernel = {},
+            .context = context(),
+            .prepared_a = options_.prepared.find('a') != std::string::npos,
+            .prepared_b = options_.prepared.find('b') != std::string::npos};
+  }
+
   void add_ours() {
-    comparison::OurOptions ours{.backend = backend_,
-                                .kernel = {},
-                                .context = context(),
-                                .prepared_a = options_.prepared.find('a') != std::string::npos,
-                                .prepared_b = options_.prepared.find('b') != std::string::npos};
+    comparison::OurOptions ours = our_options();
     enter("exactile", comparison::make_exactile(ours));
     const bool all = std::ranges::find(options_.kernels, "all") != options_.kernels.end();
     for (const KernelInfo& kernel : kernels()) {
@@ -149,6 +153,12 @@ class SuiteRun {
   void add_rivals() {
     for (const std::string& word : options_.rivals) {
       if (word == "none") continue;
+      if (word == "own") {
+        comparison::OurOptions own = our_options();
+        own.promises_least = true;
+        enter("exactile standard", comparison::make_exactile(own));
+        continue;
+      }
       if (word != "auto") {
         comparison::NamedContender rival = comparison::load_rival(word, backend_, context());
         enter(std::move(rival.name), std::move(rival.contender));

@@ -40,7 +40,8 @@ std::vector<std::int64_t> sizes_of(const std::string& word) {
 
 class Parser {
  public:
-  Parser(const std::string& path, const Words& types, const std::string& accuracy) : path_(path) {
+  Parser(const std::string& path, const Words& types, const std::string& accuracy, bool reproducible)
+      : path_(path), reproducible_(reproducible) {
     set_types(types.empty() ? Words{"f32"} : types);
     set_accuracies(accuracy.empty() ? Words{"standard"} : Words{accuracy});
     types_are_settled_ = !types.empty();
@@ -116,6 +117,7 @@ class Parser {
     products_.push_back({.type = d.types.input,
                          .output = d.types.output,
                          .accuracy = accuracy,
+                         .reproducible = reproducible_,
                          .m = d.m,
                          .n = d.n,
                          .k = d.k,
@@ -132,6 +134,7 @@ class Parser {
   }
 
   const std::string& path_;
+  bool reproducible_;
   std::string name_ = std::filesystem::path(path_).stem().string();
   int line_ = 0;
   bool types_are_settled_ = false;
@@ -143,11 +146,12 @@ class Parser {
 
 }  // namespace
 
-Suite read_suite(const std::string& path, const std::vector<std::string>& types, const std::string& accuracy) {
+Suite read_suite(const std::string& path, const std::vector<std::string>& types, const std::string& accuracy,
+                 bool reproducible) {
   std::error_code no_such_name;
   if (std::filesystem::is_directory(path, no_such_name))
     fail(Exit::bad_input, "{}: is a folder; expected a suite of products", path);
-  return Parser(path, types, accuracy).suite();
+  return Parser(path, types, accuracy, reproducible).suite();
 }
 
 std::string shape_text(const comparison::Product& p) {

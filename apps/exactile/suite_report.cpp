@@ -67,7 +67,8 @@ bool is_ours(std::string_view contender) { return contender == ours || contender
 Json row_of(const comparison::Product& p) {
   Json row{{"type", to_string(GemmTypes{p.type, p.output})}, {"m", p.m}, {"n", p.n}, {"k", p.k}};
   if (p.batch != 1) row["batch"] = p.batch;
-  if (p.accuracy != Accuracy::standard) row["accuracy"] = to_string(p.accuracy);
+  if (p.accuracy != Accuracy::standard || p.reproducible)
+    row["accuracy"] = std::string(to_string(p.accuracy)) + (p.reproducible ? ", reproducible" : "");
   if (const std::string layout = layout_text(p); !layout.empty()) row["layout"] = layout;
   return row;
 }

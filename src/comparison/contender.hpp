@@ -29,6 +29,7 @@ struct Product {
   ElementType type = ElementType::f32;    ///< of A
   ElementType output = ElementType::f32;  ///< of C
   Accuracy accuracy = Accuracy::standard;
+  bool reproducible = false;
   std::int64_t m = 0;
   std::int64_t n = 0;
   std::int64_t k = 0;

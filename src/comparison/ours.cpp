@@ -96,7 +96,10 @@ class Exactile final : public Contender {
 
   std::unique_ptr<Call> prepare(const Product& p) const override {
     GemmOptions options = options_;
-    options.accuracy = p.accuracy;
+    if (!ours_.promises_least) {
+      options.accuracy = p.accuracy;
+      options.reproducible = p.reproducible;
+    }
     Result<Plan> plan = Plan::make(description_of(p), options);
     const StatusCode code = plan.status().code();
     if (code == StatusCode::unsupported || code == StatusCode::not_yet_available) return nullptr;

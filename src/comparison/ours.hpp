@@ -17,6 +17,7 @@ struct OurOptions {
   const Context* context = nullptr;  ///< where the operands lie; null is host memory
   bool prepared_a = false;           ///< the operand of every set is prepared before any call
   bool prepared_b = false;
+  bool promises_least = false;  ///< under `standard`, not reproducible, whatever the product asks for
 };
 
 /// The product as exactile is told of it.

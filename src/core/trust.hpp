@@ -33,4 +33,12 @@ struct Trust {
           .largest_grain = extracts ? 0x1p104 / std::max(k, 1.0) : 0x1p52};
 }
 
+/// The same, not extracted, where norms count each term as often as it is rounded.
+[[nodiscard]] inline Trust trust_of_counted(Accuracy accuracy) {
+  return {.certifies = accuracy == Accuracy::correctly_rounded,
+          .relative = (1 + 0x1p-20) * 0x1p-53,
+          .absolute = 0,
+          .largest_grain = 0x1p52};
+}
+
 }  // namespace exactile::core

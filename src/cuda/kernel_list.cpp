@@ -13,7 +13,6 @@
 #include "cuda/kernels/simt/simt_kernels.hpp"
 #include "cuda/kernels/sm80/sm80_kernels.hpp"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
-#include "cuda/multiplier.hpp"
 #include "cuda/runtime/entry.hpp"
 
 namespace exactile::cuda {
@@ -28,7 +27,7 @@ struct List {
       std::array list{entry<all>()...};
       for (std::size_t i = 0; i < list.size(); ++i) {
         if (list[i].name == cuda_certified.name) list[i].certifies = list[i].reproducible = true;
-        list[i].conjugates = list[i].certifies || multiplier_of(*kernels[i]) != nullptr;
+        list[i].conjugates = list[i].certifies || multiplier_of_complex(*kernels[i]) != nullptr;
       }
       return list;
     }();

@@ -9,12 +9,12 @@
 namespace exactile::cuda {
 
 struct Multiplier {
-  const Kernel* kernel;                                  ///< that multiplies
-  GemmDescription (*product)(const GemmDescription& d);  ///< that it is given
-  Demand (*passes)(const GemmDescription& d);            ///< what the passes copy, and how many they are
+  const Kernel* kernel;                                      ///< that multiplies
+  GemmDescription (*product)(const plan::Problem& problem);  ///< that it is given
+  Demand (*passes)(const plan::Problem& problem);            ///< what the passes copy, and how many they are
 };
 
-/// Null for a kernel that multiplies itself.
-[[nodiscard]] const Multiplier* multiplier_of(const Kernel& kernel);
+/// Null for a kernel that multiplies such elements itself on devices of that compute capability.
+[[nodiscard]] const Multiplier* multiplier_of(const Kernel& kernel, ElementType input, int compute_capability);
 
 }  // namespace exactile::cuda

@@ -161,22 +161,28 @@ class Sample {
     }
   }
 
-  /// Sums 1 + u + something that is 0, or as small as the type can make it.
+  /// Sums 1 + u + something that is 0, or as small as the type can make it; in some products among terms each of which
+  /// is lost beside 1, and together decide.
   void halve() {
+    constexpr bool has_8_bits = sizeof(Part) == 1;
+    const double lost = sizeof(Part) == 8 ? 0x1p-54 : has_8_bits || std::is_same_v<Part, Float16> ? 0 : 0x1p-27;
+    const double beside = coin() ? lost : 0;
+    const std::int64_t begin = whole(0, static_cast<int>(d_.k) - 1);
+    const auto place = [&](std::int64_t k) { return (begin + k) % d_.k; };
     const double u = unit_roundoff(element_type_v<OutPart>);
     const double least = sizeof(Part) == 8 ? 0x1p-400 : std::is_same_v<Part, float> ? 0x1p-60 : 0x1p-6;
-    for (auto& x : a_) x = element<Part>(0);
-    for (auto& x : b_) x = element<Part>(0);
+    for (auto& x : a_) x = element<Part>(beside);
+    for (auto& x : b_) x = element<Part>(beside);
     for (std::int64_t i = 0; i < d_.m; ++i) {
       const double odd = 1 + 2 * u * whole(0, 3);
-      a(i, 0) = element<Part>(coin() ? 1 : odd);
-      if (d_.k > 1) a(i, 1) = element<Part>(std::sqrt(u * (std::ilogb(u) % 2 == 0 ? 1 : 2)));
-      if (d_.k > 2) a(i, d_.k - 1) = element<Part>(whole(-1, 1) * least);
+      a(i, place(0)) = element<Part>(coin() ? 1 : odd);
+      if (d_.k > 1) a(i, place(1)) = element<Part>(std::sqrt(u * (std::ilogb(u) % 2 == 0 ? 1 : 2)));
+      if (d_.k > 2) a(i, place(2)) = element<Part>(whole(-1, 1) * least);
     }
     for (std::int64_t j = 0; j < d_.n; ++j) {
-      b(0, j) = element<Part>(coin() ? 1 : -1);
-      if (d_.k > 1) b(1, j) = element<Part>(std::sqrt(u / (std::ilogb(u) % 2 == 0 ? 1 : 2)) * (coin() ? 1 : -1));
-      if (d_.k > 2) b(d_.k - 1, j) = element<Part>(whole(-1, 1) * least);
+      b(place(0), j) = element<Part>(coin() ? 1 : -1);
+      if (d_.k > 1) b(place(1), j) = element<Part>(std::sqrt(u / (std::ilogb(u) % 2 == 0 ? 1 : 2)) * (coin() ? 1 : -1));
+      if (d_.k > 2) b(place(2), j) = element<Part>(whole(-1, 1) * least);
     }
   }
 

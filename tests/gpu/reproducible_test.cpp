@@ -58,6 +58,21 @@ TEST(ReproducibleOnDevice, InLargerProducts) {
   }
 }
 
+/// The same panels of f64 are multiplied by other tiles, splits of K and batches.
+TEST(ReproducibleOnDevice, UnderCompensated) {
+  SKIP_WITHOUT_GPU();
+  const Context context = context_here();
+  std::mt19937 dice(4);
+  for (const ElementType type : {ElementType::f32, ElementType::f64, ElementType::bf16})
+    for (const std::int64_t k : {64, 700, 5000}) {
+      Whole whole(context, {{type, type}, Accuracy::compensated}, 300, 200, k, Fill::cancelling);
+      for (const std::int64_t m : {1, 2, 8, 17, 64, 65, 129, 257}) {
+        const auto n = static_cast<std::int64_t>(1 + dice() % 200);
+        whole.expect_part({300 - m, m, 200 - n, n}, static_cast<int>(dice() % 175));
+      }
+    }
+}
+
 /// So many numbers, in device memory.
 DeviceMemory numbers(const Context& context, ElementType type, std::int64_t count) {
   Bytes values(static_cast<std::size_t>(count * size_in_bytes(type)));

@@ -155,6 +155,16 @@ def test_kernels_compete_by_name(program, suite):
         assert "ratio" not in row  # our own kernels are no rivals
 
 
+def test_what_a_promise_costs(program, suite):
+    """`own` is the same library without the promise."""
+    rows = json.loads(program(*suite, "--type", "f32", "--reproducible", "--rivals", "own", "--json").stdout)["results"]
+    for row in rows:
+        assert row["accuracy"] == "standard, reproducible" and row["rival"] == "exactile standard" and row["ratio"] > 0
+        assert {"exactile", "exactile standard"} == set(row["gflops"])
+    rows = json.loads(program(*suite, "--type", "f32", "--accuracy", "compensated", "--rivals", "own", "--json").stdout)
+    assert all("certified" in row["kernel"] and row["ratio"] > 0 for row in rows["results"])
+
+
 def test_a_rival(program, suite):
     """The BLAS that this repository builds answers as OpenBLAS does, so it can be one."""
     rival = os.environ.get("EXACTILE_BLAS")

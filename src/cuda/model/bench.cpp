@@ -237,7 +237,7 @@ Result<MeasuredProduct> Bench::measure(const GemmDescription& d, Accuracy accura
         least = std::min(least, expected);
         continue;
       }
-      const std::string key = to_string(rates_key(*kernel, d.types.input, candidate));
+      const std::string key = to_string(rates_key(*kernel, d.types.input, candidate, device));
       int& tries_of_key = state_->tries_of_new[key];
       if (unknown.insert(key).second) ++tries_of_key;  // whatever K is split into
       if (tries_of_key <= enough_tries) tries.push_back({kernel, candidate.configuration, guess(d, device), true});

@@ -37,7 +37,7 @@ Samples samples_of(const DeviceRows& rows, std::span<const Kernel* const> kernel
       for (const Time& time : product.times) {
         const Way& way = rows.ways[static_cast<std::size_t>(time.way)];
         if (way.kernel == kernel.name && way.configuration == candidate.configuration)
-          samples[to_string(rates_key(kernel, product.description.types.input, candidate))].push_back(
+          samples[to_string(rates_key(kernel, product.description.types.input, candidate, rows.facts))].push_back(
               {candidate.demand, time.seconds});
       }
     });

@@ -136,8 +136,8 @@ bool can_do(const Kernel& kernel, const plan::Problem& problem, const Device& de
          kernel.refuses(problem, device).empty();
 }
 
-RatesKey rates_key(const Kernel& kernel, ElementType type, const Candidate& candidate) {
-  const Multiplier* multiplier = multiplier_of(kernel);
+RatesKey rates_key(const Kernel& kernel, ElementType type, const Candidate& candidate, const Device& device) {
+  const Multiplier* multiplier = multiplier_of(kernel, type, device.compute_capability);
   return multiplier == nullptr ? rates_key(kernel.name, type, candidate.configuration, candidate.demand.path)
                                : rates_key(multiplier->kernel->name, multiplier->kernel->types.front().input,
                                            candidate.configuration, candidate.demand.path);
@@ -151,7 +151,7 @@ DeviceModel::DeviceModel(const Device& device, DeviceRows rows, std::span<const 
       corrections_(std::make_shared<Corrections>(rows_, kernels_)) {}
 
 const Rates* DeviceModel::rates_of(const Kernel& kernel, const GemmDescription& d, const Candidate& candidate) const {
-  const auto found = rows_.rates.find(to_string(rates_key(kernel, d.types.input, candidate)));
+  const auto found = rows_.rates.find(to_string(rates_key(kernel, d.types.input, candidate, device_)));
   return found == rows_.rates.end() ? nullptr : &found->second;
 }
 
@@ -221,8 +221,9 @@ std::vector<Ranked> DeviceModel::rank_multiplier(const Multiplier& multiplier, c
                                                  std::span<const Candidate> candidates, bool corrected,
                                                  const MeasuredProduct* left_out) const {
   plan::Problem multiplied = problem;
-  multiplied.description = multiplier.product(problem.description);
-  const Demand passes = multiplier.passes(problem.description);
+  multiplied.description = multiplier.product(problem);
+  multiplied.accuracy = Accuracy::standard;
+  const Demand passes = multiplier.passes(problem);
   std::vector<Candidate> alone(candidates.begin(), candidates.end());
   for (Candidate& candidate : alone) {
     candidate.demand.copied_bytes -= passes.copied_bytes;
@@ -237,7 +238,7 @@ std::vector<Ranked> DeviceModel::rank_multiplier(const Multiplier& multiplier, c
 std::vector<Ranked> DeviceModel::rank(const Kernel& kernel, const plan::Problem& problem,
                                       std::span<const Candidate> candidates, bool corrected,
                                       const MeasuredProduct* left_out) const {
-  if (const Multiplier* multiplier = multiplier_of(kernel))
+  if (const Multiplier* multiplier = multiplier_of(kernel, problem.description.types.input, device_.compute_capability))
     return rank_multiplier(*multiplier, problem, candidates, corrected, left_out);
   constexpr double doubt = 0.1;  // the weight of the formula's being right
   const GemmDescription& description = problem.description;

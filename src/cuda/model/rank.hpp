@@ -22,7 +22,8 @@ struct Ranked {
 [[nodiscard]] bool can_do(const Kernel& kernel, const plan::Problem& problem, const Device& device);
 
 /// What a candidate's rates are filed under: of a kernel that hands a product on, those of the one that multiplies.
-[[nodiscard]] RatesKey rates_key(const Kernel& kernel, ElementType type, const Candidate& candidate);
+[[nodiscard]] RatesKey rates_key(const Kernel& kernel, ElementType type, const Candidate& candidate,
+                                 const Device& device);
 
 /// What is known of a device.
 class DeviceModel {

@@ -7,6 +7,7 @@
 // has the bounds.
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <memory>
 
 #include "core/checked.hpp"
@@ -14,7 +15,7 @@
 #include "cuda/kernels/certified/extract.cuh"
 #include "cuda/kernels/certified/stages.hpp"
 #include "cuda/kernels/dmma/dmma_kernels.hpp"
-#include "cuda/runtime/entry.hpp"
+#include "cuda/kernels/dmma/parameters.cuh"
 #include "cuda/runtime/shared_memory.hpp"
 #include "cuda/tile/tiles.hpp"
 #include "plan/transposed.hpp"
@@ -32,16 +33,6 @@ Panel Stage::panel(const PanelPlan& p) const {
           .term_stride = p.term_stride,
           .product_stride = is_shared ? 0 : p.product_elements,
           .line_stride = is_shared ? 0 : p.lanes};
-}
-
-Panel Stage::by_terms(const PanelPlan& p) const {
-  Panel copied = panel(p);
-  if (p.copy == 0) return copied;
-  copied.elements = reinterpret_cast<double*>(workspace + p.copy);
-  copied.lane_stride = p.terms;
-  copied.term_stride = 1;
-  if (copied.product_stride != 0) copied.product_stride = p.lanes * p.terms;
-  return copied;
 }
 
 Sums Stage::sums() const {
@@ -69,11 +60,59 @@ namespace {
 
 using namespace certified;
 
+using certified::chunk_k;
+
 /// The caller's description with C's contiguous direction, where it has one, along its rows.
 bool is_turned(const GemmDescription& d) { return d.c.row_stride > d.c.column_stride; }
 GemmDescription turned(const GemmDescription& d) { return is_turned(d) ? plan::transposed(d) : d; }
 
-const Kernel& f64_kernel(const Device& device) { return device.compute_capability == 90 ? sm90_f64_mma : sm80_f64_mma; }
+bool is_hopper(const Device& device) { return device.compute_capability == 90; }
+const Kernel& f64_kernel(const Device& device) { return is_hopper(device) ? sm90_f64_mma : sm80_f64_mma; }
+
+Plan whole_plan(const plan::Problem& problem) {
+  const GemmDescription d = turned(problem.description);
+  return plan_of(d, d.batch_count, problem.accuracy);
+}
+
+/// What runs before and after the sums, but for what is in doubt, which the data decide.
+Demand passes_of(const plan::Problem& problem) {
+  const Plan plan = whole_plan(problem);
+  const auto elements = [](const PanelPlan& p) { return static_cast<double>(p.matrices * p.lanes * p.terms); };
+  const auto of_c = static_cast<double>(plan.d.m * plan.b.lanes * plan.d.batch_count);
+  const auto in = static_cast<double>(size_in_bytes(plan.d.types.input)), sum = plan.extracts ? 16.0 : 8.0;
+  const double copied = plan.a.copy == 0 ? 0 : sizeof(float) * elements(plan.a);
+  return {.copied_bytes = (in + 8) * (elements(plan.a) + elements(plan.b)) + copied +
+                          (sum + static_cast<double>(size_in_bytes(plan.d.types.output))) * of_c,
+          .side_kernels = plan.extracts || plan.a.copy != 0 ? 4 : 3};
+}
+
+/// Those of the kernel that multiplies panels; of sums that are extracted one.
+std::vector<Candidate> candidates_of(const plan::Problem& problem, const Device& device) {
+  const Demand passes = passes_of(problem);
+  const Plan plan = whole_plan(problem);
+  if (problem.description.k == 0) return {{{}, passes}};
+  if (plan.extracts) {
+    constexpr int blocks = 2;  // on an SM
+    const std::int64_t tiles =
+        core::ceil_divide(plan.a.lanes, extract_tile) * core::ceil_divide(plan.b.lanes, extract_tile);
+    Demand demand = passes;
+    demand.tiles = static_cast<double>(tiles * plan.d.batch_count);
+    demand.slots = static_cast<double>(device.sm_count) * blocks;
+    demand.steps = static_cast<double>(core::ceil_divide(plan.a.terms, extract_k));
+    return {{{.bm = extract_tile, .bn = extract_tile}, demand}};
+  }
+  const plan::Problem inner = panel_problem(plan, problem);
+  std::vector<Candidate> all = f64_kernel(device).candidates(inner, device);
+  for (Candidate& candidate : all) {
+    candidate.demand.copied_bytes += passes.copied_bytes;
+    candidate.demand.side_kernels += passes.side_kernels;
+  }
+  return all;
+}
+
+core::Trust trust_of(const Plan& plan, Accuracy accuracy) {
+  return plan.extracts ? core::trust_of(plan.a.terms, chunk_k, true, accuracy) : core::trust_of_counted(accuracy);
+}
 
 /// Products of a batch are computed in groups, whose panels and sums fit into a workspace.
 std::int64_t group_of(const GemmDescription& d, Accuracy accuracy) {
@@ -82,12 +121,12 @@ std::int64_t group_of(const GemmDescription& d, Accuracy accuracy) {
 
 class Certified final : public DeviceProduct {
  public:
-  Certified(const plan::Problem& problem, const Device& device)
+  Certified(const plan::Problem& problem, const Device& device, const Configuration& configuration)
       : device_(device),
+        configuration_(configuration),
         is_turned_(is_turned(problem.description)),
         d_(turned(problem.description)),
-        trust_(core::trust_of(d_.k * (is_complex(d_.types.input) ? 2 : 1), chunk_k,
-                              plan_of(d_, 1, problem.accuracy).extracts, problem.accuracy)),
+        trust_(trust_of(plan_of(d_, 1, problem.accuracy), problem.accuracy)),
         group_(group_of(d_, problem.accuracy)),
         whole_(make_group(problem, group_)),
         rest_(make_group(problem, d_.batch_count % group_)) {}
@@ -107,7 +146,7 @@ class Certified final : public DeviceProduct {
 
   [[nodiscard]] std::string blocking() const override {
     if (whole_.inner != nullptr) return whole_.inner->blocking();
-    return d_.k == 0 ? std::string() : "BM=64 BN=64 BK=16";
+    return d_.k == 0 ? std::string() : to_string(configuration_);
   }
   [[nodiscard]] std::int64_t workspace_bytes() const override { return std::max(bytes_of(whole_), bytes_of(rest_)); }
   [[nodiscard]] double model_bytes() const override {
@@ -129,8 +168,9 @@ class Certified final : public DeviceProduct {
     Group group{.plan = plan_of(d_, products, problem.accuracy)};
     if (products == 0 || d_.k == 0 || group.plan.extracts) return group;
     const plan::Problem inner = panel_problem(group.plan, problem);
-    const Kernel& kernel = f64_kernel(device_);
-    group.inner = kernel.make(inner, device_, chosen(kernel, inner, device_));
+    const std::int64_t k_of_chunk = trust_.certifies ? chunk_k : dmma::chunk_k;
+    group.inner = is_hopper(device_) ? make_sm90_f64(inner, device_, configuration_, k_of_chunk)
+                                     : make_sm80_f64(inner, device_, configuration_, k_of_chunk);
     return group;
   }
 
@@ -156,6 +196,7 @@ class Certified final : public DeviceProduct {
   }
 
   const Device& device_;
+  Configuration configuration_;  ///< of the kernel that multiplies panels
   bool is_turned_;
   GemmDescription d_;
   core::Trust trust_;
@@ -171,6 +212,7 @@ std::string_view why_refused(const plan::Problem& problem, const Device& device)
   const Plan plan = plan_of(d, group_of(d, problem.accuracy), problem.accuracy);
   if (static_cast<double>(plan.bytes) > 0.7 * static_cast<double>(device.memory_bytes))
     return "needs more memory for operands and sums as f64 than there is";
+  if (words_of(plan) > std::numeric_limits<std::uint32_t>::max()) return "has more columns than 32 bits count";
   if (plan.extracts)
     return refuses_blocks(core::ceil_divide(plan.a.lanes, extract_tile) *
                           core::ceil_divide(plan.b.lanes, extract_tile));
@@ -194,9 +236,16 @@ const Kernel cuda_certified{
     .types = certified_types,
     .least_capability = 80,
     .refuses = why_refused,
-    .candidates = one_candidate,
-    .make = [](const plan::Problem& p, const Device& device, const Configuration&) -> std::unique_ptr<DeviceProduct> {
-      return std::make_unique<Certified>(p, device);
+    .candidates = candidates_of,
+    .make = [](const plan::Problem& p, const Device& device, const Configuration& c) -> std::unique_ptr<DeviceProduct> {
+      return std::make_unique<Certified>(p, device, c);
     }};
+
+const Multiplier* multiplier_of_certified(ElementType input, int compute_capability) {
+  constexpr auto product = [](const plan::Problem& p) { return panel_problem(whole_plan(p), p).description; };
+  static const Multiplier on_hopper{&sm90_f64_mma, product, passes_of}, elsewhere{&sm80_f64_mma, product, passes_of};
+  if (input == ElementType::f64 || input == ElementType::cf64) return nullptr;
+  return compute_capability == 90 ? &on_hopper : &elsewhere;
+}
 
 }  // namespace exactile::cuda

@@ -2,25 +2,23 @@
 /// \file
 /// Doubtful elements, summed without an error. A warp takes an element: each lane adds its terms to a fixed-point
 /// number of its own in shared memory, whose lanes are then added digit by digit. The cost of a term does not depend on
-/// the data. Neighbouring elements go to the warps of one block, which read the same sectors.
+/// the data. Neighbouring elements go to the warps of one block, which read the same sectors where many are in doubt.
 #pragma once
 
 #include "cuda/kernels/certified/finish.cuh"
 
 namespace exactile::cuda::certified {
 
-/// Shared memory of a block, and how much it looks at before it sums.
+/// Shared memory of a block.
 template <bool IsWide>
 struct ExactShape {
   using Room = Extent<IsWide>;
-  static constexpr int warps = IsWide ? 2 : 8;
-  static constexpr int blocks = IsWide ? 2 : 3;  ///< that an SM of compute capability 9.0 has room for
+  static constexpr int warps = IsWide ? 1 : 8;
+  static constexpr int blocks = IsWide ? 5 : 4;  ///< that an SM of compute capability 9.0 has room for
   static constexpr int threads = 32 * warps;
-  static constexpr int words = 32;  ///< of marks that belong together
-  static constexpr int most_listed = 32 * threads;
   /// Of a warp: each lane's digits, two sums, and the whole that is rounded.
   static constexpr int warp_digits = 32 * Room::digits + 2 * Room::digits + Room::whole_digits;
-  static constexpr int shared_bytes = 8 * warps * warp_digits + 4 * most_listed;
+  static constexpr int shared_bytes = 8 * warps * warp_digits;
 };
 
 /// A warp's numbers.
@@ -32,37 +30,33 @@ class ExactElement {
   __device__ ExactElement(std::int64_t* memory, int lane)
       : lanes_(memory), sums_(memory + 32 * Room::digits), whole_(sums_ + 2 * Room::digits), lane_(lane) {}
 
-  /// The sum of a row of A and a column of B, kept as sum `which`; Inf or NaN of its elements, else 0.
-  __device__ double sum(const Panel& a, const double* row, const double* column, const Panel& b, int which) {
+  /// The sum of `terms` of a row of A times those of a column of B, kept as sum `which`; Inf or NaN of its elements,
+  /// else 0.
+  template <class Row, class Column>
+  __device__ double sum(const Row& row, const Column& column, std::int64_t terms, int which) {
     for (int d = 0; d < Room::digits; ++d) lanes_[d * 32 + lane_] = 0;
     const Digits mine{lanes_ + lane_, 32, Room::lowest};
     double special = 0;
-    constexpr int at_once = 4;
     constexpr int before_carry = 1024;
-    int terms = 0;
-    for (std::int64_t k = lane_; k < a.terms; k += 32 * at_once) {
-      double x[at_once];
-      double y[at_once];
+    int added = 0;
+    Terms now = terms_at(row, column, terms, lane_);
+    for (std::int64_t k = lane_; k < terms; k += 32 * at_once) {
+      const Terms next = terms_at(row, column, terms, k + 32 * at_once);  // on their way meanwhile
 #pragma unroll
       for (int q = 0; q < at_once; ++q) {
-        const bool inside = k + 32 * q < a.terms;
-        x[q] = inside ? row[(k + 32 * q) * a.term_stride] : 0;
-        y[q] = inside ? column[(k + 32 * q) * b.term_stride] : 0;
-      }
-#pragma unroll
-      for (int q = 0; q < at_once; ++q) {
-        const double product = multiply_rn(x[q], y[q]);
-        if (!isfinite(x[q]) || !isfinite(y[q]))
+        const double product = multiply_rn(now.x[q], now.y[q]);
+        if (!isfinite(now.x[q]) || !isfinite(now.y[q]))
           special += product;
         else if constexpr (IsWide)
-          add_product(mine, x[q], y[q], AddAlone());
+          add_product(mine, now.x[q], now.y[q], AddAlone());
         else
           add_narrow_product(mine, product);
       }
-      terms += at_once;
-      if (terms == before_carry) {
+      now = next;
+      added += at_once;
+      if (added == before_carry) {
         carry_all(mine, Room::digits);
-        terms = 0;
+        added = 0;
       }
     }
     for (int apart = 16; apart > 0; apart /= 2) special += __shfl_xor_sync(0xffffffff, special, apart);
@@ -97,6 +91,25 @@ class ExactElement {
   }
 
  private:
+  static constexpr int at_once = 4;
+  struct Terms {
+    double x[at_once];
+    double y[at_once];
+  };
+  /// Every 32nd from k on; zero behind the end.
+  template <class Row, class Column>
+  [[nodiscard]] static __device__ Terms terms_at(const Row& row, const Column& column, std::int64_t terms,
+                                                 std::int64_t k) {
+    Terms all;
+#pragma unroll
+    for (int q = 0; q < at_once; ++q) {
+      const bool inside = k + 32 * q < terms;
+      all.x[q] = inside ? row(k + 32 * q) : 0;
+      all.y[q] = inside ? column(k + 32 * q) : 0;
+    }
+    return all;
+  }
+
   [[nodiscard]] __device__ Digits sum(int which) const { return {sums_ + which * Room::digits, 1, Room::lowest}; }
 
   /// Adds the lanes' digits: a lane takes every 32nd, and starts with another lane than its neighbours do, whose digits
@@ -131,9 +144,19 @@ __device__ void settle(const Finish& f, ExactElement<IsWide>& element, std::int6
   const Place<Out, Parts> place(f, product, i, j);
   const bool is_first = threadIdx.x % 32 == 0;
   double specials[2] = {};
+  const double* const row = f.a.lane(product, i);
+  const float* copy = nullptr;
+  if (f.a_by_terms != nullptr)
+    copy = f.a_by_terms + ((f.a.product_stride != 0 ? product * f.a.lanes : 0) + i) * f.a.terms;
+  const auto of_row = [&](std::int64_t k) {
+    return copy != nullptr ? static_cast<double>(copy[k]) : row[k * f.a.term_stride];
+  };
 #pragma unroll 1
-  for (int p = 0; p < Parts; ++p)
-    specials[p] = element.sum(f.a, f.a.lane(product, i), f.b.lane(product, j * Parts + p), f.b, p);
+  for (int p = 0; p < Parts; ++p) {
+    const double* const column = f.b.lane(product, j * Parts + p);
+    const auto of_column = [&](std::int64_t k) { return column[k * f.b.term_stride]; };
+    specials[p] = element.sum(of_row, of_column, f.a.terms, p);
+  }
   double results[Parts];
 #pragma unroll
   for (int p = 0; p < Parts; ++p) {
@@ -158,51 +181,35 @@ __device__ void settle(const Finish& f, ExactElement<IsWide>& element, std::int6
   __syncwarp();
 }
 
-/// The marked elements of a group of words, appended to a list. Every thread looks at one word.
-__device__ inline void list_marked(std::uint32_t marks, std::uint32_t word, std::uint32_t* list, int* count) {
-  const int lane = static_cast<int>(threadIdx.x % 32);
-  const int mine = __popc(marks);
-  int before = mine;
-  for (int apart = 1; apart < 32; apart *= 2) {
-    const int other = __shfl_up_sync(0xffffffff, before, apart);
-    if (lane >= apart) before += other;
-  }
-  int base = 0;
-  if (lane == 31 && before != 0) base = atomicAdd(count, before);
-  int at = __shfl_sync(0xffffffff, base, 31) + before - mine;
-  for (; marks != 0; marks &= marks - 1) list[at++] = word * 32 + __ffs(static_cast<int>(marks)) - 1;
-}
-
-/// Blocks take groups of `words` words by turns, and look at some groups before they sum what is marked there. Elements
-/// in lists are counted from `base`, the first of the groups that a block looks at.
+/// Blocks take as many entries of the list of doubts each, their warps the elements of these by turns.
 template <class Out, int Parts, bool IsWide>
-__global__ void __launch_bounds__(ExactShape<IsWide>::threads)
-    exact_kernel(const __grid_constant__ Finish f, std::uint32_t at_once) {
+__global__ void __launch_bounds__(ExactShape<IsWide>::threads, ExactShape<IsWide>::blocks)
+    exact_kernel(const __grid_constant__ Finish f) {
   using Shape = ExactShape<IsWide>;
   extern __shared__ std::int64_t memory[];
-  __shared__ int count;
   const int warp = static_cast<int>(threadIdx.x / 32);
   const int lane = static_cast<int>(threadIdx.x % 32);
-  auto* const list = reinterpret_cast<std::uint32_t*>(memory + Shape::warps * Shape::warp_digits);
   ExactElement<IsWide> element(memory + warp * Shape::warp_digits, lane);
-  const std::int64_t all = f.product_words * f.products;
-  const std::int64_t groups = (all + Shape::words - 1) / Shape::words;
-  const std::int64_t turn = static_cast<std::int64_t>(gridDim.x) * at_once;  // groups
-  for (std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * at_once; first < groups; first += turn) {
-    if (threadIdx.x == 0) count = 0;
-    __syncthreads();
-    const std::int64_t base = first * Shape::words;
-    const std::int64_t word = base + threadIdx.x;
-    const bool looks = threadIdx.x < at_once * Shape::words && word < all;
-    list_marked(looks ? f.doubtful[word] : 0, threadIdx.x, list, &count);
-    __syncthreads();
-    for (int e = warp; e < count; e += Shape::warps) {
-      const std::int64_t marked = base + list[e] / 32;
-      const std::int64_t in_product = marked % f.product_words;
-      const std::int64_t i = in_product % f.column_words * 32 + list[e] % 32;
-      settle<Out, Parts, IsWide>(f, element, marked / f.product_words, i, in_product / f.column_words);
+  const std::uint32_t all = *f.doubt_count;
+  const std::uint32_t share = min((all + gridDim.x - 1) / gridDim.x, 32U);  // one for each lane at most
+  for (std::uint64_t first = blockIdx.x * share; first < all; first += gridDim.x * share) {
+    Doubt mine{};
+    if (lane < share && first + lane < all) mine = f.doubts[first + lane];
+    int before = __popc(mine.marks);  // elements up to this entry's last
+    for (int apart = 1; apart < 32; apart *= 2) {
+      const int other = __shfl_up_sync(0xffffffff, before, apart);
+      if (lane >= apart) before += other;
     }
-    __syncthreads();
+    const int count = __shfl_sync(0xffffffff, before, 31);
+    for (int e = warp; e < count; e += Shape::warps) {
+      const int entry = __popc(__ballot_sync(0xffffffff, before <= e));
+      const std::int64_t word = __shfl_sync(0xffffffff, mine.word, entry);
+      const std::uint32_t marks = __shfl_sync(0xffffffff, mine.marks, entry);
+      const int nth = e - __shfl_sync(0xffffffff, before, entry) + __popc(marks);
+      const std::int64_t in_product = word % f.product_words;
+      const std::int64_t i = in_product % f.column_words * 32 + __fns(marks, 0, nth + 1);
+      settle<Out, Parts, IsWide>(f, element, word / f.product_words, i, in_product / f.column_words);
+    }
   }
 }
 

@@ -34,11 +34,13 @@ Finish finish_of(const Stage& stage) {
            .bias = arguments.bias,
            .bias_kind = d.bias,
            .relu = d.activation == Activation::relu,
-           .doubtful = reinterpret_cast<std::uint32_t*>(stage.workspace + stage.plan.doubtful),
+           .doubts = reinterpret_cast<Doubt*>(stage.workspace + stage.plan.doubts),
+           .doubt_count = reinterpret_cast<std::uint32_t*>(stage.workspace + stage.plan.doubt_count),
            .column_words = stage.plan.column_words,
            .product_words = stage.plan.column_words * d.n};
   if (stage.plan.a.terms != 0) {
-    f.a = stage.by_terms(stage.plan.a);
+    f.a = stage.panel(stage.plan.a);
+    if (stage.plan.a.copy != 0) f.a_by_terms = reinterpret_cast<const float*>(stage.workspace + stage.plan.a.copy);
     f.b = stage.panel(stage.plan.b);
     f.sums = stage.sums();
   }
@@ -52,6 +54,10 @@ Finish finish_of(const Stage& stage) {
 template <class Out, int Parts, bool Extracts>
 Status enqueue(const Stage& stage) {
   const Finish f = finish_of(stage);
+  if (Status s =
+          check(cudaMemsetAsync(f.doubt_count, 0, sizeof(std::uint32_t), stage.stream), "cudaMemsetAsync", kernel_name);
+      !s.ok())
+    return s;
   const std::int64_t strips = core::ceil_divide(f.columns, strip_columns) * f.products;
   const dim3 grid(static_cast<unsigned>(core::ceil_divide(f.column_words, finish_warps)),
                   static_cast<unsigned>(std::min<std::int64_t>(strips, 65535)));
@@ -60,11 +66,8 @@ Status enqueue(const Stage& stage) {
   using Shape = ExactShape<Extracts>;
   const auto kernel = exact_kernel<Out, Parts, Extracts>;
   if (Status s = allow_shared_memory(kernel, Shape::shared_bytes, kernel_name); !s.ok()) return s;
-  const std::int64_t groups = core::ceil_divide(f.product_words * f.products, Shape::words);
-  const std::int64_t blocks = std::int64_t{stage.device.sm_count} * Shape::blocks;
-  const std::int64_t at_once = std::clamp<std::int64_t>(groups / (2 * blocks), 1, Shape::warps);
-  kernel<<<static_cast<unsigned>(std::min(groups, blocks)), Shape::threads, Shape::shared_bytes, stage.stream>>>(
-      f, static_cast<std::uint32_t>(at_once));
+  const std::int64_t blocks = std::min(std::int64_t{stage.device.sm_count} * Shape::blocks, words_of(stage.plan));
+  kernel<<<static_cast<unsigned>(blocks), Shape::threads, Shape::shared_bytes, stage.stream>>>(f);
   return check_launch(kernel_name);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// From sums to elements of C, where that is certain; other elements are left as they are and marked. A warp takes 32
+/// From sums to elements of C, where that is certain; other elements are left as they are and listed. A warp takes 32
 /// rows of a strip of columns.
 #pragma once
 
@@ -165,7 +165,9 @@ __global__ void __launch_bounds__(32 * finish_warps) finish_kernel(const __grid_
     for (std::int64_t j = first; j < end; ++j) {
       const bool done = i >= f.rows || finish_element<Out, Parts, Extracts>(f, row, product, i, j);
       const unsigned open = __ballot_sync(0xffffffff, !done);
-      if (lane == 0) f.doubtful[product * f.product_words + j * f.column_words + word] = open;
+      if (lane == 0 && open != 0)
+        f.doubts[atomicAdd(f.doubt_count, 1U)] = {
+            static_cast<std::uint32_t>(product * f.product_words + j * f.column_words + word), open};
     }
   }
 }

@@ -36,11 +36,13 @@ PanelPlan panel_of(std::int64_t lanes, std::int64_t terms, std::int64_t matrices
   p.slice_terms = core::round_up(core::ceil_divide(terms, p.slices), 32);
   p.elements = places.take(8 * matrices * p.product_elements);
   p.lines = places.take(static_cast<std::int64_t>(sizeof(Line)) * matrices * lanes);
-  p.measured = places.take(16 * matrices * p.slices * lanes);
+  p.measured = places.take(measured_bytes * matrices * p.slices * lanes);
   return p;
 }
 
 }  // namespace
+
+std::int64_t words_of(const Plan& plan) { return plan.d.batch_count * plan.column_words * plan.d.n; }
 
 Plan plan_of(const GemmDescription& d, std::int64_t products, Accuracy accuracy) {
   Places places;
@@ -50,13 +52,14 @@ Plan plan_of(const GemmDescription& d, std::int64_t products, Accuracy accuracy)
   plan.d.batch_count = products;
   plan.extracts = d.types.input == ElementType::f64 || d.types.input == ElementType::cf64;
   plan.column_words = core::ceil_divide(d.m, 32);
-  plan.doubtful = places.take(4 * products * plan.column_words * d.n);
+  plan.doubts = places.take(static_cast<std::int64_t>(sizeof(Doubt)) * words_of(plan));
+  plan.doubt_count = places.take(sizeof(std::uint32_t));
   if (terms != 0) {
     plan.a = panel_of(d.m, terms, plan::distinct_matrices(d.a, products), false, places);
     plan.b = panel_of(d.n * parts, terms, plan::distinct_matrices(d.b, products), !plan.extracts, places);
     // What is in doubt is summed along the terms, which lie far apart in a panel of rows.
     if (!plan.extracts && accuracy == Accuracy::correctly_rounded) {
-      plan.a.copy = places.take(8 * plan.a.matrices * plan.a.lanes * terms);
+      plan.a.copy = places.take(static_cast<std::int64_t>(sizeof(float)) * plan.a.matrices * plan.a.lanes * terms);
     }
     plan.sums_pitch = core::round_up(d.m, 2);
     plan.sums_elements = plan.sums_pitch * plan.b.lanes;
@@ -86,7 +89,8 @@ plan::Problem panel_problem(const Plan& plan, const plan::Problem& problem) {
           .threads = problem.threads,
           .memory = Memory::device,
           .device = problem.device,
-          .planning = problem.planning};
+          .planning = problem.planning,
+          .reproducible = true};
 }
 
 }  // namespace exactile::cuda::certified

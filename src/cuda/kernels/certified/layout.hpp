@@ -9,6 +9,9 @@
 
 namespace exactile::cuda::certified {
 
+/// What a block knows of a lane.
+inline constexpr std::int64_t measured_bytes = 24;
+
 /// One operand's part of the workspace, in bytes from its beginning.
 struct PanelPlan {
   std::int64_t lanes = 0;
@@ -22,7 +25,7 @@ struct PanelPlan {
   std::int64_t elements = 0;
   std::int64_t lines = 0;
   std::int64_t measured = 0;
-  std::int64_t copy = 0;  ///< the elements again, a lane's terms side by side; 0: there is none
+  std::int64_t copy = 0;  ///< the elements again as f32, a lane's terms side by side; 0: there is none
 };
 
 /// Of a group of products that are computed at once. `d` has C's rows contiguous, where C has a contiguous direction.
@@ -36,10 +39,14 @@ struct Plan {
   std::int64_t high = 0;
   std::int64_t low = 0;
   std::int64_t column_words = 0;
-  std::int64_t doubtful = 0;
+  std::int64_t doubts = 0;
+  std::int64_t doubt_count = 0;
   std::int64_t inner = 0;  ///< workspace of the product of panels
   std::int64_t bytes = 0;  ///< of all but that one's
 };
+
+/// Words of 32 rows of a column of C.
+[[nodiscard]] std::int64_t words_of(const Plan& plan);
 
 [[nodiscard]] Plan plan_of(const GemmDescription& d, std::int64_t products, Accuracy accuracy);
 

@@ -13,16 +13,18 @@
 
 namespace exactile::cuda::certified {
 
-/// Terms of a chain of additions; chains' sums are added in order. That of the f64 tensor-core kernels.
-inline constexpr int chunk_k = 1024;
+/// Terms of a chain of additions; chains' sums are added in order.
+inline constexpr int chunk_k = 512;
+/// A chain takes so many terms at a time, one behind the other, in an order of the tensor core's.
+inline constexpr int step_k = 8;
 /// Digits of fixed-point sums hold twice so many products.
 inline constexpr std::int64_t most_terms = std::int64_t{1} << 28;
 
 /// What is known of a row of A or a column of B beside its elements.
 struct Line {
-  double norm;   ///< |sum_k a_ik b_kj| and the sum of absolute values are at most norm_i * norm_j
+  double norm;   ///< how far a sum may be off is trust.relative * norm_i * norm_j + trust.absolute
   double step;   ///< each element is a multiple of this power of two; infinite where all are zero
-  double grain;  ///< norm / step
+  double grain;  ///< of elements in units of step: a sum of absolute values is at most grain_i * grain_j
 };
 
 /// Elements of an operand as f64, exactly: `lanes` rows of A or columns of B, of `terms` each.
@@ -52,10 +54,17 @@ struct Sums {
   std::int64_t product_stride;
 };
 
+/// Elements of 32 rows of a column that are in doubt.
+struct Doubt {
+  std::uint32_t word;   ///< which rows: words are counted down columns, one behind the other
+  std::uint32_t marks;  ///< one bit an element
+};
+
 /// Everything behind the sums.
 struct Finish {
   Panel a = {};
   Panel b = {};
+  const float* a_by_terms = nullptr;  ///< a's elements again, a lane's terms side by side; or null
   Sums sums = {};
   core::Trust trust;     ///< where grains do not say that sums are exact
   std::int64_t rows;     ///< of C
@@ -69,9 +78,18 @@ struct Finish {
   bool is_plain = false;  ///< alpha = 1, beta = 0, no bias
   double alpha[2] = {};   ///< as rounded to the type that sums; real, imaginary
   double beta[2] = {};
-  std::uint32_t* doubtful;     ///< one bit an element, 32 rows a word, a column after the other
+  Doubt* doubts;  ///< in no order
+  std::uint32_t* doubt_count;
   std::int64_t column_words;   ///< words of a column
   std::int64_t product_words;  ///< words of a product
 };
+
+/// How many roundings a term passes through at most, those of E and of its own product with a norm included.
+[[nodiscard]] __host__ __device__ inline double roundings_of(std::int64_t term, std::int64_t terms) {
+  const std::int64_t chunk = term / chunk_k;
+  const std::int64_t left =
+      (terms - chunk * chunk_k < chunk_k ? terms - chunk * chunk_k : chunk_k) - term % chunk_k / step_k * step_k;
+  return static_cast<double>(left + (terms - 1) / chunk_k + 1 - chunk + 2);
+}
 
 }  // namespace exactile::cuda::certified

@@ -20,8 +20,6 @@ struct Stage {
   cudaStream_t stream;
 
   [[nodiscard]] Panel panel(const PanelPlan& p) const;
-  /// The panel's copy, where it has one.
-  [[nodiscard]] Panel by_terms(const PanelPlan& p) const;
   [[nodiscard]] Sums sums() const;
 };
 

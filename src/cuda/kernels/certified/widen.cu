@@ -10,6 +10,8 @@
 namespace exactile::cuda::certified {
 namespace {
 
+static_assert(sizeof(Measured) == measured_bytes);
+
 template <class In>
 Widening<In> widening_of(const Stage& stage, bool is_b) {
   const GemmDescription& d = stage.plan.d;
@@ -25,7 +27,7 @@ Widening<In> widening_of(const Stage& stage, bool is_b) {
                   : is_b               ? Norm::largest
                                        : Norm::sum,
           .to = stage.panel(p),
-          .copy = p.copy == 0 ? nullptr : reinterpret_cast<double*>(stage.workspace + p.copy),
+          .copy = p.copy == 0 ? nullptr : reinterpret_cast<float*>(stage.workspace + p.copy),
           .measured = reinterpret_cast<Measured*>(stage.workspace + p.measured),
           .products = p.matrices,
           .slices = p.slices,

@@ -11,10 +11,11 @@ namespace exactile::cuda::certified {
 
 enum class Norm : std::uint8_t { two, sum, largest };
 
-/// What a block knows of a lane: of squares, absolute values, or the largest one; and the step.
+/// What a block knows of a lane.
 struct Measured {
-  double norm;
-  double step;
+  double norm = 0;         ///< of squares times roundings, absolute values, or the largest one
+  double squares = 0;      ///< where norms are of squares
+  double step = HUGE_VAL;  ///< each element is a multiple of this power of two
 };
 
 /// One operand on its way.
@@ -28,7 +29,7 @@ struct Widening {
   bool conjugate;
   Norm norm;
   Panel to;
-  double* copy;        ///< the elements again, a lane's terms side by side; or null
+  float* copy;         ///< the elements again, a lane's terms side by side; or null
   Measured* measured;  ///< of each slice of the terms and lane
   std::int64_t products;
   std::int64_t slices;
@@ -77,20 +78,24 @@ template <class In>
   return x == 0 ? HUGE_VAL : is_power ? fabs(x) : fabs(x - without);
 }
 
-__device__ inline void measure(Measured& m, double x, Norm norm) {
+__device__ inline void measure(Measured& m, double x, Norm norm, double roundings) {
   const double last = last_bit(x);
   m.step = last < m.step ? last : m.step;
   const double size = fabs(x);
-  if (norm == Norm::two)
-    m.norm = fma(x, x, m.norm);
-  else if (norm == Norm::sum)
+  if (norm == Norm::two) {
+    const double square = x * x;
+    m.squares += square;
+    m.norm = fma(roundings, square, m.norm);
+  } else if (norm == Norm::sum) {
     m.norm += size;
-  else
+  } else {
     m.norm = size > m.norm || size != size ? size : m.norm;
+  }
 }
 
 __device__ inline void join(Measured& m, const Measured& other, Norm norm) {
   m.step = other.step < m.step ? other.step : m.step;
+  m.squares += other.squares;
   if (norm != Norm::largest)
     m.norm += other.norm;
   else
@@ -107,11 +112,11 @@ __device__ void widen_slice(const Widening<In>& w, std::int64_t strip, std::int6
   const std::int64_t end = min(w.to.terms, (slice + 1) * w.slice_terms);
   const In* const from = product_base(w.from, w.layout, product);
   double* const to = w.to.elements + product * w.to.product_stride;
-  double* const copy = w.copy == nullptr ? nullptr : w.copy + product * w.to.lanes * w.to.terms;
+  float* const copy = w.copy == nullptr ? nullptr : w.copy + product * w.to.lanes * w.to.terms;
   // Lanes of a warp read neighbours.
   const bool along_lanes = std::abs(w.lane_stride) < std::abs(w.term_stride);
   const bool writes_lanes = w.to.lane_stride == 1;
-  Measured mine{0, HUGE_VAL};
+  Measured mine;
   for (std::int64_t term0 = slice * w.slice_terms; term0 < end; term0 += 32) {
 #pragma unroll
     for (int q = 0; q < 32; q += 8) {
@@ -123,13 +128,13 @@ __device__ void widen_slice(const Widening<In>& w, std::int64_t strip, std::int6
     __syncthreads();
 #pragma unroll
     for (int q = 0; q < 32; q += 8) {
-      measure(mine, tile[x][y + q], w.norm);
+      measure(mine, tile[x][y + q], w.norm, roundings_of(term0 + q, w.to.terms));
       const int lane = writes_lanes ? x : y + q;
       const int term = writes_lanes ? y + q : x;
       if (lane0 + lane < w.to.lanes && term0 + term < end)
         to[(lane0 + lane) * w.to.lane_stride + (term0 + term) * w.to.term_stride] = tile[lane][term];
       if (copy != nullptr && lane0 + y + q < w.to.lanes && term0 + x < end)
-        copy[(lane0 + y + q) * w.to.terms + term0 + x] = tile[y + q][x];
+        copy[(lane0 + y + q) * w.to.terms + term0 + x] = static_cast<float>(tile[y + q][x]);
     }
     __syncthreads();
   }
@@ -166,9 +171,9 @@ struct Measuring {
 /// Norms come out as powers of two where sums are extracted.
 __device__ inline Line line_of(const Measured& m, Norm kind, std::int64_t terms) {
   const double more = 1 + static_cast<double>(terms + 2) * 0x1p-51;
-  double norm = more * (kind == Norm::two ? sqrt(m.norm) : m.norm);
-  if (kind != Norm::two && isfinite(norm) && norm != 0)
-    norm = norm < 0x1p-1022 ? 0x1p-1022 : ldexp(1.0, ilogb(norm) + 1);
+  if (kind == Norm::two) return {more * sqrt(m.norm), m.step, more * sqrt(m.squares) / m.step};
+  double norm = more * m.norm;
+  if (isfinite(norm) && norm != 0) norm = norm < 0x1p-1022 ? 0x1p-1022 : ldexp(1.0, ilogb(norm) + 1);
   return {norm, m.step, norm / m.step};
 }
 
@@ -182,7 +187,7 @@ __global__ void __launch_bounds__(256)
   if (index >= w.panel.lanes * w.products) return;
   const std::int64_t product = index / w.panel.lanes;
   const std::int64_t lane = index % w.panel.lanes;
-  Measured all{0, HUGE_VAL};
+  Measured all;
   for (std::int64_t s = 0; s < w.slices; ++s)
     join(all, w.measured[(product * w.slices + s) * w.panel.lanes + lane], w.norm);
   w.panel.lines[product * w.panel.line_stride + lane] = line_of(all, w.norm, w.panel.terms);

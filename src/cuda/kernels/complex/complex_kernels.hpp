@@ -3,7 +3,7 @@
 /// Complex products by the kernels for real ones.
 #pragma once
 
-#include "cuda/kernel.hpp"
+#include "cuda/multiplier.hpp"
 
 namespace exactile::cuda {
 
@@ -15,5 +15,8 @@ extern const Kernel complex_sm90_f32_fp16x3_split_b_wgmma;
 extern const Kernel complex_sm90_f32_fp16x3_fused_split_wgmma;
 extern const Kernel complex_sm80_f32_fp16x3_mma;
 extern const Kernel complex_simt_f32;
+
+/// Null for a kernel that is none of these.
+[[nodiscard]] const Multiplier* multiplier_of_complex(const Kernel& kernel);
 
 }  // namespace exactile::cuda

@@ -175,10 +175,12 @@ const Kernel complex_sm80_f32_fp16x3_mma =
 const Kernel complex_simt_f32 =
     complex_by<simt_f32>("complex_simt_f32", cf32_types, "cf32 by simt_f32: conjugates of few terms", 75);
 
-const Multiplier* multiplier_of(const Kernel& kernel) {
-  constexpr auto product = [](const GemmDescription& d) { return RealForm(d, Expansion::before).usual(); };
-  constexpr auto before = [](const GemmDescription& d) { return RealForm(d, Expansion::before).passes(); };
-  constexpr auto in_kernel = [](const GemmDescription& d) { return RealForm(d, Expansion::in_kernel).passes(); };
+const Multiplier* multiplier_of_complex(const Kernel& kernel) {
+  constexpr auto product = [](const plan::Problem& p) { return RealForm(p.description, Expansion::before).usual(); };
+  constexpr auto before = [](const plan::Problem& p) { return RealForm(p.description, Expansion::before).passes(); };
+  constexpr auto in_kernel = [](const plan::Problem& p) {
+    return RealForm(p.description, Expansion::in_kernel).passes();
+  };
   static const std::array<std::pair<const Kernel*, Multiplier>, 8> all{{
       {&complex_sm90_f64_mma, {&sm90_f64_mma, product, in_kernel}},
       {&complex_sm80_f64_mma, {&sm80_f64_mma, product, before}},

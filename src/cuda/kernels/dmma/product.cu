@@ -27,20 +27,21 @@ bool has_pairs(const GemmDescription& d, const OperandLayout& layout, std::int64
 bool a_has_pairs(const GemmDescription& d) { return has_pairs(d, d.a, d.a.row_stride, d.a.column_stride, d.k); }
 bool b_has_pairs(const GemmDescription& d) { return has_pairs(d, d.b, d.b.row_stride, d.b.column_stride, d.n); }
 
-Tiling tiling_of(const GemmDescription& d, const TileKind& tile, const Configuration& c) {
+Tiling tiling_of(const GemmDescription& d, const TileKind& tile, const Configuration& c,
+                 std::int64_t k_of_chunk = chunk_k) {
   Tiling t{.description = d,
            .transposed = c.swap != 0,
            .tile = &tile,
            .tiles_m = core::ceil_divide(d.m, tile.bm),
            .tiles_n = core::ceil_divide(d.n, tile.bn),
-           .k_of_chunk = chunk_k,
+           .k_of_chunk = k_of_chunk,
            .cluster_k = c.cluster_k};
   if (t.cluster_k > 0) {
     t.k_of_chunk = core::round_up(core::ceil_divide(d.k, c.cluster_k), slice_step);
     t.chunks = t.split_k = core::ceil_divide(d.k, t.k_of_chunk);
     return t;
   }
-  t.chunks = core::ceil_divide(d.k, chunk_k);
+  t.chunks = core::ceil_divide(d.k, k_of_chunk);
   t.split_k = core::ceil_divide(t.chunks, core::ceil_divide(t.chunks, std::min<std::int64_t>(c.split_k, t.chunks)));
   return t;  // no slice is empty
 }
@@ -89,10 +90,10 @@ std::string_view why_refused(const GemmDescription& d) {
 }
 
 Tiling tiling_of(const GemmDescription& description, std::span<const TileKind> kinds,
-                 const Configuration& configuration) {
+                 const Configuration& configuration, std::int64_t k_of_chunk) {
   const auto fits = [&](const TileKind& tile) { return tile.bm == configuration.bm && tile.bn == configuration.bn; };
   return tiling_of(configuration.swap != 0 ? plan::transposed(description) : description,
-                   *std::ranges::find_if(kinds, fits), configuration);
+                   *std::ranges::find_if(kinds, fits), configuration, k_of_chunk);
 }
 
 std::vector<Candidate> candidates(const plan::Problem& problem, const Device& device, std::span<const TileKind> kinds) {

@@ -34,9 +34,9 @@ struct Tiling {
   int cluster_k = 0;  ///< where the slices are CTAs of a cluster, a chunk each: how many there may be
 };
 
-/// A product divided as a configuration says.
+/// A product divided as a configuration says; its chunks are so long where CTAs of a cluster do not share K.
 [[nodiscard]] Tiling tiling_of(const GemmDescription& description, std::span<const TileKind> kinds,
-                               const Configuration& configuration);
+                               const Configuration& configuration, std::int64_t k_of_chunk = chunk_k);
 /// All tiles, ways round and splits of K; of these, in clusters where tiles leave SMs idle and bits may follow from it.
 [[nodiscard]] std::vector<Candidate> candidates(const plan::Problem& problem, const Device& device,
                                                 std::span<const TileKind> kinds);

@@ -118,6 +118,11 @@ constexpr std::array f64_types{GemmTypes{ElementType::f64, ElementType::f64}};
 
 }  // namespace
 
+std::unique_ptr<DeviceProduct> make_sm80_f64(const plan::Problem& p, const Device& device, const Configuration& c,
+                                             std::int64_t k_of_chunk) {
+  return std::make_unique<DmmaProduct>(tiling_of(p.description, kinds, c, k_of_chunk), device, "sm80_f64_mma");
+}
+
 const Kernel sm80_f64_mma{
     .name = "sm80_f64_mma",
     .role = "engine",
@@ -126,9 +131,8 @@ const Kernel sm80_f64_mma{
     .least_capability = 80,
     .refuses = [](const plan::Problem& p, const Device&) { return why_refused(p.description); },
     .candidates = [](const plan::Problem& p, const Device& device) { return candidates(p, device, kinds); },
-    .make = [](const plan::Problem& p, const Device& device, const Configuration& c) -> std::unique_ptr<DeviceProduct> {
-      return std::make_unique<DmmaProduct>(tiling_of(p.description, kinds, c), device, "sm80_f64_mma");
-    },
+    .make = [](const plan::Problem& p, const Device& device,
+               const Configuration& c) { return make_sm80_f64(p, device, c, dmma::chunk_k); },
     .has_instances = true};
 
 }  // namespace exactile::cuda

@@ -259,6 +259,11 @@ const Kernel sm90_f64_by_complex_mma{
       return std::make_unique<DmmaProduct>(tiling_of(p.description, complex_kinds, c), device, "complex_sm90_f64_mma");
     }};
 
+std::unique_ptr<DeviceProduct> make_sm90_f64(const plan::Problem& p, const Device& device, const Configuration& c,
+                                             std::int64_t k_of_chunk) {
+  return std::make_unique<DmmaProduct>(tiling_of(p.description, kinds, c, k_of_chunk), device, "sm90_f64_mma");
+}
+
 const Kernel sm90_f64_mma{
     .name = "sm90_f64_mma",
     .role = "engine",
@@ -268,9 +273,8 @@ const Kernel sm90_f64_mma{
     .most_capability = 90,
     .refuses = [](const plan::Problem& p, const Device&) { return why_refused(p.description); },
     .candidates = [](const plan::Problem& p, const Device& device) { return candidates(p, device, kinds); },
-    .make = [](const plan::Problem& p, const Device& device, const Configuration& c) -> std::unique_ptr<DeviceProduct> {
-      return std::make_unique<DmmaProduct>(tiling_of(p.description, kinds, c), device, "sm90_f64_mma");
-    },
+    .make = [](const plan::Problem& p, const Device& device,
+               const Configuration& c) { return make_sm90_f64(p, device, c, dmma::chunk_k); },
     .has_instances = true};
 
 }  // namespace exactile::cuda

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/multiplier.hpp"
+
+#include "cuda/kernels/certified/certified_kernels.hpp"
+#include "cuda/kernels/complex/complex_kernels.hpp"
+
+namespace exactile::cuda {
+
+const Multiplier* multiplier_of(const Kernel& kernel, ElementType input, int compute_capability) {
+  return &kernel == &cuda_certified ? multiplier_of_certified(input, compute_capability)
+                                    : multiplier_of_complex(kernel);
+}
+
+}  // namespace exactile::cuda
