@@ -242,7 +242,7 @@ EXACTILE_API void exactile_prepared_destroy(exactile_prepared* prepared);
 
 /**
  * Groups of rows, each with a B of its own: described as a batch of batch_count groups whose m is the number of rows of
- * A and C in all; no bias, activation, scales or D. *plan is NULL where the call fails.
+ * A and C in all; no bias, activation or D; column scales are n for each group. *plan is NULL where the call fails.
  */
 EXACTILE_API exactile_status exactile_grouped_plan_make(const exactile_gemm_description* description,
                                                         const exactile_gemm_options* options,

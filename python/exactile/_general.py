@@ -28,7 +28,7 @@ def matmul(a: Any, b: Any, out: Any, dtype: Any, accuracy: str, backend: str, al
         _exactile.multiply(
             view_a, view_b, library.view(target), accuracy=accuracy, backend=backend, alpha=alpha, beta=beta,
             bias=_bias(library, bias, types, a), activation=activation,
-            row_scales=_scales(library, row_scales, types, a), column_scales=_scales(library, column_scales, types, a),
+            row_scales=scales_of(library, row_scales, types, a), column_scales=scales_of(library, column_scales, types, a),
             threads=threads, reproducible=reproducible, stream=library.stream(a))
         return finish(library, target, out, types)
 
@@ -88,7 +88,7 @@ def _bias(library: Library, bias: Any, types: Types, like: Any) -> Any:
     return library.view(bias)
 
 
-def _scales(library: Library, scales: Any, types: Types, like: Any) -> Any:
+def scales_of(library: Library, scales: Any, types: Types, like: Any) -> Any:
     if scales is None:
         return None
     return library.view(library.contiguous(library.array(scales, "scales", like), sums_in(types.inputs)))

@@ -3,21 +3,22 @@
 from typing import Any
 
 from . import _exactile
-from ._general import finish, product_types, target_of
+from ._general import finish, product_types, scales_of, target_of
 from ._libraries import library_of
 
 
 def grouped_matmul(a: Any, b: Any, offsets: Any, *, out: Any = None, dtype: Any = None, accuracy: str = "standard",
-                   backend: str = "auto", alpha: Any = 1, beta: Any = 0, threads: int | None = None,
-                   reproducible: bool = False) -> Any:
+                   backend: str = "auto", alpha: Any = 1, beta: Any = 0, row_scales: Any = None,
+                   column_scales: Any = None, threads: int | None = None, reproducible: bool = False) -> Any:
     """Multiplies groups of rows of `a` by a matrix each: for every group g
 
         out[i:j] = alpha * a[i:j] @ b[g] + beta * out[i:j]   with i, j = offsets[g], offsets[g + 1]
 
     a has shape (rows, k), b (groups, k, n), a transposed view is read as it is; offsets has groups + 1 elements that
-    ascend from 0 or more to rows at most. Rows in no group are left as they are in `out`, and are not set without it.
+    ascend from 0 or more to rows at most. Sums are multiplied by row_scales, of shape (rows,), and by column_scales, of
+    shape (groups, n), where these are given. Rows in no group are left as they are in `out`, and are not set without it.
     Arrays of NumPy, torch and CuPy, all in one memory. In host memory: the bits of matmul(a[i:j], b[g]). On a CUDA device
-    (compute capability 9.0; float16 and bfloat16, dtype float32 too) one launch on the library's current stream, which
+    (compute capability 9.0; float16 and bfloat16, float8_e4m3fn under "reduced", dtype float32 too) one launch on the library's current stream, which
     reads int64 offsets on the device, so a captured graph serves every routing; there bad offsets are clamped, not
     refused. `dtype`, `accuracy`, `backend`, `threads` and `reproducible` as matmul() has them.
     """
@@ -37,5 +38,7 @@ def grouped_matmul(a: Any, b: Any, offsets: Any, *, out: Any = None, dtype: Any 
         _exactile.grouped_multiply(
             library.view(library.convert(a, types.inputs)), library.view(library.convert(b, types.inputs_b)),
             library.view(target), library.view(ends), accuracy=accuracy, backend=backend, alpha=alpha, beta=beta,
-            threads=threads, reproducible=reproducible, stream=library.stream(a))
+            row_scales=scales_of(library, row_scales, types, a),
+            column_scales=scales_of(library, column_scales, types, a), threads=threads, reproducible=reproducible,
+            stream=library.stream(a))
         return finish(library, target, out, types)

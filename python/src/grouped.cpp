@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Grouped products of views; exactile/_grouped.py brings arrays into the form.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string_view.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "exactile/grouped.hpp"
 #include "module.hpp"
@@ -37,9 +39,21 @@ GroupedDescription description_of(const View& a, const View& b, const View& out,
           .c = {.row_stride = out.strides[0], .column_stride = out.strides[1]}};
 }
 
+/// Contiguous factors of the type that sums, of that shape; null where there are none.
+const void* scales_of(const std::optional<View>& scales, const char* name, ElementType type,
+                      std::initializer_list<std::int64_t> shape) {
+  if (!scales) return nullptr;
+  check_shape(*scales, name, shape);
+  if (scales->type != type)
+    fail(PyExc_TypeError,
+         "grouped_matmul: " + std::string(name) + ": expected elements of type " + std::string(to_string(type)));
+  return scales->data;
+}
+
 void grouped_multiply(const View& a, const View& b, const View& out, const View& offsets, std::string_view accuracy,
-                      std::string_view backend, nb::handle alpha, nb::handle beta, nb::handle threads,
-                      bool reproducible, std::uintptr_t stream) {
+                      std::string_view backend, nb::handle alpha, nb::handle beta,
+                      const std::optional<View>& row_scales, const std::optional<View>& column_scales,
+                      nb::handle threads, bool reproducible, std::uintptr_t stream) {
   if (a.device != b.device || a.device != out.device || a.device != offsets.device)
     fail(PyExc_ValueError, "grouped_matmul: a, b, offsets and out lie on different devices");
   if (out.read_only) fail(PyExc_ValueError, "grouped_matmul: out is read-only");
@@ -48,13 +62,19 @@ void grouped_multiply(const View& a, const View& b, const View& out, const View&
                       .threads = threads_of(threads),
                       .reproducible = reproducible};
   place(options, out);
-  const GroupedArguments arguments{.a = a.data,
-                                   .b = b.data,
-                                   .c = out.data,
-                                   .offsets = static_cast<const std::int64_t*>(offsets.data),
-                                   .alpha = scalar_of(alpha, a.type, "alpha"),
-                                   .beta = scalar_of(beta, a.type, "beta")};
-  const GroupedDescription description = description_of(a, b, out, offsets);
+  GroupedDescription description = description_of(a, b, out, offsets);
+  description.row_scales = row_scales.has_value();
+  description.column_scales = column_scales.has_value();
+  const ElementType sums = accumulator_type(description.types);
+  const GroupedArguments arguments{
+      .a = a.data,
+      .b = b.data,
+      .c = out.data,
+      .offsets = static_cast<const std::int64_t*>(offsets.data),
+      .alpha = scalar_of(alpha, a.type, "alpha"),
+      .beta = scalar_of(beta, a.type, "beta"),
+      .row_scales = scales_of(row_scales, "row_scales", sums, {a.extents[0]}),
+      .column_scales = scales_of(column_scales, "column_scales", sums, {b.extents[0], b.extents[2]})};
   const Execution execution{.queue = reinterpret_cast<void*>(stream)};  // NOLINT(performance-no-int-to-ptr)
   Status status;
   {
@@ -68,13 +88,14 @@ void grouped_multiply(const View& a, const View& b, const View& out, const View&
 }  // namespace
 
 void add_grouped(nb::module_& module) {
-  module.def(
-      "grouped_multiply", &grouped_multiply, nb::arg("a"), nb::arg("b"), nb::arg("out"), nb::arg("offsets"),
-      nb::kw_only(), nb::arg("accuracy"), nb::arg("backend"), nb::arg("alpha").none(), nb::arg("beta").none(),
-      nb::arg("threads").none(), nb::arg("reproducible"), nb::arg("stream"),
-      nb::sig("def grouped_multiply(a: View, b: View, out: View, offsets: View, *, accuracy: str, backend: str, "
-              "alpha: typing.Any, beta: typing.Any, threads: int | None, reproducible: bool, stream: int) -> None"),
-      "Multiplies groups of rows of `a` by the matrices of `b` into `out`.");
+  module.def("grouped_multiply", &grouped_multiply, nb::arg("a"), nb::arg("b"), nb::arg("out"), nb::arg("offsets"),
+             nb::kw_only(), nb::arg("accuracy"), nb::arg("backend"), nb::arg("alpha").none(), nb::arg("beta").none(),
+             nb::arg("row_scales").none(), nb::arg("column_scales").none(), nb::arg("threads").none(),
+             nb::arg("reproducible"), nb::arg("stream"),
+             nb::sig("def grouped_multiply(a: View, b: View, out: View, offsets: View, *, accuracy: str, backend: str, "
+                     "alpha: typing.Any, beta: typing.Any, row_scales: View | None, column_scales: View | None, "
+                     "threads: int | None, reproducible: bool, stream: int) -> None"),
+             "Multiplies groups of rows of `a` by the matrices of `b` into `out`.");
 }
 
 }  // namespace exactile::python

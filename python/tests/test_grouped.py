@@ -35,6 +35,20 @@ def test_without_out_and_with_beta():
     np.testing.assert_allclose(twice, c)
 
 
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_scales_of_rows_and_of_columns(dtype):
+    random = np.random.default_rng(3)
+    a, b = operand(random, (40, 8), dtype), operand(random, (2, 8, 6), dtype)
+    rows, columns = random.uniform(1, 2, 40), random.uniform(1, 2, (2, 6))
+    c = exactile.grouped_matmul(a, b, [0, 15, 40], row_scales=rows, column_scales=columns)
+    np.testing.assert_array_equal(
+        c[:15], exactile.matmul(a[:15], b[0], row_scales=rows[:15], column_scales=columns[0]))
+    np.testing.assert_array_equal(
+        c[15:], exactile.matmul(a[15:], b[1], row_scales=rows[15:], column_scales=columns[1]))
+    with pytest.raises(ValueError, match=r"column_scales has shape \(6,\): expected \(2, 6\)"):
+        exactile.grouped_matmul(a, b, [0, 15, 40], column_scales=columns[0])
+
+
 def test_refusals():
     a, b = np.ones((10, 4)), np.ones((2, 4, 3))
     for offsets in ([0, 6, 11], [0, 6, 5], [-1, 5, 10]):

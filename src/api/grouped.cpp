@@ -16,6 +16,13 @@
 
 namespace exactile {
 namespace detail {
+namespace {
+
+plan::Footprint scales_print(const GroupedDescription& d, std::int64_t length) {
+  return plan::footprint({.row_stride = length}, 1, length, 1, accumulator_type(d.types));
+}
+
+}  // namespace
 
 class GroupedState {
  public:
@@ -24,7 +31,9 @@ class GroupedState {
         options_(options),
         a_print_(plan::footprint(d.a, d.total_rows, d.k, 1, d.types.input)),
         b_print_(plan::footprint(d.b, d.k, d.n, d.groups, d.types.input_b)),
-        c_print_(plan::footprint(d.c, d.total_rows, d.n, 1, d.types.output)) {}
+        c_print_(plan::footprint(d.c, d.total_rows, d.n, 1, d.types.output)),
+        row_scales_print_(scales_print(d, d.total_rows)),
+        column_scales_print_(scales_print(d, d.groups * d.n)) {}
 
   [[nodiscard]] static Result<std::shared_ptr<const GroupedState>> make(const GroupedDescription& description,
                                                                         const GemmOptions& given);
@@ -48,6 +57,8 @@ class GroupedState {
   plan::Footprint a_print_;
   plan::Footprint b_print_;
   plan::Footprint c_print_;
+  plan::Footprint row_scales_print_;
+  plan::Footprint column_scales_print_;
   std::unique_ptr<const plan::GroupedExecutable> on_device_;
 };
 
@@ -58,7 +69,15 @@ Status unsupported(std::string message) { return {StatusCode::unsupported, std::
 
 /// The product of so many rows with one group's matrix.
 GemmDescription product_of(const GroupedDescription& d, std::int64_t rows) {
-  GemmDescription product{.types = d.types, .m = rows, .n = d.n, .k = d.k, .a = d.a, .b = d.b, .c = d.c};
+  GemmDescription product{.types = d.types,
+                          .m = rows,
+                          .n = d.n,
+                          .k = d.k,
+                          .a = d.a,
+                          .b = d.b,
+                          .c = d.c,
+                          .row_scales = d.row_scales,
+                          .column_scales = d.column_scales};
   product.a.batch_stride = product.b.batch_stride = product.c.batch_stride = 0;
   return product;
 }
@@ -123,11 +142,20 @@ Status GroupedState::check(const GroupedArguments& arguments) const {
   if (d.k == 0 || arguments.alpha.is_zero()) return {};
   if (arguments.a == nullptr) return invalid("a = null: expected a pointer to the elements of A");
   if (arguments.b == nullptr) return invalid("b = null: expected a pointer to the elements of B");
+  if (d.row_scales && arguments.row_scales == nullptr)
+    return invalid(fmt::format("row_scales = null: expected {} factors", d.total_rows));
+  if (d.column_scales && arguments.column_scales == nullptr)
+    return invalid(fmt::format("column_scales = null: expected {} factors for each of {} groups", d.n, d.groups));
   const auto overlap = [](const char* with) {
-    return invalid(fmt::format("c shares memory with {}: expected a c that overlaps neither a nor b", with));
+    return invalid(
+        fmt::format("c shares memory with {}: expected a c that overlaps neither a, b nor the scales", with));
   };
   if (plan::may_share(arguments.c, c_print_, arguments.a, a_print_)) return overlap("a");
   if (plan::may_share(arguments.c, c_print_, arguments.b, b_print_)) return overlap("b");
+  if (d.row_scales && plan::may_share(arguments.c, c_print_, arguments.row_scales, row_scales_print_))
+    return overlap("row_scales");
+  if (d.column_scales && plan::may_share(arguments.c, c_print_, arguments.column_scales, column_scales_print_))
+    return overlap("column_scales");
   return {};
 }
 
@@ -158,7 +186,9 @@ Status GroupedState::run_on_host(const GroupedArguments& arguments) const {
                                 .b = at(arguments.b, g * d.b.batch_stride, d.types.input_b),
                                 .c = at(arguments.c, first * d.c.row_stride, d.types.output),
                                 .alpha = arguments.alpha,
-                                .beta = arguments.beta},
+                                .beta = arguments.beta,
+                                .row_scales = at(arguments.row_scales, first, accumulator_type(d.types)),
+                                .column_scales = at(arguments.column_scales, g * d.n, accumulator_type(d.types))},
                                options_);
     if (!status.ok()) return status;
   }

@@ -13,7 +13,6 @@ namespace {
 std::string_view beyond_groups(const GemmDescription& d) {
   if (d.bias != Bias::none) return "bias";
   if (d.activation != Activation::none) return "activation";
-  if (d.row_scales || d.column_scales) return "scales";
   return d.d ? "d" : "";
 }
 
@@ -28,9 +27,17 @@ Status make_grouped(const exactile_gemm_description* description, const exactile
   const GemmDescription& d = what.value();
   if (const auto beyond = beyond_groups(d); !beyond.empty())
     return {StatusCode::unsupported, fmt::format("{}: expected none for grouped products", beyond)};
-  auto made = GroupedPlan::make(
-      {.types = d.types, .groups = d.batch_count, .total_rows = d.m, .n = d.n, .k = d.k, .a = d.a, .b = d.b, .c = d.c},
-      how.value());
+  auto made = GroupedPlan::make({.types = d.types,
+                                 .groups = d.batch_count,
+                                 .total_rows = d.m,
+                                 .n = d.n,
+                                 .k = d.k,
+                                 .a = d.a,
+                                 .b = d.b,
+                                 .c = d.c,
+                                 .row_scales = d.row_scales,
+                                 .column_scales = d.column_scales},
+                                how.value());
   if (!made.ok()) return made.status();
   *plan = new exactile_grouped_plan{std::move(made).value()};
   return {};
@@ -48,7 +55,14 @@ Status run_grouped(const exactile_grouped_plan* plan, const exactile_gemm_argume
   const auto where = c_api::execution(execution);
   if (!where.ok()) return where.status();
   const GemmArguments& x = data.value();
-  return plan->plan.run({.a = x.a, .b = x.b, .c = x.c, .offsets = offsets, .alpha = x.alpha, .beta = x.beta},
+  return plan->plan.run({.a = x.a,
+                         .b = x.b,
+                         .c = x.c,
+                         .offsets = offsets,
+                         .alpha = x.alpha,
+                         .beta = x.beta,
+                         .row_scales = x.row_scales,
+                         .column_scales = x.column_scales},
                         where.value());
 }
 

@@ -28,20 +28,32 @@ GroupedDescription grouped(GemmTypes types, std::int64_t n, std::int64_t k, bool
 
 /// A and B filled with normal numbers, C with bytes that are NaN in every floating type, or with numbers.
 struct Operands {
-  std::vector<std::byte> a, b, c;
+  std::vector<std::byte> a, b, c, row_scales, column_scales;
 
   Operands(const GroupedDescription& d, verification::Fill c_fill)
       : a(bytes(d.total_rows * d.a.row_stride, d.types.input)),
         b(bytes(d.groups * d.b.batch_stride, d.types.input_b)),
-        c(bytes(d.total_rows * d.c.row_stride, d.types.output), std::byte{0xff}) {
+        c(bytes(d.total_rows * d.c.row_stride, d.types.output), std::byte{0xff}),
+        row_scales(bytes(d.total_rows, accumulator_type(d.types))),
+        column_scales(bytes(d.groups * d.n, accumulator_type(d.types))) {
     using verification::fill;
     fill(verification::Fill::normal, 1, d.types.input, d.total_rows, d.k, d.a, 1, a.data(), verification::Part::a);
     fill(verification::Fill::normal, 1, d.types.input_b, d.k, d.n, d.b, d.groups, b.data(), verification::Part::b);
     if (c_fill == verification::Fill::normal)
       fill(c_fill, 1, d.types.output, d.total_rows, d.n, d.c, 1, c.data(), verification::Part::c);
+    const auto fill_scales = [&](std::vector<std::byte>& scales, std::int64_t count, verification::Part part) {
+      fill(verification::Fill::normal, 7, accumulator_type(d.types), 1, count, {count, 1}, 1, scales.data(), part);
+    };
+    fill_scales(row_scales, d.total_rows, verification::Part::a);
+    fill_scales(column_scales, d.groups * d.n, verification::Part::b);
   }
   [[nodiscard]] GroupedArguments arguments(const Offsets& offsets) {
-    return {.a = a.data(), .b = b.data(), .c = c.data(), .offsets = offsets.data()};
+    return {.a = a.data(),
+            .b = b.data(),
+            .c = c.data(),
+            .offsets = offsets.data(),
+            .row_scales = row_scales.data(),
+            .column_scales = column_scales.data()};
   }
 
  private:
@@ -54,18 +66,28 @@ struct Operands {
 void multiply_groups(const GroupedDescription& d, Operands& operands, const Offsets& offsets, Scalar alpha, Scalar beta,
                      const GemmOptions& options) {
   for (std::size_t g = 0; g + 1 < offsets.size(); ++g) {
-    GemmDescription product{
-        .types = d.types, .m = offsets[g + 1] - offsets[g], .n = d.n, .k = d.k, .a = d.a, .b = d.b, .c = d.c};
+    GemmDescription product{.types = d.types,
+                            .m = offsets[g + 1] - offsets[g],
+                            .n = d.n,
+                            .k = d.k,
+                            .a = d.a,
+                            .b = d.b,
+                            .c = d.c,
+                            .row_scales = d.row_scales,
+                            .column_scales = d.column_scales};
     product.b.batch_stride = 0;
+    const auto group = static_cast<std::int64_t>(g);
     const auto at = [](auto& data, std::int64_t element, ElementType type) {
       return data.data() + element * size_in_bytes(type);
     };
     const Status status = gemm(product,
                                {.a = at(operands.a, offsets[g] * d.a.row_stride, d.types.input),
-                                .b = at(operands.b, static_cast<std::int64_t>(g) * d.b.batch_stride, d.types.input_b),
+                                .b = at(operands.b, group * d.b.batch_stride, d.types.input_b),
                                 .c = at(operands.c, offsets[g] * d.c.row_stride, d.types.output),
                                 .alpha = alpha,
-                                .beta = beta},
+                                .beta = beta,
+                                .row_scales = at(operands.row_scales, offsets[g], accumulator_type(d.types)),
+                                .column_scales = at(operands.column_scales, group * d.n, accumulator_type(d.types))},
                                options);
     ASSERT_TRUE(status.ok()) << status.message();
   }
@@ -92,6 +114,17 @@ TEST(Grouped, HasTheBytesOfOneProductAGroup) {
       expect_groups(grouped(types, 17, 33, b_by_columns), some_offsets, 1, 0);
       expect_groups(grouped(types, 40, 64, b_by_columns), some_offsets, 2, 1);
     }
+}
+
+TEST(Grouped, RowsAndColumnsOfGroupsHaveScales) {
+  for (const GemmTypes types : all_gemm_types()) {
+    if (!is_floating(types.input) || is_complex(types.input)) continue;
+    GroupedDescription d = grouped(types, 17, 33);
+    d.row_scales = true;
+    expect_groups(d, some_offsets, 1, 0);
+    d.column_scales = true;
+    expect_groups(d, some_offsets, 2, 1);
+  }
 }
 
 TEST(Grouped, AlphaAndKOfZeroScaleTheRowsOfGroups) {

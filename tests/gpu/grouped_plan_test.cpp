@@ -45,6 +45,14 @@ TEST(GroupedOnCuda, TakesWhatModelsHave) {
     }
 }
 
+TEST(GroupedOnCuda, TakesNumbersOf8BitsWhereTheyMayBeRounded) {
+  const GroupedDescription d = experts(128, 65536, 7168, 2048, {ElementType::f8e4m3, ElementType::bf16});
+  const auto made = cuda::make_grouped(d, {.accuracy = Accuracy::reduced}, h200);
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  EXPECT_EQ(made.value()->kernel(), "sm90_grouped_f8e4m3_wgmma");
+  EXPECT_EQ(made.value()->blocking(), "BM=128 BN=256 CLUSTER_M=1 CLUSTER_N=2 BK=128");
+}
+
 void expect_refused(const GroupedDescription& d, std::string_view part, const GemmOptions& options = {}) {
   const auto made = cuda::make_grouped(d, options, h200);
   ASSERT_FALSE(made.ok()) << "expected: " << part;
@@ -54,6 +62,10 @@ void expect_refused(const GroupedDescription& d, std::string_view part, const Ge
 TEST(GroupedOnCuda, RefusesWhatThereIsNoKernelFor) {
   const GroupedDescription good = experts(4, 300, 264, 72);
   expect_refused(experts(4, 300, 264, 72, {ElementType::f32, ElementType::f32}), "types = f32");
+  expect_refused(experts(4, 300, 264, 80, {ElementType::f8e4m3, ElementType::f32}), "keep reduced alone");
+  GroupedDescription by_rows = experts(4, 300, 272, 80, {ElementType::f8e4m3, ElementType::f32});
+  by_rows.b = {.row_stride = 272, .column_stride = 1, .batch_stride = 272 * 80};
+  expect_refused(by_rows, "b with strides (272, 1)", {.accuracy = Accuracy::reduced});
   expect_refused(experts(4, 300, 264, 0), "k = 0");
   expect_refused(experts(4, 300, 264, 32776), "k = 32776");
   expect_refused(experts(4, std::int64_t{1} << 31, 264, 72), "total_rows = 2147483648");

@@ -34,7 +34,7 @@ DeviceMemory filled(const Context& context, ElementType type, std::int64_t rows,
 /// Contiguous rows; B by columns, as weights are, or by rows. `c_pad`: elements between rows of C.
 GroupedDescription grouped(GemmTypes types, std::int64_t groups, std::int64_t total_rows, std::int64_t n,
                            std::int64_t k, bool b_by_columns = true, std::int64_t c_pad = 0) {
-  const std::int64_t k_pitch = (k + 7) / 8 * 8, n_pitch = (n + 7) / 8 * 8;
+  const std::int64_t k_pitch = (k + 15) / 16 * 16, n_pitch = (n + 7) / 8 * 8;
   return {.types = types,
           .groups = groups,
           .total_rows = total_rows,
@@ -67,6 +67,11 @@ Offsets random_offsets(std::int64_t groups, std::int64_t total_rows, unsigned se
   return offsets;
 }
 
+/// What groups of the type keep.
+Accuracy accuracy_of(GemmTypes types) {
+  return size_in_bytes(types.input) == 1 ? Accuracy::reduced : Accuracy::standard;
+}
+
 /// A and B in device memory, and a C with a margin on either side.
 class Routed {
  public:
@@ -76,6 +81,9 @@ class Routed {
         first_(margin + c_offset),
         a_(filled(context, d.types.input, d.total_rows, d.k, d.a, 1, verification::Part::a)),
         b_(filled(context, d.types.input_b, d.k, d.n, d.b, d.groups, verification::Part::b)),
+        row_scales_(filled(context, ElementType::f32, 1, d.total_rows, {.row_stride = 0}, 1, verification::Part::a)),
+        column_scales_(
+            filled(context, ElementType::f32, 1, d.groups * d.n, {.row_stride = 0}, 1, verification::Part::b)),
         c_(filled(context, d.types.output, 1,
                   d.total_rows * d.c.row_stride + 2 * margin / size_in_bytes(d.types.output), {.row_stride = 0}, 1,
                   verification::Part::c)) {
@@ -87,7 +95,9 @@ class Routed {
             .c = c_.at(first_),
             .offsets = static_cast<const std::int64_t*>(offsets.at()),
             .alpha = alpha,
-            .beta = beta};
+            .beta = beta,
+            .row_scales = row_scales_.at(),
+            .column_scales = column_scales_.at()};
   }
   /// All of the memory that C lies in.
   [[nodiscard]] std::vector<std::byte> result() const {
@@ -100,18 +110,29 @@ class Routed {
   [[nodiscard]] std::vector<std::byte> expected(const Offsets& offsets, Scalar alpha, Scalar beta) {
     reset();
     for (std::size_t g = 0; g + 1 < offsets.size(); ++g) {
-      GemmDescription product{
-          .types = d_.types, .m = offsets[g + 1] - offsets[g], .n = d_.n, .k = d_.k, .a = d_.a, .b = d_.b, .c = d_.c};
+      GemmDescription product{.types = d_.types,
+                              .m = offsets[g + 1] - offsets[g],
+                              .n = d_.n,
+                              .k = d_.k,
+                              .a = d_.a,
+                              .b = d_.b,
+                              .c = d_.c,
+                              .row_scales = d_.row_scales,
+                              .column_scales = d_.column_scales};
       product.b.batch_stride = 0;
+      const std::int64_t row = std::min(offsets[g], d_.total_rows - 1);
       const std::int64_t in = size_in_bytes(d_.types.input), out = size_in_bytes(d_.types.output);
-      const Status status =
-          gemm(product,
-               {.a = a_.at(std::min(offsets[g], d_.total_rows - 1) * d_.a.row_stride * in),
-                .b = b_.at(static_cast<std::int64_t>(g) * d_.b.batch_stride * in),
-                .c = c_.at(first_ + std::min(offsets[g], d_.total_rows - 1) * d_.c.row_stride * out),
-                .alpha = alpha,
-                .beta = beta},
-               {.backend = Backend::cuda, .memory = Memory::device, .reproducible = true}, context_.execution());
+      const Status status = gemm(
+          product,
+          {.a = a_.at(row * d_.a.row_stride * in),
+           .b = b_.at(static_cast<std::int64_t>(g) * d_.b.batch_stride * in),
+           .c = c_.at(first_ + row * d_.c.row_stride * out),
+           .alpha = alpha,
+           .beta = beta,
+           .row_scales = row_scales_.at(row * 4),
+           .column_scales = column_scales_.at(static_cast<std::int64_t>(g) * d_.n * 4)},
+          {.backend = Backend::cuda, .accuracy = accuracy_of(d_.types), .memory = Memory::device, .reproducible = true},
+          context_.execution());
       EXPECT_TRUE(status.ok()) << status.message();
     }
     std::vector<std::byte> bytes = result();
@@ -125,14 +146,16 @@ class Routed {
   Context context_;
   GroupedDescription d_;
   std::int64_t first_;  ///< byte of C
-  DeviceMemory a_, b_, c_;
+  DeviceMemory a_, b_, row_scales_, column_scales_, c_;
   std::vector<std::byte> before_;
 };
 
 void expect_groups(const Context& context, const GroupedDescription& d, const Offsets& offsets,
                    std::string_view parameters, Scalar alpha = 1, Scalar beta = 0, int c_offset = 0) {
-  const auto plan =
-      GroupedPlan::make(d, {.backend = Backend::cuda, .memory = Memory::device, .parameters = std::string(parameters)});
+  const auto plan = GroupedPlan::make(d, {.backend = Backend::cuda,
+                                          .accuracy = accuracy_of(d.types),
+                                          .memory = Memory::device,
+                                          .parameters = std::string(parameters)});
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   Routed routed(context, d, c_offset);
   const auto expected = routed.expected(clamped(offsets, d.total_rows), alpha, beta);
@@ -155,19 +178,32 @@ void expect_groups(const Context& context, const GroupedDescription& d, const Of
 
 GemmOptions on_device() { return {.backend = Backend::cuda, .memory = Memory::device}; }
 
-constexpr GemmTypes all_types[] = {{ElementType::bf16, ElementType::bf16},
-                                   {ElementType::bf16, ElementType::f32},
-                                   {ElementType::f16, ElementType::f16},
-                                   {ElementType::f16, ElementType::f32}};
+constexpr GemmTypes all_types[] = {{ElementType::bf16, ElementType::bf16},   {ElementType::bf16, ElementType::f32},
+                                   {ElementType::f16, ElementType::f16},     {ElementType::f16, ElementType::f32},
+                                   {ElementType::f8e4m3, ElementType::bf16}, {ElementType::f8e4m3, ElementType::f32}};
 
 TEST(GroupedCuda, HasTheBytesOfReproducibleProducts) {
   CONTEXT_OR_SKIP();
   for (const GemmTypes types : all_types)
     for (const std::string_view parameters : configurations)
       for (const bool b_by_columns : {true, false}) {
+        if (size_in_bytes(types.input) == 1 && !b_by_columns) continue;  // no kernel reads it
         expect_groups(context, grouped(types, 9, 1500, 520, 200, b_by_columns), random_offsets(9, 1500, 1), parameters);
         expect_groups(context, grouped(types, 3, 700, 264, 64, b_by_columns), {0, 1, 699, 700}, parameters);
       }
+}
+
+TEST(GroupedCuda, RowsAndColumnsOfGroupsHaveScales) {
+  CONTEXT_OR_SKIP();
+  for (const GemmTypes types : all_types)
+    for (const bool by_rows : {false, true}) {
+      GroupedDescription d = grouped(types, 9, 1500, 520, 208);
+      d.row_scales = by_rows;
+      d.column_scales = true;
+      expect_groups(context, d, random_offsets(9, 1500, 2), "", 2, 1);
+      d.c.row_stride = 523;  // C is stored otherwise
+      expect_groups(context, d, random_offsets(9, 1500, 3), "");
+    }
 }
 
 TEST(GroupedCuda, ManyGroupsAndManyTiles) {

@@ -71,13 +71,15 @@ Division division_of(const GemmDescription& d, const Device& device, int split_k
   division.k_of_slice =
       core::round_up(core::ceil_divide(std::max<std::int64_t>(d.k, 1), split_k), slice_step(division.contiguous));
   division.split_k = static_cast<int>(core::ceil_divide(std::max<std::int64_t>(d.k, 1), division.k_of_slice));
-  division.in_clusters = division.split_k > 1 && division.split_k <= most_ranks && device.compute_capability >= 90;
+  if (device.compute_capability < 90) return division;
+  division.ranks = std::min(division.split_k, most_ranks);
+  division.split_k = static_cast<int>(core::round_up(division.split_k, division.ranks));
   return division;
 }
 
 std::int64_t workspace_bytes(const GemmDescription& d, const Division& division) {
   if (!division.reduces_in_memory()) return 0;
-  return division.split_k * d.m * d.n * d.batch_count * size_in_bytes(accumulator_type(d.types.input));
+  return division.clusters() * d.m * d.n * d.batch_count * size_in_bytes(accumulator_type(d.types.input));
 }
 
 std::string_view refuses(const plan::Problem& problem, const Device& device) {

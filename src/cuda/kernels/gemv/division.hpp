@@ -20,7 +20,7 @@ inline constexpr int threads = 256;
 inline constexpr int warps = threads / 32;
 inline constexpr int columns_of_warp = 4;        ///< where K is contiguous
 inline constexpr int most_elements_of_lane = 8;  ///< of a row of W where N is contiguous
-inline constexpr std::int64_t most_ranks = 8;    ///< CTAs of a cluster, on all devices that have clusters
+inline constexpr int most_ranks = 8;             ///< CTAs of a cluster, on all devices that have clusters
 
 /// The dimension of W in which its elements are neighbours.
 enum class Contiguous { k, n };
@@ -42,9 +42,11 @@ struct Division {
   std::int64_t column_tiles = 0;
   std::int64_t k_of_slice = 0;
   int split_k = 1;
-  bool in_clusters = false;  ///< the slices of a tile are CTAs of a cluster; otherwise their sums meet in memory
+  int ranks = 1;  ///< CTAs of a cluster: slices whose sums meet there; a divisor of split_k
 
-  [[nodiscard]] bool reduces_in_memory() const { return split_k > 1 && !in_clusters; }
+  /// The sums of clusters meet in memory.
+  [[nodiscard]] int clusters() const { return split_k / ranks; }
+  [[nodiscard]] bool reduces_in_memory() const { return clusters() > 1; }
 };
 
 /// Whether C^T = B^T A^T is computed: where C has fewer columns than rows.
@@ -54,10 +56,11 @@ struct Division {
 /// Whether W at that address can be read by vectors of 16 bytes; of d as oriented().
 [[nodiscard]] bool is_aligned(const GemmDescription& d, const void* w);
 
-/// Of d as oriented(). `split_k` is an upper limit: a slice has slice_step() terms or more.
+/// Of d as oriented(). `split_k` is an upper limit: a slice has slice_step() terms or more. Where there are more slices
+/// than a cluster has CTAs, the last ones of the last cluster may be empty.
 [[nodiscard]] Division division_of(const GemmDescription& d, const Device& device, int split_k);
 
-/// Sums of all slices in memory; 0 where they do not meet there.
+/// Of the sums of all clusters; 0 where they do not meet in memory.
 [[nodiscard]] std::int64_t workspace_bytes(const GemmDescription& d, const Division& division);
 
 [[nodiscard]] std::string_view refuses(const plan::Problem& problem, const Device& device);

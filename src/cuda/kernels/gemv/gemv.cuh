@@ -6,7 +6,8 @@
 ///     K contiguous            a warp has 4 columns of W; its lanes share K, and add their sums by shuffles
 ///     N contiguous            a lane has 16 bytes of each row; the warps share K, and add their sums in shared memory
 ///
-/// Slices of K are added in order: from the shared memory of the CTAs of a cluster, or by a second kernel from memory.
+/// Slices of K are added in order: from the shared memory of the CTAs of a cluster, then those of clusters by a second
+/// kernel from memory.
 /// The order of a sum follows from K, the element type, how W is aligned and SPLIT_K.
 #pragma once
 
@@ -32,14 +33,14 @@ struct Parameters {
   const In* a;
   const In* w;
   void* c;
-  DeviceAccumulator<In>* sums;  ///< [product][slice][m][n], where slices meet in memory
+  DeviceAccumulator<In>* sums;  ///< [product][cluster][m][n], where they meet in memory
   Epilogue<In, UsualOut<In>> epilogue;
   Epilogue<In, DeviceAccumulator<In>> epilogue_of_sums;  ///< where C has the type that sums
   bool c_is_of_sums;
   std::int64_t column_tiles;
   std::int64_t k_of_slice;
   int split_k;
-  bool in_clusters;
+  int ranks;  ///< of a cluster
 };
 
 /// Finishes element (i, j).
@@ -319,25 +320,30 @@ __global__ void __launch_bounds__(threads, S::ctas_per_sm)
   __syncthreads();
   collect<S>(sums, kept);
 
-  const int ranks = p.in_clusters ? p.split_k : 1;
+  const int ranks = p.ranks;
   if (ranks > 1) cluster_barrier();
-  const int rank = ranks > 1 ? slice : 0;
+  const int rank = slice % ranks;
   for (int e = rank * threads + static_cast<int>(threadIdx.x); e < S::rows * S::tile_columns; e += ranks * threads) {
     const int i = e / S::tile_columns;
     const std::int64_t j = column + e % S::tile_columns;
     if (i >= d.m || j >= d.n) continue;
+    Accumulator of_rank[most_ranks];
+#pragma unroll
+    for (int r = 0; r < most_ranks; ++r) of_rank[r] = r < ranks ? *in_cta(kept + e, r) : Accumulator{};
+    Accumulator x = of_rank[0];
+#pragma unroll
+    for (int r = 1; r < most_ranks; ++r)
+      if (r < ranks) x = add(x, of_rank[r]);
     if (p.split_k > ranks) {
-      p.sums[((product * p.split_k + slice) * d.m + i) * d.n + j] = kept[e];
-      continue;
+      p.sums[(((product * p.split_k + slice) / ranks) * d.m + i) * d.n + j] = x;
+    } else {
+      store(p, product, i, j, x);
     }
-    Accumulator x = ranks > 1 ? *in_cta(kept + e, 0) : kept[e];
-    for (int other = 1; other < ranks; ++other) x = add(x, *in_cta(kept + e, other));
-    store(p, product, i, j, x);
   }
   if (ranks > 1) cluster_barrier();  // no CTA leaves while others read its sums
 }
 
-/// Adds the slices' sums in order; a thread an element.
+/// Adds the clusters' sums in order; a thread an element.
 template <class In>
 __global__ void __launch_bounds__(threads) reduce_kernel(const __grid_constant__ Parameters<In> p) {
   const GemmDescription& d = p.d;
@@ -349,10 +355,11 @@ __global__ void __launch_bounds__(threads) reduce_kernel(const __grid_constant__
        index < elements * d.batch_count; index += stride) {
     const std::int64_t product = index / elements, element = index - product * elements;
     const std::int64_t i = element / d.n, j = element - i * d.n;
-    const DeviceAccumulator<In>* const sums = p.sums + product * p.split_k * elements + element;
+    const int clusters = p.split_k / p.ranks;
+    const DeviceAccumulator<In>* const sums = p.sums + product * clusters * elements + element;
     DeviceAccumulator<In> x = sums[0];
 #pragma unroll 8
-    for (int slice = 1; slice < p.split_k; ++slice) x = add(x, sums[slice * elements]);
+    for (int cluster = 1; cluster < clusters; ++cluster) x = add(x, sums[cluster * elements]);
     store(p, product, i, j, x);
   }
 }

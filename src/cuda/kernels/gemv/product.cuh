@@ -21,7 +21,7 @@ class Product final : public DeviceProduct {
         d_(oriented(d)),
         division_(division_of(d_, device, configuration.split_k)),
         can_start_early_(device.compute_capability >= 90) {
-    if (!waits_for_kernel_before) division_.in_clusters = false;
+    if (!waits_for_kernel_before) division_.ranks = 1;
   }
 
   [[nodiscard]] Status launch(const Launch& launch) const override {
@@ -37,7 +37,7 @@ class Product final : public DeviceProduct {
                            .column_tiles = division_.column_tiles,
                            .k_of_slice = division_.k_of_slice,
                            .split_k = division_.split_k,
-                           .in_clusters = division_.in_clusters};
+                           .ranks = division_.ranks};
     const Status status = division_.contiguous == Contiguous::k ? launch_where<Contiguous::k>(p, launch.stream)
                                                                 : launch_where<Contiguous::n>(p, launch.stream);
     if (!status.ok() || !division_.reduces_in_memory()) return status;
@@ -49,7 +49,7 @@ class Product final : public DeviceProduct {
     return "BM=" + std::to_string(division_.rows) + " BN=" + std::to_string(division_.tile_columns) +
            " SPLIT_K=" + std::to_string(division_.split_k) +
            (division_.contiguous == Contiguous::k ? ", along K" : ", along N") +
-           (division_.in_clusters ? ", split-K in clusters" : "") + (is_transposed_ ? ", as C^T" : "");
+           (division_.ranks > 1 ? ", split-K in clusters" : "") + (is_transposed_ ? ", as C^T" : "");
   }
   [[nodiscard]] std::int64_t workspace_bytes() const override { return gemv_family::workspace_bytes(d_, division_); }
   [[nodiscard]] double model_bytes() const override {
@@ -78,8 +78,8 @@ class Product final : public DeviceProduct {
   [[nodiscard]] Status enqueue(const Parameters<In>& p, cudaStream_t stream) const {
     const auto ctas = static_cast<unsigned>(division_.column_tiles * division_.split_k * d_.batch_count);
     const auto kernel = gemv_kernel<S>;
-    return check(division_.in_clusters
-                     ? launch_clusters(division_.split_k, kernel, ctas, threads, shared_bytes<S>, stream, p)
+    return check(division_.ranks > 1
+                     ? launch_clusters(division_.ranks, kernel, ctas, threads, shared_bytes<S>, stream, p)
                      : launch_early(can_start_early_, kernel, ctas, threads, shared_bytes<S>, stream, p),
                  "launch", name);
   }

@@ -113,6 +113,7 @@ __device__ inline void find_rows(FragmentCoord& at, const TileCoord& tile, int r
 __device__ inline void find_rows(FragmentCoord& at, const GroupTile& tile, int) {
   const int row = at.row + warp_rows * at.warp;
   const int rows = max(0, min(warp_rows, tile.end - row));
+  at.group = tile.batch;
   at.row_end = tile.end;
   at.box_row = warp_rows - rows;
   at.box_batch = row + rows;

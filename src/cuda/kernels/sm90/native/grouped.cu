@@ -73,7 +73,11 @@ class Grouped final : public plan::GroupedExecutable {
 
   [[nodiscard]] GroupedParameters<Accumulator> parameters(const GroupedArguments& arguments) const {
     const GemmDescription& d = config_.d;
-    const GemmArguments whole{.c = arguments.c, .alpha = arguments.alpha, .beta = arguments.beta};
+    const GemmArguments whole{.c = arguments.c,
+                              .alpha = arguments.alpha,
+                              .beta = arguments.beta,
+                              .row_scales = arguments.row_scales,
+                              .column_scales = arguments.column_scales};
     Output<Accumulator> out = output_of<Accumulator>(d, whole, false);
     out.store_by = store_by(config_, whole);
     out.is_aligned = has_aligned_rows(d, whole);
@@ -124,8 +128,11 @@ class Grouped final : public plan::GroupedExecutable {
 
 std::unique_ptr<plan::GroupedExecutable> make_grouped_product(const GroupedDescription& d, const GroupedConfig& config,
                                                               const Device& device) {
-  if (d.types.input == ElementType::bf16) return std::make_unique<Grouped<__nv_bfloat16>>(d, config, device);
-  return std::make_unique<Grouped<__half>>(d, config, device);
+  switch (d.types.input) {
+    case ElementType::bf16: return std::make_unique<Grouped<__nv_bfloat16>>(d, config, device);
+    case ElementType::f16: return std::make_unique<Grouped<__half>>(d, config, device);
+    default: return std::make_unique<Grouped<__nv_fp8_e4m3>>(d, config, device);
+  }
 }
 
 }  // namespace exactile::cuda::sm90::native

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The kernels of grouped products of a type of 16 bits.
+/// The kernels of grouped products of a type.
 #pragma once
 
 #include "cuda/kernels/sm90/native/gemm.cuh"
 
 namespace exactile::cuda::sm90::native {
 
-/// Tiles of so many rows and columns, of either layout of B.
+/// Tiles of so many rows and columns; of either layout of B where elements have 16 bits.
 template <class In, int m, int n>
 [[nodiscard]] Status enqueue_grouped(const GroupedParameters<DeviceAccumulator<In>>& p, Major b, int ctas,
                                      std::string_view kernel, cudaStream_t stream) {
-  return b == Major::mn ? enqueue_tile<Tile<In, m, n, Major::k, Major::mn>>(p, ctas, kernel, stream)
-                        : enqueue_tile<Tile<In, m, n, Major::k, Major::k>>(p, ctas, kernel, stream);
+  if constexpr (sizeof(In) == 2)
+    if (b == Major::mn) return enqueue_tile<Tile<In, m, n, Major::k, Major::mn>>(p, ctas, kernel, stream);
+  return enqueue_tile<Tile<In, m, n, Major::k, Major::k>>(p, ctas, kernel, stream);
 }
 
 template <class In>

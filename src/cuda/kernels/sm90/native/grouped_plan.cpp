@@ -14,10 +14,10 @@ using namespace sm90::native;
 
 Status unsupported(std::string message) { return {StatusCode::unsupported, std::move(message)}; }
 
-constexpr GemmTypes grouped_types[] = {{ElementType::bf16, ElementType::bf16},
-                                       {ElementType::bf16, ElementType::f32},
-                                       {ElementType::f16, ElementType::f16},
-                                       {ElementType::f16, ElementType::f32}};
+constexpr GemmTypes grouped_types[] = {
+    {ElementType::bf16, ElementType::bf16},   {ElementType::bf16, ElementType::f32},
+    {ElementType::f16, ElementType::f16},     {ElementType::f16, ElementType::f32},
+    {ElementType::f8e4m3, ElementType::bf16}, {ElementType::f8e4m3, ElementType::f32}};
 
 /// The first of those that the parameters allow that computes the fewest columns beyond n.
 const GroupedConfig* config_for(std::int64_t n, const std::string& parameters) {
@@ -36,11 +36,12 @@ const GroupedConfig* config_for(std::int64_t n, const std::string& parameters) {
 /// What no configuration can do.
 Status check(const GroupedDescription& d, const GemmOptions& options) {
   if (std::ranges::find(grouped_types, d.types) == std::end(grouped_types))
-    return unsupported(
-        fmt::format("types = {}: groups on CUDA are bf16, bf16->f32, f16 or f16->f32", to_string(d.types)));
-  if (options.accuracy > Accuracy::standard)
-    return unsupported(
-        fmt::format("accuracy = {}: groups on CUDA keep reduced and standard", to_string(options.accuracy)));
+    return unsupported(fmt::format("types = {}: groups on CUDA are bf16, f16 or f8e4m3, with C of f32 or 16 bits",
+                                   to_string(d.types)));
+  const bool is_8_bits = size_in_bytes(d.types.input) == 1;
+  if (options.accuracy > (is_8_bits ? Accuracy::reduced : Accuracy::standard))
+    return unsupported(fmt::format("accuracy = {}: groups of {} on CUDA keep reduced{}", to_string(options.accuracy),
+                                   to_string(d.types), is_8_bits ? " alone" : " and standard"));
   if (!options.kernel.empty() && options.kernel != grouped_name(d.types.input))
     return {StatusCode::unknown_name, fmt::format("kernel = {}: groups on CUDA have {} for {}", options.kernel,
                                                   grouped_name(d.types.input), to_string(d.types))};

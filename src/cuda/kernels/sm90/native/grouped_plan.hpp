@@ -25,7 +25,11 @@ inline constexpr GroupedConfig grouped_configs[] = {{{128, 256}, 2}, {{128, 256}
 }
 
 [[nodiscard]] constexpr std::string_view grouped_name(ElementType multiplied) {
-  return multiplied == ElementType::bf16 ? "sm90_grouped_bf16_wgmma" : "sm90_grouped_f16_wgmma";
+  switch (multiplied) {
+    case ElementType::bf16: return "sm90_grouped_bf16_wgmma";
+    case ElementType::f16: return "sm90_grouped_f16_wgmma";
+    default: return "sm90_grouped_f8e4m3_wgmma";
+  }
 }
 
 [[nodiscard]] inline std::int64_t clusters_across(std::int64_t n, const GroupedConfig& config) {
@@ -44,6 +48,8 @@ inline constexpr GroupedConfig grouped_configs[] = {{{128, 256}, 2}, {{128, 256}
       reachable({.types = d.types, .m = d.total_rows, .n = d.n, .k = d.k, .a = d.a, .b = d.b, .c = d.c});
   all.b.batch_stride = d.groups > 1 ? d.b.batch_stride : 0;
   all.c.batch_stride = 0;
+  all.row_scales = d.row_scales;
+  all.column_scales = d.column_scales;
   return all;
 }
 

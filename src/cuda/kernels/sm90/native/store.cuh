@@ -138,12 +138,14 @@ __device__ inline void scale_sums(float (&sums)[T::tile_n / 2], const Output<flo
     return scales != nullptr && index < count ? scales[index] : 1.0f;
   };
   const int row = at.row + 16 * at.warp + at.lane / 4;
+  const float* const column_scales =
+      c.column_scales == nullptr ? nullptr : c.column_scales + static_cast<std::int64_t>(at.group) * c.columns;
   const float of_rows[2] = {factor(c.row_scales, row, at.row_end), factor(c.row_scales, row + 8, at.row_end)};
 #pragma unroll
   for (int j = 0; j < T::tile_n / 8; ++j) {
     const int column = at.column + 8 * j + 2 * (at.lane % 4);
-    const float of_columns[2] = {factor(c.column_scales, column, c.columns),
-                                 factor(c.column_scales, column + 1, c.columns)};
+    const float of_columns[2] = {factor(column_scales, column, c.columns),
+                                 factor(column_scales, column + 1, c.columns)};
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
       const float of_row = of_rows[e / 2];

@@ -21,6 +21,7 @@ struct FragmentCoord {
   int row_end;    ///< behind the last that may be stored
   int box_row;    ///< where C's tensor map has the warp's rows
   int box_batch;  ///< and in which of its matrices
+  int group;      ///< whose scales of columns are taken; 0 where there are no groups
 };
 
 /// Two of them side by side, for one store.
