@@ -86,7 +86,7 @@ void add_choice_options(CommandLine& app, ChoiceOptions& options) {
   app.add_option("--kernel", options.kernel, "Run this kernel; `exactile kernels` lists them")->type_name("NAME");
   app.add_option("--planning", options.planning,
                  "What a choice rests on: formula; estimate (default), which knows measured products too; measured, "
-                 "which times the first three")
+                 "which times the first few")
       ->type_name("NAME");
   app.add_option("--accuracy", options.accuracy, "reduced, standard (default), compensated or correctly_rounded")
       ->type_name("NAME");

@@ -13,9 +13,14 @@
 namespace exactile::plan {
 namespace {
 
-constexpr std::size_t most_ways = 3;
+constexpr std::size_t least_ways = 3, most_ways = 8;
 constexpr int rounds = 2;
-constexpr double worth_a_try = 4;  ///< times the cheapest estimate: no estimate is further off
+constexpr double least_timing = 1e-3;   ///< seconds: so much of each way's calls is timed
+constexpr double worth_a_try = 4;       ///< times the cheapest estimate: no estimate is further off
+constexpr double worth_more_tries = 2;  ///< and few are as far off as that
+/// Copies of the operands have so many bytes together that no cache of a GPU holds what the call before last has read:
+/// as for programs that do other things between products. Filling as much of the host's memory would take too long.
+constexpr double cold_bytes = 192e6;
 
 /// A way that is being timed.
 struct Contender {
@@ -33,14 +38,13 @@ const BackendEntry& backend_of(std::span<const BackendEntry* const> backends, co
 /// Runs products on operands of nobody's, on the host's clock or the device's.
 class Clock {
  public:
-  Clock(const ScratchOperands& operands, DeviceContext* context) : operands_(operands), context_(context) {}
+  Clock(ScratchOperands& operands, DeviceContext* context) : operands_(operands), context_(context) {}
 
   /// Seconds of one call.
   [[nodiscard]] Result<double> time(const Executable& product, std::int64_t calls) const {
     const auto run = [&]() -> Status {
       for (std::int64_t i = 0; i < calls; ++i)
-        if (Status s = product.run(operands_.arguments(), context_ ? context_->execution() : Execution()); !s.ok())
-          return s;
+        if (Status s = product.run(operands_.next(), context_ ? context_->execution() : Execution()); !s.ok()) return s;
       return {};
     };
     if (context_ != nullptr) {
@@ -53,19 +57,18 @@ class Clock {
   }
 
  private:
-  const ScratchOperands& operands_;
+  ScratchOperands& operands_;
   DeviceContext* context_;
 };
 
 /// The first call compiles, allocates and fills caches; the second says how many make a timing.
 bool warm_up(Contender& c, const Clock& clock) {
-  constexpr double shortest_timing = 1e-3;
   constexpr double most_calls = 1e4;
   if (!clock.time(*c.executable, 1).ok()) return false;
   const Result<double> once = clock.time(*c.executable, 1);
   if (!once.ok()) return false;
   c.seconds = once.value();
-  c.calls = static_cast<std::int64_t>(std::clamp(shortest_timing / std::max(c.seconds, 1e-9), 1.0, most_calls));
+  c.calls = static_cast<std::int64_t>(std::clamp(least_timing / std::max(c.seconds, 1e-9), 1.0, most_calls));
   return true;
 }
 
@@ -78,13 +81,28 @@ void race(std::vector<Contender>& contenders, const Clock& clock) {
         c.seconds = c.calls > 1 ? seconds.value() : std::min(c.seconds, seconds.value());
 }
 
+/// The first ones, and as many more as take no longer to measure than ten calls of the first and some milliseconds.
+void keep_what_is_worth_it(std::vector<Way>& ways) {
+  constexpr double calls = 3;  // of a way, at least
+  const double first = ways.front().offer.seconds;
+  double left = 10 * first + most_ways * least_timing;
+  std::size_t kept = 0;
+  for (; kept < ways.size(); ++kept) {
+    const double seconds = ways[kept].offer.seconds;
+    left -= calls * seconds + least_timing;
+    if (seconds > worth_a_try * first || (kept >= least_ways && (seconds > worth_more_tries * first || left < 0)))
+      break;
+  }
+  ways.erase(ways.begin() + static_cast<std::ptrdiff_t>(kept), ways.end());
+}
+
 }  // namespace
 
 std::optional<Choice> measured_choice(std::span<const BackendEntry* const> backends, const Problem& problem,
                                       const GemmOptions& options) {
   std::vector<Way> ways = cheapest_ways(backends, problem, options, most_ways);
   if (ways.empty()) return std::nullopt;
-  std::erase_if(ways, [&](const Way& way) { return way.offer.seconds > worth_a_try * ways.front().offer.seconds; });
+  keep_what_is_worth_it(ways);
   const BackendEntry& backend = backend_of(backends, *ways.front().kernel);
   std::unique_ptr<DeviceContext> context;
   if (problem.memory == Memory::device) {
@@ -92,7 +110,8 @@ std::optional<Choice> measured_choice(std::span<const BackendEntry* const> backe
     if (!opened.ok()) return std::nullopt;
     context = std::move(opened).value();
   }
-  const auto operands = ScratchOperands::make(problem, context.get());
+  const auto operands =
+      ScratchOperands::make(problem, context.get(), context != nullptr && backend.has_addresses ? cold_bytes : 0);
   if (!operands.ok()) return std::nullopt;
   std::vector<Contender> contenders;
   for (const Way& way : ways) {

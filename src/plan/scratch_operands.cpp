@@ -3,10 +3,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
-#include "plan/overlap.hpp"
+#include "core/checked.hpp"
 
 namespace exactile::plan {
 namespace {
@@ -51,41 +52,45 @@ ScratchOperands::~ScratchOperands() {
   for (void* memory : on_device_) context_->release(memory);
 }
 
-Result<void*> ScratchOperands::place(std::int64_t low, std::int64_t high) {
-  const std::int64_t bytes = high - low;
+template <class Pointer>
+Status ScratchOperands::place(Pointer GemmArguments::*operand, const Hull& hull) {
+  constexpr std::int64_t alignment = 256;
+  if (hull.low == hull.high) return {};
+  const auto copies = static_cast<std::int64_t>(copies_.size());
+  const std::int64_t step = core::round_up(hull.high - hull.low, alignment);
   if (context_ == nullptr) {
-    core::AlignedMemory memory(bytes);
-    if (memory.data() == nullptr) return Status(StatusCode::out_of_memory, "no memory for operands to measure with");
-    std::memset(memory.data(), ordinary_byte, static_cast<std::size_t>(bytes));
+    core::AlignedMemory memory(copies * step);
+    if (memory.data() == nullptr) return {StatusCode::out_of_memory, "no memory for operands to measure with"};
+    std::memset(memory.data(), ordinary_byte, static_cast<std::size_t>(copies * step));
+    for (std::int64_t i = 0; i < copies; ++i)
+      copies_[static_cast<std::size_t>(i)].*operand = static_cast<std::byte*>(memory.data()) + i * step - hull.low;
     on_host_.push_back(std::move(memory));
-    return static_cast<void*>(static_cast<std::byte*>(on_host_.back().data()) - low);
+    return {};
   }
-  const Result<void*> memory = context_->allocate(bytes);
+  const Result<void*> memory = context_->allocate(copies * step);
   if (!memory.ok()) return memory.status();
   on_device_.push_back(memory.value());
-  if (Status s = context_->fill_bytes(memory.value(), 0, ordinary_byte, bytes); !s.ok()) return s;
-  return context_->at(memory.value(), -low);
+  if (Status s = context_->fill_bytes(memory.value(), 0, ordinary_byte, copies * step); !s.ok()) return s;
+  for (std::int64_t i = 0; i < copies; ++i)
+    copies_[static_cast<std::size_t>(i)].*operand = context_->at(memory.value(), i * step - hull.low);
+  return {};
 }
 
-Result<std::unique_ptr<ScratchOperands>> ScratchOperands::make(const Problem& problem, DeviceContext* context) {
+Result<std::unique_ptr<ScratchOperands>> ScratchOperands::make(const Problem& problem, DeviceContext* context,
+                                                               double cold_bytes) {
+  constexpr double most_copies = 512;
   const GemmDescription& d = problem.description;
   if (d.a.pointer_array || d.b.pointer_array || d.c.pointer_array)
     return Status(StatusCode::unsupported, "products given by arrays of pointers are not measured");
   const Operands o = operands_of(d);
   if (context == nullptr && bytes_of(o) > free_host_bytes() / 2)
     return Status(StatusCode::out_of_memory, "operands to measure with would take more than half of the free memory");
-  std::unique_ptr<ScratchOperands> made(new ScratchOperands(context));
-  GemmArguments& arguments = made->arguments_;
-  const auto put = [&](auto& pointer, const Hull& hull) -> Status {
-    if (hull.low == hull.high) return {};
-    const Result<void*> first = made->place(hull.low, hull.high);
-    if (!first.ok()) return first.status();
-    pointer = first.value();
-    return {};
-  };
-  for (Status s :
-       {put(arguments.a, o.a.hull), put(arguments.b, o.b.hull), put(arguments.c, o.c.hull), put(arguments.bias, o.bias),
-        put(arguments.row_scales, o.row_scales), put(arguments.column_scales, o.column_scales)})
+  const auto copies = static_cast<std::size_t>(std::clamp(cold_bytes / bytes_of(o), 1.0, most_copies));
+  std::unique_ptr<ScratchOperands> made(new ScratchOperands(context, copies));
+  for (Status s : {made->place(&GemmArguments::a, o.a.hull), made->place(&GemmArguments::b, o.b.hull),
+                   made->place(&GemmArguments::c, o.c.hull), made->place(&GemmArguments::bias, o.bias),
+                   made->place(&GemmArguments::row_scales, o.row_scales),
+                   made->place(&GemmArguments::column_scales, o.column_scales)})
     if (!s.ok()) return s;
   return made;
 }

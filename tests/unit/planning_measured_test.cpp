@@ -75,6 +75,27 @@ KernelEntry configured() {
   return entry;
 }
 
+/// Six configurations of a short product whose estimates are close, the fastest of them the fifth, and one that is far.
+KernelEntry with_many() {
+  KernelEntry entry = kernel<10, 0>("with_many");
+  entry.offers = [](const Problem& p, std::size_t) {
+    std::vector<Offer> offers;
+    for (int i = 1; i <= 7; ++i) {
+      const std::string text = "BM=" + std::to_string(i);
+      if (p.parameters.empty() || p.parameters == text) offers.push_back({text, text, i == 7 ? 30e-6 : (9 + i) * 1e-6});
+    }
+    return offers;
+  };
+  entry.prepare = [](const Problem& p) -> std::unique_ptr<Executable> {
+    return std::make_unique<Slow>(microseconds(p.parameters == "BM=7"   ? 0
+                                               : p.parameters == "BM=5" ? 100
+                                                                        : 3000),
+                                  true, 1);
+  };
+  entry.tunable = [](GemmTypes, int) { return TuningTarget{.space = {{"BM", {1, 2, 3, 4, 5, 6, 7}}}}; };
+  return entry;
+}
+
 std::vector<DeviceInfo> one_chip() { return {{.backend = Backend::cpu, .name = "Chip", .available = true}}; }
 
 std::span<const KernelEntry> four_kernels() {
@@ -86,6 +107,12 @@ std::span<const KernelEntry> one_configured() {
   static const std::array list{configured()};
   return list;
 }
+std::span<const KernelEntry> one_with_many() {
+  static const std::array list{with_many()};
+  return list;
+}
+const BackendEntry many{
+    .backend = Backend::cpu, .kernels = one_with_many, .devices = one_chip, .measure_peak = nullptr};
 const BackendEntry four{.backend = Backend::cpu, .kernels = four_kernels, .devices = one_chip, .measure_peak = nullptr};
 const BackendEntry one{
     .backend = Backend::cpu, .kernels = one_configured, .devices = one_chip, .measure_peak = nullptr};
@@ -124,12 +151,18 @@ class PlanningMeasured : public testing::Test {
   std::filesystem::path folder_;
 };
 
-TEST_F(PlanningMeasured, TakesTheFastestOfTheFirstThreeAndLeavesOutWhatFails) {
+TEST_F(PlanningMeasured, TakesTheFastestOfTheFirstAndLeavesOutWhatFails) {
   EXPECT_EQ(settled(four, problem_of(Planning::estimate)).kernel->name, "first");
   EXPECT_EQ(runs, 0);
   const Choice choice = settled(four, problem_of(Planning::measured));
   EXPECT_EQ(choice.kernel->name, "second");
   EXPECT_NE(choice.why.find("the fastest of 2"), std::string::npos) << choice.why;
+}
+
+TEST_F(PlanningMeasured, TriesMoreWaysWhereTheyAreShortAndClose) {
+  const Choice choice = settled(many, problem_of(Planning::measured));
+  EXPECT_EQ(choice.parameters, "BM=5");
+  EXPECT_NE(choice.why.find("the fastest of 6"), std::string::npos) << choice.why;
 }
 
 TEST_F(PlanningMeasured, IsRememberedForThatProductAlone) {

@@ -162,29 +162,13 @@ class FusedSplitProduct final : public DeviceProduct {
                                                : enqueue_fused_split<false>(p, ctas, launch.stream);
     if (!enqueued.ok()) return enqueued;
     if (plan_.split_k > 1)
-      if (Status s = enqueue_splitk_reduce(combined(p), p.partials, launch.stream); !s.ok()) return s;
+      if (Status s = enqueue_splitk_reduce({p.operands, p.partials, p.scheduler.batches, p.underflow_scale, p.out},
+                                           launch.stream); !s.ok()) return s;
     return launch.path_counts == nullptr ? Status()
                                          : enqueue_count(p.scheduler, nullptr, launch.path_counts, launch.stream);
   }
 
  private:
-  [[nodiscard]] static GemmParameters combined(const FusedSplitParameters& p) {
-    return {.a = {},
-            .b = {},
-            .c = {},
-            .scheduler = p.scheduler,
-            .stream_k = {},
-            .carry = {},
-            .split_k_sums = {},
-            .split_k = p.partials.split_k,
-            .blocks = 0,
-            .operands = p.operands,
-            .underflow_scale = p.underflow_scale,
-            .most_underflows = 0,
-            .out = p.out,
-            .fixup = {}};
-  }
-
   FusedSplitPlan plan_;
   FusedSplitWorkspace layout_;
   const Device& device_;

@@ -151,30 +151,22 @@ class RegisterProduct final : public DeviceProduct {
   [[nodiscard]] Status finish(const RegisterParameters& r, const SplitOperand& a, const SplitOperand& b,
                               const Launch& launch) const {
     const GemmDescription& d = plan_.d;
-    GemmParameters p{.a = {},
-                     .b = {},
-                     .c = {},
-                     .scheduler = {r.row_tiles, r.column_tiles, r.batches},
-                     .stream_k = {},
-                     .carry = {},
-                     .split_k_sums = {},
-                     .split_k = plan_.split_k,
-                     .blocks = 0,
-                     .operands = {a, b},
-                     .underflow_scale = plan_.halves_chunks() ? underflow_scale<Fp16x3InHalves>(static_cast<int>(d.k))
-                                                              : underflow_scale<Fp16x3>(static_cast<int>(d.k)),
-                     .most_underflows = 0,
-                     .out = {.data = static_cast<float*>(launch.arguments.c),
-                             .layout = d.c,
-                             .rows = static_cast<int>(d.m),
-                             .columns = static_cast<int>(d.n),
-                             .by_tma = false,
-                             .epilogue = Epilogue<float, float>(d, launch.arguments)},
-                     .fixup = {}};
+    SplitKReduce p{.operands = {a, b},
+                   .partials = r.partials,
+                   .batches = r.batches,
+                   .underflow_scale = plan_.halves_chunks() ? underflow_scale<Fp16x3InHalves>(static_cast<int>(d.k))
+                                                            : underflow_scale<Fp16x3>(static_cast<int>(d.k)),
+                   .out = {.data = static_cast<float*>(launch.arguments.c),
+                           .layout = d.c,
+                           .rows = static_cast<int>(d.m),
+                           .columns = static_cast<int>(d.n),
+                           .by_tma = false,
+                           .epilogue = Epilogue<float, float>(d, launch.arguments)}};
     if (launch.path_counts != nullptr) p.out.summed = launch.path_counts + 1;
-    if (Status s = enqueue_splitk_reduce(p, r.partials, launch.stream); !s.ok()) return s;
+    if (Status s = enqueue_splitk_reduce(p, launch.stream); !s.ok()) return s;
     return launch.path_counts == nullptr ? Status()
-                                         : enqueue_count(p.scheduler, nullptr, launch.path_counts, launch.stream);
+                                         : enqueue_count({r.row_tiles, r.column_tiles, r.batches}, nullptr,
+                                                         launch.path_counts, launch.stream);
   }
 
   Operand unsplit_;

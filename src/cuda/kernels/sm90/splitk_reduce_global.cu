@@ -68,7 +68,8 @@ struct alignas(16) ReduceScratch {
 /// A CTA has some columns of some rows; `sharing` warps have the same row, and K slices by turns.
 template <class Slices, bool slices_have_row_scales, bool slices_have_column_scales, int per_lane>
 __global__ void __launch_bounds__(threads)
-    splitk_reduce(const __grid_constant__ GemmParameters p, const SplitKPartials partials, int sharing) {
+    splitk_reduce(const __grid_constant__ SplitKReduce p, int sharing) {
+  const SplitKPartials& partials = p.partials;
   extern __shared__ __align__(16) std::byte dynamic[];
   using Space = ReduceScratch<per_lane>;
   constexpr int warp_columns = Space::warp_columns;
@@ -149,7 +150,7 @@ __global__ void __launch_bounds__(threads)
   if constexpr (slices_have_column_scales) __syncthreads();
   __syncwarp();
 
-  const std::int64_t slice_size = std::int64_t{c.rows} * p.scheduler.batches * partials.pitch;
+  const std::int64_t slice_size = std::int64_t{c.rows} * p.batches * partials.pitch;
   const float* from = partials.data + (std::int64_t{batch} * c.rows + i) * partials.pitch + first_column;
   float sums[per_lane] = {};
   from += warp % sharing * slice_size;
@@ -212,35 +213,35 @@ __global__ void __launch_bounds__(threads)
 }
 
 template <bool slices_have_row_scales, bool slices_have_column_scales, int per_lane>
-[[nodiscard]] Status enqueue(const GemmParameters& p, const SplitKPartials& partials, cudaStream_t stream) {
+[[nodiscard]] Status enqueue(const SplitKReduce& p, cudaStream_t stream) {
   using Space = ReduceScratch<per_lane>;
   const auto kernel = splitk_reduce<Fp16x3, slices_have_row_scales, slices_have_column_scales, per_lane>;
   const int sharing =
-      std::clamp(static_cast<int>(std::bit_floor(static_cast<unsigned>(partials.split_k) / 4)), 1, warps);
+      std::clamp(static_cast<int>(std::bit_floor(static_cast<unsigned>(p.partials.split_k) / 4)), 1, warps);
   const std::int64_t ctas = (std::int64_t{p.out.rows} * sharing + warps - 1) / warps *
-                            ((p.out.columns + Space::warp_columns - 1) / Space::warp_columns) * p.scheduler.batches;
+                            ((p.out.columns + Space::warp_columns - 1) / Space::warp_columns) * p.batches;
   if (Status s = allow_shared_memory(
           kernel, Space::bytes(slices_have_row_scales, slices_have_column_scales, most_k_slices), "splitk_reduce");
       !s.ok())
     return s;
   return check(launch_early(true, kernel, static_cast<unsigned>(ctas), threads,
-                            Space::bytes(slices_have_row_scales, slices_have_column_scales, partials.split_k), stream,
-                            p, partials, sharing),
+                            Space::bytes(slices_have_row_scales, slices_have_column_scales, p.partials.split_k), stream,
+                            p, sharing),
                "launch", "splitk_reduce");
 }
 
 }  // namespace
 
-Status enqueue_splitk_reduce(const GemmParameters& p, const SplitKPartials& partials, cudaStream_t stream) {
+Status enqueue_splitk_reduce(const SplitKReduce& p, cudaStream_t stream) {
   const bool slices_have_row_scales = p.operands.a.split_k > 1;
   const bool slices_have_column_scales = p.operands.b.split_k > 1;
   const auto chosen = slices_have_row_scales && slices_have_column_scales
-                          ? partials.split_k > many_slices ? enqueue<true, true, many_slices_per_lane>
+                          ? p.partials.split_k > many_slices ? enqueue<true, true, many_slices_per_lane>
                                                            : enqueue<true, true, few_slices_per_lane>
                       : slices_have_row_scales    ? enqueue<true, false, few_slices_per_lane>
                       : slices_have_column_scales ? enqueue<false, true, few_slices_per_lane>
                                                   : enqueue<false, false, few_slices_per_lane>;
-  return chosen(p, partials, stream);
+  return chosen(p, stream);
 }
 
 double splitk_reduce_bytes(const GemmDescription& d, int split_k) {
