@@ -68,6 +68,7 @@ class SuiteRun {
         threads_(gemm_.threads == 0 ? default_threads() : gemm_.threads),
         suite_(read_suite(options.file, options.types, options.accuracy, options.fill)),
         peaks_(threads_) {
+    require_usable(gemm_);  // before rivals are loaded: cuBLASXt ends the process where there is no driver
     if (gemm_.memory == Memory::device) context_ = require(Context::make(gemm_.backend, gemm_.device));
     add_ours();
     add_rivals();
