@@ -240,6 +240,21 @@ def product(name, type_, *sizes):
     return sentence(f"Speed, {type_} {shape(row)} on {device(load(name))}: {reached}, {ratio(row['ratio'])} {best_rival(row)}.")
 
 
+def errors(name, rival):
+    """Our error over the rival's, a column for each kind of operands."""
+    rows = load(name)["results"]
+    fills = list(dict.fromkeys(row.get("fill", "normal") for row in rows))
+    cells = {}
+    for row in rows:
+        ours, theirs = (row["norm_error"].get(one) for one in ("exactile", rival))
+        if ours and theirs:
+            cells.setdefault(shape(row), {})[row.get("fill", "normal")] = f"{ours / theirs:.2f}"
+    return source(name) + table(
+        ["product", *(fill.replace("_", " ") for fill in fills)],
+        [[product, *(ratios.get(fill, "") for fill in fills)] for product, ratios in cells.items()],
+    )
+
+
 def choices():
     """How much slower the planner's choices are than the fastest kernel and configuration."""
     summary = load("gpu_choice")["summary"]
