@@ -26,6 +26,20 @@ def test_lines_fit(page):
     assert not too_wide(page.read_text(encoding="utf-8"))
 
 
+MEASURED = re.compile(r"\d ?([TG](FL)?OP/s|GB/s|ms|us|s)\b|\d\.\d+ x\b")
+
+
+def typed_results(text):
+    """Rows of tables with a time, a speed or a ratio that no mark says are generated."""
+    text = re.sub(r"<!-- generated: .*?<!-- end -->", "", text, flags=re.S)
+    return [line for line in text.splitlines() if line.lstrip().startswith("|") and MEASURED.search(line)]
+
+
+@pytest.mark.parametrize("page", [README, ROOT / "python" / "README.md", *DOCS], ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_result_is_typed_into_a_table(page):
+    assert not typed_results(page.read_text(encoding="utf-8"))
+
+
 def test_pages_are_short():
     assert len(README.read_text(encoding="utf-8").splitlines()) <= 120
     assert sum(len(page.read_text(encoding="utf-8").splitlines()) for page in DOCS) <= 2500
@@ -37,4 +51,6 @@ def test_readme_tells_few_numbers():
 
 def test_the_rules_can_be_broken():
     assert too_wide("x" * 121) and not too_wide("| " + "x" * 121)
+    row = "| f32 | 47.9 TFLOP/s | 0.86 x |"
+    assert typed_results(row) and not typed_results(f"<!-- generated: table -->\n{row}\n<!-- end -->")
     assert numbers_in_100_words("4096^3 in 12 ms\n| 7 | 8 |\n```\n1 2 3\n```\n") == 50
