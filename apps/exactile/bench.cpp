@@ -31,7 +31,8 @@ that is available.
 --suite FILE times many products, this library and others turn by turn in one process: every other round in the
 opposite order, medians, operands and results the same for all; each result is checked first. FILE has a product
 a line, MxNxK or COUNTxMxNxK, with `ta` or `tb` after it where A or B is stored transposed; lines `types f32
-f64` and `accuracies standard reduced` say what follows; a line `family WORDS` names the suite in its results.
+f64`, `accuracies standard reduced` and `fills normal uniform` say what follows; a line `family WORDS` names the
+suite in its results.
 --rivals auto takes every library that is found: OpenBLAS, BLIS, oneDNN, MKL, libxsmm; with a --backend that has
 memory of its own cuBLAS and cuBLASLt, or CLBlast; cuBLASXt with --memory host. NAME=PATH[,VARIABLE=VALUE] names
 one; own is this library under `standard` and not reproducible. --output keeps each product when it is done
@@ -46,7 +47,7 @@ struct Options {
   std::vector<std::string> types;
   std::vector<std::string> kernels;
   ChoiceOptions choice;
-  std::string fill = "normal";
+  std::string fill;  ///< "" is normal, or what a suite says
   std::string rotate = "auto";
   std::string prepared;
   std::uint64_t seed = 1;
@@ -187,7 +188,7 @@ Exit bench_suite(const Options& options, const Given& given) {
     fail(Exit::bad_usage, "--suite has sizes of its own; expected no --m, --n, --k beside it");
   require_seconds(options);
   require_rotation(options);
-  (void)parse_fill(options.fill);
+  if (!options.fill.empty()) (void)parse_fill(options.fill);
   (void)prepared_inputs(options.prepared);
   for (const std::string& kernel : options.kernels)
     if (kernel != "all") require_known_kernel(kernel);
@@ -213,7 +214,7 @@ Exit bench(Options options, const Given& given) {
   if (options.types.empty()) options.types = {"f32"};
   require_seconds(options);
   require_rotation(options);
-  const verification::Fill fill = parse_fill(options.fill);
+  const verification::Fill fill = options.fill.empty() ? verification::Fill::normal : parse_fill(options.fill);
   require_work(options.sizes);
   const std::vector<MeasurementRequest> requests = requests_for(options);
   double seconds = 0;

@@ -149,6 +149,8 @@ void require_one_backends_device(const ChoiceOptions& choice) {
   if (options.device != 0 && choice.backend.empty() && choice.kernel.empty()) require(status_of_names(options));
 }
 
+void require_usable(const GemmOptions& options) { require(status_of_names(options)); }
+
 void fail_for_want_of_kernels(const GemmDescription& description, const ChoiceOptions& choice) {
   require(Plan::make(description, measured_options(choice)).status());
   fail(Exit::bad_usage, "no kernel can run this product");
@@ -225,8 +227,8 @@ void require_known_kernel(const std::string& kernel) {
   for (const DeviceInfo& device : devices())
     if (std::ranges::find(all, device.backend, &KernelInfo::backend) == all.end())
       absent += fmt::format("; those of {} are not here ({})", to_string(device.backend), device.reason);
-  fail(Exit::bad_usage, "--kernel {}: is not known; near it are {} (`exactile kernels` lists all {}){}",
-       core::shortened(kernel), core::nearest_names(kernel, names), names.size(), absent);
+  fail(Exit::bad_usage, "--kernel {}: is not known{} (`exactile kernels` lists all {}){}", core::shortened(kernel),
+       core::nearest_names(kernel, names), names.size(), absent);
 }
 
 bool is_of_backend(const KernelInfo& kernel, const std::string& name) {

@@ -79,6 +79,8 @@ void require_known_kernel(const std::string& kernel);
 [[nodiscard]] bool is_of_backend(const KernelInfo& kernel, const std::string& name);
 /// What --backend says; automatic where it is "".
 Backend backend_named(const std::string& name);
+/// Fails where the backend that is named cannot be used at all.
+void require_usable(const GemmOptions& options);
 /// Fails for the planner's reason why what --kernel and --backend name cannot do this product.
 [[noreturn]] void fail_for_want_of_kernels(const GemmDescription& description, const ChoiceOptions& choice);
 

@@ -166,6 +166,8 @@ class ReportReader {
     if (!row.threads) row.threads = threads_;
     if (const std::string accuracy = word(result, "accuracy"); !accuracy.empty()) row.accuracy = accuracy;
     row.layout = word(result, "layout");
+    if (const std::string fill = word(result, "fill"); !fill.empty())
+      row.layout += (row.layout.empty() ? "" : ", ") + fill;
     row.memory = word(result, "memory");
     return row;
   }

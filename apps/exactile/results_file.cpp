@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view shared_keys[] = {"schema",     "family", "device",   "software",
                                             "contenders", "commit", "operands", "command"};
 /// What tells one row of a run from the others.
-constexpr std::string_view row_keys[] = {"type", "m", "n", "k", "batch", "accuracy", "layout"};
+constexpr std::string_view row_keys[] = {"type", "m", "n", "k", "batch", "accuracy", "layout", "fill"};
 
 std::string text_of(const Json& object, std::string_view key) {
   const Json* const value = object.find(key);

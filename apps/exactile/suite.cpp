@@ -66,8 +66,9 @@ class SuiteRun {
         gemm_(measured_options(options.choice)),
         backend_(gemm_.backend == Backend::automatic ? Backend::cpu : gemm_.backend),
         threads_(gemm_.threads == 0 ? default_threads() : gemm_.threads),
-        suite_(read_suite(options.file, options.types, options.accuracy, gemm_.reproducible)),
+        suite_(read_suite(options.file, options.types, options.accuracy, options.fill, gemm_.reproducible)),
         peaks_(threads_) {
+    require_usable(gemm_);  // before rivals are loaded: cuBLASXt ends the process where there is no driver
     if (gemm_.memory == Memory::device) context_ = require(Context::make(gemm_.backend, gemm_.device));
     add_ours();
     add_rivals();
@@ -199,13 +200,20 @@ class SuiteRun {
         "{}{}{}", version(), commit.empty() ? "" : fmt::format(" at {}", commit), commit_is_edited ? ", edited" : "");
     head["commit"] = commit.empty() ? "0000000" : commit;
     head["date"] = today();
-    head["operands"] = fmt::format("{}, row-major, in {} memory{}{}", options_.fill, context_ ? "device" : "host",
+    head["operands"] = fmt::format("{}, row-major, in {} memory{}{}", fills_text(), context_ ? "device" : "host",
                                    options_.rotates ? ", rotating through sets that leave the caches" : "",
                                    options_.prepared.empty() ? "" : fmt::format(", {} prepared", options_.prepared));
     head["command"] = command_line();
     head["ceilings"] = ceilings();
     head["provenance"] = Json{{"kind", "measured"}};
     return head;
+  }
+
+  [[nodiscard]] std::string fills_text() const {
+    if (!options_.fill.empty()) return options_.fill;
+    const bool all_normal = std::ranges::all_of(
+        suite_.products, [](const comparison::Product& product) { return product.fill == verification::Fill::normal; });
+    return all_normal ? "normal" : "normal where a row names no other fill";
   }
 
   /// Of a roofline: the peak of each type, and how fast memory is read, or filled by a device.
@@ -258,8 +266,7 @@ class SuiteRun {
       row["threads"] = threads_;
     require_memory(product.bytes() * comparison::set_count(product, context(), options_.rotates),
                    shape_text(product) + ": the operands");
-    const comparison::ComparisonResult outcome =
-        comparison::compare(contenders_, product, limits_, context(), parse_fill(options_.fill));
+    const comparison::ComparisonResult outcome = comparison::compare(contenders_, product, limits_, context());
     bool any = false;
     for (const comparison::ContenderResult& result : outcome.results) {
       any = any || result.seconds.median > 0;

@@ -40,12 +40,15 @@ std::vector<std::int64_t> sizes_of(const std::string& word) {
 
 class Parser {
  public:
-  Parser(const std::string& path, const Words& types, const std::string& accuracy, bool reproducible)
+  Parser(const std::string& path, const Words& types, const std::string& accuracy, const std::string& fill,
+         bool reproducible)
       : path_(path), reproducible_(reproducible) {
     set_types(types.empty() ? Words{"f32"} : types);
     set_accuracies(accuracy.empty() ? Words{"standard"} : Words{accuracy});
+    set_fills(fill.empty() ? Words{"normal"} : Words{fill});
     types_are_settled_ = !types.empty();
     accuracy_is_settled_ = !accuracy.empty();
+    fill_is_settled_ = !fill.empty();
   }
 
   Suite suite() {
@@ -72,6 +75,8 @@ class Parser {
       if (!types_are_settled_) set_types(rest);
     } else if (words.front() == "accuracies") {
       if (!accuracy_is_settled_) set_accuracies(rest);
+    } else if (words.front() == "fills") {
+      if (!fill_is_settled_) set_fills(rest);
     } else {
       add(words.front(), rest);
     }
@@ -97,19 +102,30 @@ class Parser {
     if (accuracies_.empty()) refuse("accuracies", "one or more accuracies after it");
   }
 
+  void set_fills(const Words& names) {
+    fills_.clear();
+    for (const std::string& name : names) {
+      const std::optional<verification::Fill> fill = verification::parse_fill(name);
+      if (!fill) refuse(name, "normal, uniform, small_integers, wide_range, cancelling or special_values");
+      fills_.push_back(*fill);
+    }
+    if (fills_.empty()) refuse("fills", "one or more fills after it");
+  }
+
   void add(const std::string& shape, const Words& layouts) {
     const std::vector<std::int64_t> sizes = sizes_of(shape);
-    if (sizes.empty()) refuse(shape, "MxNxK or COUNTxMxNxK, each at least 1, or a line of types or accuracies");
+    if (sizes.empty()) refuse(shape, "MxNxK or COUNTxMxNxK, each at least 1, or a line of types, accuracies or fills");
     SizeOptions options{.m = sizes[1], .n = sizes[2], .k = sizes[3], .batch = sizes[0]};
     for (const std::string& word : layouts) {
       if (word != "ta" && word != "tb") refuse(word, "ta or tb");
       (word == "ta" ? options.transpose_a : options.transpose_b) = true;
     }
     for (const GemmTypes types : types_)
-      for (const Accuracy accuracy : accuracies_) add(describe(options, types), options, accuracy);
+      for (const Accuracy accuracy : accuracies_)
+        for (const verification::Fill fill : fills_) add(describe(options, types), options, accuracy, fill);
   }
 
-  void add(const GemmDescription& d, const SizeOptions& sizes, Accuracy accuracy) {
+  void add(const GemmDescription& d, const SizeOptions& sizes, Accuracy accuracy, verification::Fill fill) {
     const auto stored = [](std::int64_t rows, std::int64_t columns, bool transposed) {
       return comparison::Layout{
           .rows = transposed ? columns : rows, .leading = transposed ? rows : columns, .transposed = transposed};
@@ -125,7 +141,8 @@ class Parser {
                          .a = stored(d.m, d.k, sizes.transpose_a),
                          .b = stored(d.k, d.n, sizes.transpose_b),
                          .c = stored(d.m, d.n, false),
-                         .type_b = d.types.input_b});
+                         .type_b = d.types.input_b,
+                         .fill = fill});
   }
 
   [[noreturn]] void refuse(const std::string& word, const std::string& expected) const {
@@ -139,19 +156,21 @@ class Parser {
   int line_ = 0;
   bool types_are_settled_ = false;
   bool accuracy_is_settled_ = false;
+  bool fill_is_settled_ = false;
   std::vector<GemmTypes> types_;
   std::vector<Accuracy> accuracies_;
+  std::vector<verification::Fill> fills_;
   std::vector<Product> products_;
 };
 
 }  // namespace
 
 Suite read_suite(const std::string& path, const std::vector<std::string>& types, const std::string& accuracy,
-                 bool reproducible) {
+                 const std::string& fill, bool reproducible) {
   std::error_code no_such_name;
   if (std::filesystem::is_directory(path, no_such_name))
     fail(Exit::bad_input, "{}: is a folder; expected a suite of products", path);
-  return Parser(path, types, accuracy, reproducible).suite();
+  return Parser(path, types, accuracy, fill, reproducible).suite();
 }
 
 std::string shape_text(const comparison::Product& p) {

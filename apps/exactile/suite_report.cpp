@@ -65,10 +65,11 @@ class GeometricMean {
 bool is_ours(std::string_view contender) { return contender == ours || contender.starts_with("exactile:"); }
 
 Json row_of(const comparison::Product& p) {
-  Json row{{"type", to_string(GemmTypes{p.type, p.output})}, {"m", p.m}, {"n", p.n}, {"k", p.k}};
+  Json row{{"type", to_string(p.types())}, {"m", p.m}, {"n", p.n}, {"k", p.k}};
   if (p.batch != 1) row["batch"] = p.batch;
   if (p.accuracy != Accuracy::standard || p.reproducible)
     row["accuracy"] = std::string(to_string(p.accuracy)) + (p.reproducible ? ", reproducible" : "");
+  if (p.fill != verification::Fill::normal) row["fill"] = verification::to_string(p.fill);
   if (const std::string layout = layout_text(p); !layout.empty()) row["layout"] = layout;
   return row;
 }
@@ -99,7 +100,7 @@ void add_outcome(Json& row, const comparison::Product& product, const comparison
 }
 
 std::string suite_heading() {
-  return fmt::format("{:<22} {:<9} {:<12} {:>9} {:>8} {:>7}  {:<16} {:>8}  {}\n", "product", "type", "accuracy",
+  return fmt::format("{:<28} {:<9} {:<12} {:>9} {:>8} {:>7}  {:<16} {:>8}  {}\n", "product", "type", "accuracy",
                      "GFLOP/s", "of peak", "ratio", "best rival", "error", "kernel");
 }
 
@@ -111,11 +112,13 @@ std::string suite_line(const Json& row) {
   const std::string shape = shape_text(comparison::Product{
       .m = size("m"), .n = size("n"), .k = size("k"), .batch = size("batch"), .a = {}, .b = {}, .c = {}});
   const std::string accuracy = word_at(row, "accuracy");
+  const std::string fill = word_at(row, "fill");
   const double speed = number_at(row, "gflops", ours);
   const Json* const ratio = row.find("ratio");
   const Json* const of_peak = row.find("fraction_of_peak");
   const double error = number_at(row, "norm_error", ours);
-  return fmt::format("{:<22} {:<9} {:<12} {:>9} {:>8} {:>7}  {:<16} {:>8}  {}\n", shape, word_at(row, "type"),
+  return fmt::format("{:<28} {:<9} {:<12} {:>9} {:>8} {:>7}  {:<16} {:>8}  {}\n",
+                     fill.empty() ? shape : shape + " " + fill, word_at(row, "type"),
                      accuracy.empty() ? "standard" : accuracy, speed > 0 ? number_text(speed) : "-",
                      of_peak == nullptr ? "-" : percent_text(*of_peak->number()),
                      ratio == nullptr ? "-" : fmt::format("{:.3f}", *ratio->number()),

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
+#include <string>
 
 #include "blas/export.hpp"
 #include "blas/fallback.hpp"
@@ -19,6 +21,12 @@ std::atomic<int> thread_setting{0};  ///< 0: not asked for yet
 void settle(int count) noexcept {
   thread_setting.store(count, std::memory_order_relaxed);
   if (!verbose) quick_threads.store(count, std::memory_order_relaxed);
+}
+
+/// Settings that nobody understands are named where calls are.
+void say_what_is_ignored() noexcept try {
+  for (const std::string& setting : ignored_settings()) std::fprintf(stderr, "exactile: %s\n", setting.c_str());
+} catch (const std::bad_alloc&) {  // then they are not
 }
 
 /// What this thread's outermost call prints. Plain data: a thread's end has nothing to destroy.
@@ -67,6 +75,7 @@ int threads() noexcept {
   if (known > 0) [[likely]]
     return known;
   const int count = default_threads();
+  if (verbose) say_what_is_ignored();
   settle(count);
   return count;
 }

@@ -58,8 +58,8 @@ bool enters(const Contender& contender, const Product& product, OperandSets& set
 }  // namespace
 
 ComparisonResult compare(const std::vector<NamedContender>& contenders, const Product& product,
-                         const ComparisonLimits& limits, const Context* context, verification::Fill fill) {
-  OperandSets sets(product, set_count(product, context, limits.rotates), context, fill);
+                         const ComparisonLimits& limits, const Context* context) {
+  OperandSets sets(product, set_count(product, context, limits.rotates), context);
   ComparisonResult outcome;
   std::vector<std::unique_ptr<Call>> calls;
   std::vector<std::size_t> owners;  // of the series

@@ -43,6 +43,6 @@ struct ComparisonResult {
 /// call it must lie within the bound of the product's accuracy, or of the plain loop's where that is the larger. Throws
 /// std::runtime_error where a call of the first contender fails.
 [[nodiscard]] ComparisonResult compare(const std::vector<NamedContender>& contenders, const Product& product,
-                                       const ComparisonLimits& limits, const Context* context, verification::Fill fill);
+                                       const ComparisonLimits& limits, const Context* context);
 
 }  // namespace exactile::comparison

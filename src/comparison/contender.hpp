@@ -11,6 +11,7 @@
 
 #include "exactile/context.hpp"
 #include "exactile/types.hpp"
+#include "verification/verification.hpp"
 
 namespace exactile::comparison {
 
@@ -38,6 +39,7 @@ struct Product {
   Layout b;
   Layout c;
   ElementType type_b = type;
+  verification::Fill fill = verification::Fill::normal;  ///< what A and B hold
 
   [[nodiscard]] GemmTypes types() const { return {type, output, type_b}; }
   [[nodiscard]] double operations() const { return operation_count(types(), m, n, k) * static_cast<double>(batch); }

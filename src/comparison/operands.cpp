@@ -67,7 +67,7 @@ OperandSets::Memory OperandSets::allocate(std::int64_t bytes) {
   return Memory(memory);
 }
 
-OperandSets::OperandSets(const Product& product, std::int64_t count, const Context* context, verification::Fill fill)
+OperandSets::OperandSets(const Product& product, std::int64_t count, const Context* context)
     : context_(context),
       count_(count),
       strides_(distances(product)),
@@ -77,8 +77,8 @@ OperandSets::OperandSets(const Product& product, std::int64_t count, const Conte
       first_{a_.get(), b_.get(), c_.get()} {
   constexpr std::uint64_t seed = 1;
   const GemmDescription d = description_of(product);
-  verification::fill(fill, seed, product.type, d.m, d.k, d.a, d.batch_count, a_.get(), verification::Part::a);
-  verification::fill(fill, seed, product.type_b, d.k, d.n, d.b, d.batch_count, b_.get(), verification::Part::b);
+  verification::fill(product.fill, seed, product.type, d.m, d.k, d.a, d.batch_count, a_.get(), verification::Part::a);
+  verification::fill(product.fill, seed, product.type_b, d.k, d.n, d.b, d.batch_count, b_.get(), verification::Part::b);
   repeat(a_.get(), strides_.a, count);
   repeat(b_.get(), strides_.b, count);
   std::memset(c_.get(), 0, static_cast<std::size_t>(strides_.c * count));

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "comparison/contender.hpp"
-#include "verification/verification.hpp"
 
 namespace exactile::comparison {
 
@@ -23,8 +22,7 @@ namespace exactile::comparison {
 class OperandSets {
  public:
   /// In the context's memory; in the host's where that is null. Every set has the same elements.
-  OperandSets(const Product& product, std::int64_t count, const Context* context,
-              verification::Fill fill = verification::Fill::normal);
+  OperandSets(const Product& product, std::int64_t count, const Context* context);
 
   [[nodiscard]] std::int64_t count() const { return count_; }
   [[nodiscard]] Strides strides() const { return strides_; }

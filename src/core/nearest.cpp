@@ -12,8 +12,8 @@ namespace {
 constexpr std::size_t longest = 64;
 constexpr std::size_t most_names = 5;
 
-/// Letters to insert, leave out or exchange on the way from one to the other (Levenshtein); what `to` has beyond the
-/// end of `from` counts half, because names are often begun and not ended.
+/// Twice the letters to insert, leave out or exchange on the way from one to the other (Levenshtein). What `to` has
+/// beyond the end of `from` counts half, because names are often begun and not ended.
 std::size_t distance(std::string_view from, std::string_view to) {
   std::vector<std::size_t> row(to.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -41,14 +41,15 @@ std::string shortened(std::string_view text) {
 
 std::string nearest_names(std::string_view asked, std::span<const std::string_view> names) {
   std::vector<std::pair<std::size_t, std::string_view>> ranked;
-  for (const std::string_view name : names) ranked.emplace_back(distance(asked.substr(0, longest), name), name);
-  if (ranked.size() > most_names) {
-    std::ranges::stable_sort(ranked, {}, [](const auto& entry) { return entry.first; });
-    ranked.resize(most_names);
-  }
+  for (const std::string_view name : names)
+    if (const std::size_t edits = distance(asked.substr(0, longest), name);
+        edits < asked.size() || name.starts_with(asked))
+      ranked.emplace_back(edits, name);
+  std::ranges::stable_sort(ranked, {}, [](const auto& entry) { return entry.first; });
+  if (ranked.size() > most_names) ranked.resize(most_names);
   std::string text;
   for (std::size_t i = 0; i < ranked.size(); ++i) {
-    if (i > 0) text += i + 1 == ranked.size() ? " or " : ", ";
+    text += i == 0 ? "; near it: " : i + 1 == ranked.size() ? " or " : ", ";
     text += ranked[i].second;
   }
   return text;

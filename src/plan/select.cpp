@@ -39,7 +39,7 @@ Status unknown_kernel(std::span<const BackendEntry* const> backends, const GemmO
   }
   return {StatusCode::unknown_name,
           fmt::format(
-              "kernel '{}' is not known{}; near it are {} (kernels() lists all {}){}", core::shortened(options.kernel),
+              "kernel '{}' is not known{}{} (kernels() lists all {}){}", core::shortened(options.kernel),
               options.backend == Backend::automatic ? "" : fmt::format(" to backend '{}'", to_string(options.backend)),
               core::nearest_names(options.kernel, names), names.size(), absent)};
 }
@@ -90,7 +90,7 @@ Status nobody_can(std::span<const BackendEntry* const> backends, const Problem& 
   if (problem.memory == Memory::device && options.backend == Backend::automatic && options.kernel.empty())
     return {StatusCode::invalid_argument, "memory = device: expected the backend whose device it is to be named"};
   std::set<std::string_view> reasons;
-  bool is_missing = false;  // what could do it, were it there
+  std::set<std::string_view> missing;  // what kernels need that could do it, were it there
   bool is_available = false;
   for (const BackendEntry* backend : backends) {
     if (!is_asked(*backend, options)) continue;
@@ -100,21 +100,24 @@ Status nobody_can(std::span<const BackendEntry* const> backends, const Problem& 
       const std::string_view unavailable = entry.unavailable(problem.device);
       is_available = is_available || !entry.on_device || unavailable.empty();
       if (const auto reason = why_not(entry, problem, options); !reason.empty()) {
-        is_missing = is_missing || reason == unavailable;
+        if (reason == unavailable) missing.insert(reason);
         reasons.insert(reason);
       }
     }
   }
-  // What every product of other types would hear too is left out where there is more to say.
+  // What every product of other types would hear too is left out where there is more to say; where parameters were
+  // set and a kernel that is here refuses them, so is what others are missing.
   for (const std::string_view reason : {is_ladder, has_other_types, has_no_parameters})
     if (reasons.size() > 1) reasons.erase(reason);
+  if (!options.parameters.empty() && !std::ranges::includes(missing, reasons))
+    for (const std::string_view reason : missing) reasons.erase(reason);
   const std::string who =
       !options.kernel.empty() ? fmt::format("kernel '{}' cannot do this product", options.kernel)
       : options.backend != Backend::automatic
           ? fmt::format("backend '{}' cannot do this product", to_string(options.backend))
           : fmt::format("no kernel on this machine multiplies {}{}", to_string(problem.description.types),
                         options.parameters.empty() ? "" : fmt::format(" with parameters '{}'", options.parameters));
-  return {is_available || !is_missing ? StatusCode::unsupported : StatusCode::device_unavailable,
+  return {is_available || missing.empty() ? StatusCode::unsupported : StatusCode::device_unavailable,
           reasons.empty() ? who : fmt::format("{}: {}", who, fmt::join(reasons, "; "))};
 }
 

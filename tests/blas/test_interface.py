@@ -108,6 +108,16 @@ before = lib.openblas_get_num_threads(); lib.openblas_set_num_threads(3); print(
     assert python(code, OMP_NUM_THREADS=2).stdout.split() == ["2", "3"]
 
 
+def test_a_setting_that_nobody_understands_is_named_where_calls_are():
+    code = CALLS + """
+d, n = (ctypes.c_double * 4)(), ctypes.c_double
+for _ in range(2): lib.cblas_dgemm(102, 111, 111, 2, 2, 2, n(1), d, 2, d, 2, n(0), (ctypes.c_double * 4)(), 2)
+"""
+    said = python(code, EXACTILE_NUM_THREADS="many", EXACTILE_VERBOSE=1).stderr
+    assert said.count("exactile: EXACTILE_NUM_THREADS = many: is ignored; expected a number from 1 to") == 1
+    assert python(code, EXACTILE_NUM_THREADS="many").stderr == ""
+
+
 def test_preload_serves_numpy():
     code = """
 import numpy as np

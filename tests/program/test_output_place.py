@@ -154,7 +154,7 @@ def test_a_name_that_is_too_long(program, operands):
 
 
 def test_a_refused_kernel_leaves_nothing(program, operands):
-    program.refuses(*operands, "c.npy", "--kernel", "none", code=2, says=["--kernel none", "near it are"])
+    program.refuses(*operands, "c.npy", "--kernel", "none", code=2, says=["--kernel none", "is not known"])
     program.refuses(*operands, "c.npy", "--backend", "none", code=2, says=["--backend none", "cpu"])
     program.refuses(*operands, "c.npy", "--accuracy", "none", code=2, says=["--accuracy none", "standard"])
     program.refuses(*operands, "c.npy", "--accuracy", "correctly_rounded", "--kernel", "cpu_naive", code=2,

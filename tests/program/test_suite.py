@@ -109,6 +109,19 @@ def test_an_interruption_keeps_what_is_done(program):
     assert results(program)["results"][:len(kept)] == kept and len(results(program)["results"]) == 8
 
 
+def test_a_suite_says_what_operands_hold(program):
+    (program.folder / "fills.txt").write_text("fills normal uniform\n8x9x10\nfills cancelling\n8x9x10\n")
+    command = ["bench", "--suite", "fills.txt", *QUICK, "-o", "out.json"]
+    program(*command)
+    written = results(program)
+    assert written["operands"].startswith("normal where a row names no other fill")
+    assert [row.get("fill") for row in written["results"]] == [None, "uniform", "cancelling"]
+    (program.folder / "out.json").unlink()
+    program(*command, "--fill", "small_integers")
+    assert {row["fill"] for row in results(program)["results"]} == {"small_integers"}
+    assert not any("norm_error" in row for row in results(program)["results"])
+
+
 def test_what_another_run_has_kept_is_refused(program, suite):
     program(*suite, "-o", "out.json")
     before = results(program)
@@ -123,7 +136,8 @@ def test_what_another_run_has_kept_is_refused(program, suite):
 @pytest.mark.parametrize("line,says", [
     ("8x9", "'8x9': expected MxNxK"), ("8x9x0", "'8x9x0'"), ("8x9x10x", "'8x9x10x'"), ("1x2x3x4x5", "'1x2x3x4x5'"),
     ("8x9x10 tc", "'tc': expected ta or tb"), ("types f31", "'f31': expected a type"), ("types", "one or more types"),
-    ("accuracies best", "'best': expected reduced"), ("4294967296x4294967296x1", "does not fit in 64 bits"),
+    ("accuracies best", "'best': expected reduced"), ("fills full", "'full': expected normal"),
+    ("fills", "one or more fills"), ("4294967296x4294967296x1", "does not fit in 64 bits"),
     ("# nothing", "holds no product")])
 def test_a_line_that_is_wrong_is_named(program, line, says):
     (program.folder / "bad.txt").write_text(f"4x4x4\n{line}\n" if "nothing" not in line else line)

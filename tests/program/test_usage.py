@@ -33,7 +33,7 @@ def test_version(program):
     (["explain", *SIZES, "--batch", "-1"], "batch = -1"),
     (["explain", "--m", "4294967296", "--n", "4294967296", "--k", "1"], "m * n = 4294967296 * 4294967296"),
     (["explain", *SIZES, "--type", "f31"], "--type f31: is not known; there are f64, f32"),
-    (["explain", *SIZES, "--kernel", "none"], "--kernel none: is not known; near it are"),
+    (["explain", *SIZES, "--kernel", "none"], "--kernel none: is not known (`exactile kernels`"),
     (["explain", *SIZES, "--backend", "none"], "--backend none: is not known; there are automatic, cpu"),
     (["explain", *SIZES, "--threads", "-1"], "--threads -1"), (["explain", *SIZES, "--threads", "1e3"], "--threads 1e3"),
     (["ladder"], "M N K are missing"), (["ladder", "3"], "N K are missing"),
@@ -158,15 +158,16 @@ def test_more_memory_than_there_is(program):
 
 
 def test_the_nearest_names_are_said_and_no_more(program):
-    done = program.refuses("explain", *SIZES, "--kernel", "cpu_niave", code=2, says="near it are cpu_naive, ")
+    done = program.refuses("explain", *SIZES, "--kernel", "cpu_niave", code=2, says="near it: cpu_naive")
     assert len(done.stderr) < 400
     done = program.refuses("explain", *SIZES, "--kernel", "x" * 100000, code=2, says="x...: is not known")
     assert len(done.stderr) < 400
 
 
 def test_bad_parameters_are_not_blamed_on_kernels_without_any(program):
-    done = program.refuses("explain", *SIZES, "--parameters", "XX=1", code=2, says="expected MC, KC and NC")
-    assert "has no parameters" not in done.stderr
+    done = program.refuses("explain", *SIZES, "--parameters", "XX=1", code=2,
+                           says="with parameters 'XX=1': unknown parameters: XX; expected MC, KC and NC")
+    assert "has no parameters" not in done.stderr and "which this processor does not offer" not in done.stderr
 
 
 @pytest.mark.parametrize("name,shown", [("\x1b[31mred.npy", "\\x1b[31mred.npy"), ("\u009b31m.npy", "\\xc2\\x9b31m.npy"),

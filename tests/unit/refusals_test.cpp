@@ -119,7 +119,7 @@ TEST(Refusals, NamesThatThereAreNot) {
   const GemmDescription d = contiguous(f32, 2, 2, 2);
   expect_refusal(make(d, {.backend = static_cast<Backend>(9)}), StatusCode::invalid_argument, {"backend", "9"});
   expect_refusal(make(d, {.kernel = "cpu_niave"}), StatusCode::unknown_name,
-                 {"cpu_niave", "near it are cpu_naive, ", "lists all " + std::to_string(kernels().size())});
+                 {"cpu_niave", "near it: cpu_naive", "lists all " + std::to_string(kernels().size())});
   EXPECT_LT(make(d, {.kernel = std::string(1 << 20, 'x')}).message().size(), 1000U);
   const GemmDescription empty = contiguous(f32, 0, 2, 2);
   expect_refusal(make(empty, {.kernel = "fastest"}), StatusCode::unknown_name, {"fastest"});

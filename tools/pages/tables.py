@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables that pages hold, from results/. A page asks for one by its function's name and arguments."""
 
+import textwrap
+
 from results import as_standard, device, files, find, geometric_mean, is_square, load, path, shape
 
 
@@ -202,6 +204,11 @@ def steps(name):
     return found
 
 
+def sentence(text):
+    """In lines that fit a page."""
+    return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
+
+
 def names_of(kernel):
     """The planner's choice by the name of what it chose."""
     return title(kernel) if title(kernel) != kernel else f"`{kernel}`"
@@ -222,7 +229,7 @@ def step(name, *kernels):
         if before and one["error"] and not 0.5 < one["error"] / before < 2:
             told[-1] += f", error {one['error']:.1e} where it was {before:.1e}"
     row = found[others[0]]
-    return f"Speed, {row['type']} {shape(row)} on {device(load(name))}: {'; '.join(told)}."
+    return sentence(f"Speed, {row['type']} {shape(row)} on {device(load(name))}: {'; '.join(told)}.")
 
 
 def product(name, type_, *sizes):
@@ -230,7 +237,22 @@ def product(name, type_, *sizes):
     m, n, k = map(int, sizes if len(sizes) == 3 else sizes * 3)
     row = find(as_standard(load(name)["results"]), type=type_, m=m, n=n, k=k)
     reached = speed(row["gflops"]["exactile"], type_)
-    return f"Speed, {type_} {shape(row)} on {device(load(name))}: {reached}, {ratio(row['ratio'])} {best_rival(row)}."
+    return sentence(f"Speed, {type_} {shape(row)} on {device(load(name))}: {reached}, {ratio(row['ratio'])} {best_rival(row)}.")
+
+
+def errors(name, rival):
+    """Our error over the rival's, a column for each kind of operands."""
+    rows = load(name)["results"]
+    fills = list(dict.fromkeys(row.get("fill", "normal") for row in rows))
+    cells = {}
+    for row in rows:
+        ours, theirs = (row["norm_error"].get(one) for one in ("exactile", rival))
+        if ours and theirs:
+            cells.setdefault(shape(row), {})[row.get("fill", "normal")] = f"{ours / theirs:.2f}"
+    return source(name) + table(
+        ["product", *(fill.replace("_", " ") for fill in fills)],
+        [[product, *(ratios.get(fill, "") for fill in fills)] for product, ratios in cells.items()],
+    )
 
 
 def choices():

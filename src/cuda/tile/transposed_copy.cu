@@ -2,7 +2,7 @@
 // The transpose kernel: a tile of 32 x 32 elements is read along the matrix's contiguous direction into shared memory
 // and written along the copy's rows, so that both sides touch whole cache lines. The tile's rows are one element longer
 // than they need be: its columns then lie in different banks.
-// Traffic model: each element read once and written once. Limit: memory. See docs/ladder/transpose.md.
+// Traffic model: each element read once and written once. Limit: memory. See docs/ladder/cuda_register_blocked.md.
 #include <algorithm>
 #include <type_traits>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `cuda_naive_kahan`: `cuda_naive` in f32 with Kahan's summation, so that the error does not grow with k.
 // Traffic model: as `cuda_naive`, 2mnk elements. Limit: the same loads; the additions are four dependent operations a
-// term instead of one, and mostly hide behind them. See docs/ladder/cuda_naive_kahan.md.
+// term instead of one, and mostly hide behind them. See docs/ladder/cuda_naive.md.
 #include <array>
 
 #include "cuda/kernels/ladder/kahan.cuh"

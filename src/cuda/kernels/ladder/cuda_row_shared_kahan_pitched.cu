@@ -3,7 +3,7 @@
 // a multiple of 512 bytes, as cudaMallocPitch and cudaMemcpy2D would have it, so that a warp's 128 bytes of a row are
 // one cache line and not parts of two. The copies lie in the workspace and count in the time. Traffic model: as
 // `cuda_row_shared_kahan`, and A and B once more to and fro. Limit: as there. See
-// docs/ladder/cuda_row_shared_kahan_pitched.md.
+// docs/ladder/cuda_row_shared_kahan.md.
 #include <array>
 
 #include "cuda/kernels/ladder/ladder_kernels.hpp"
