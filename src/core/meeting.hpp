@@ -7,16 +7,12 @@
 #include <atomic>
 #include <chrono>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 namespace exactile::core {
 
 /// Leaves the core to what else it runs for some cycles.
 inline void relax() noexcept {
 #if defined(__x86_64__)
-  _mm_pause();
+  __builtin_ia32_pause();
 #elif defined(__aarch64__)
   asm volatile("yield");
 #endif
