@@ -134,13 +134,18 @@ def families():
     return table(["results", "device", "products", "mean ratio", "lowest", "date, commit", "with"], lines)
 
 
+def fill(row):
+    """What other operands than N(0, 1) hold."""
+    return f", {row['fill'].replace('_', ' ')} operands" if "fill" in row else ""
+
+
 def losses():
     """All products on which a rival of the same run is faster by more than 5 %."""
     lost = []
     for file in files():
         data = load(file.stem)
         lost += [
-            (row["ratio"], f"{kind(row)} {shape(row)}", device(data), best_rival(row))
+            (row["ratio"], f"{kind(row)} {shape(row)}{fill(row)}", device(data), best_rival(row))
             for row in data["results"]
             if row.get("ratio", 1) < 0.95 and not is_ours(row)
         ]
