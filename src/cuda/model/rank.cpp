@@ -9,7 +9,6 @@
 #include <mutex>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "plan/column_major.hpp"
 #include "plan/transposed.hpp"
@@ -70,7 +69,6 @@ GemmDescription row_major(const GemmDescription& d) { return plan::is_column_maj
 
 struct DeviceModel::Neighbour {
   const std::unordered_map<std::size_t, float>* errors;
-  double shared_error;
   double weight;
 };
 
@@ -84,24 +82,30 @@ class DeviceModel::Corrections {
       tiles.push_back(kernel == kernels.end() ? 0 : key_of_tile(*kernel, way.configuration));
     }
     for (const MeasuredProduct& product : rows.products) {
-      products_.push_back({place_of(product.description), &product, {}, std::nullopt});
-      for (const Time& time : product.times) products_.back().tiles.insert(tiles[static_cast<std::size_t>(time.way)]);
+      products_.push_back({place_of(product.description), &product, std::nullopt});
+      for (const Time& time : product.times)
+        first_with_.try_emplace(tiles[static_cast<std::size_t>(time.way)], &product);
     }
   }
 
   struct Product {
     Place place;
     const MeasuredProduct* measured;
-    std::unordered_set<std::size_t> tiles;                         ///< that some listed way has
-    std::optional<std::unordered_map<std::size_t, float>> errors;  ///< beyond the shared one
-    double shared_error = 0;                                       ///< the mean of all that were measured
+    std::optional<std::unordered_map<std::size_t, float>> errors;
   };
 
   std::mutex mutex;
   std::vector<Product>& products() { return products_; }
+  /// Whether the tile was there when the product was measured: rows are added in the order of time, and those from
+  /// before a tile say nothing of it.
+  [[nodiscard]] bool was_there(const Kernel* kernel, const Configuration& c, const MeasuredProduct& product) const {
+    const auto first = first_with_.find(key_of_tile(kernel, c));
+    return first != first_with_.end() && first->second <= &product;
+  }
 
  private:
   std::vector<Product> products_;
+  std::unordered_map<std::size_t, const MeasuredProduct*> first_with_;
 };
 
 namespace {
@@ -169,8 +173,8 @@ double DeviceModel::formula(const Kernel& kernel, const GemmDescription& d, cons
 
 std::vector<DeviceModel::Neighbour> DeviceModel::neighbours(const GemmDescription& description, Accuracy accuracy,
                                                             const MeasuredProduct* left_out) const {
-  constexpr std::size_t most = 64;
-  constexpr double width = 1.2;  // of the bell of weights, in octaves
+  constexpr std::size_t most = 32;
+  constexpr double width = 0.9;  // of the bell of weights, in octaves
   const Place place = place_of(description);
   std::vector<std::pair<double, Corrections::Product*>> near;
   const std::lock_guard lock(corrections_->mutex);
@@ -186,8 +190,6 @@ std::vector<DeviceModel::Neighbour> DeviceModel::neighbours(const GemmDescriptio
     const double weight = std::exp(-distance / (2 * width * width));
     if (!product->errors) {
       auto& errors = product->errors.emplace();
-      double measured_errors = 0;
-      int measured_ways = 0;
       const GemmDescription& d = product->measured->description;
       const plan::Problem problem{.description = d, .accuracy = product->measured->accuracy, .memory = Memory::device};
       double best = std::numeric_limits<double>::infinity();
@@ -199,20 +201,17 @@ std::vector<DeviceModel::Neighbour> DeviceModel::neighbours(const GemmDescriptio
           if (rates == nullptr) continue;
           const double estimated = seconds(candidate.demand, *rates, rows_.overheads, rows_.facts);
           const auto measured = measured_seconds(*product->measured, rows_.ways, kernel->name, candidate.configuration);
-          // What is not listed took longer than all that is; or it was not run, as a tile that is in no way listed.
-          if (!measured &&
-              (estimated >= kept * best || !product->tiles.contains(key_of_tile(kernel, candidate.configuration))))
+          // What is not listed took longer than all that is.
+          if (!measured && (estimated >= kept * best ||
+                            !corrections_->was_there(kernel, candidate.configuration, *product->measured)))
             continue;
           const double error = std::log(measured.value_or(kept * best) / estimated);
-          if (measured) measured_errors += error, ++measured_ways;
           const auto [at, is_new] = errors.try_emplace(key_of(kernel, candidate.configuration), error);
           if (!is_new) at->second = std::min(at->second, static_cast<float>(error));
         }
       }
-      product->shared_error = measured_errors / std::max(1, measured_ways);
-      for (auto& [way, error] : errors) error -= static_cast<float>(product->shared_error);
     }
-    found.push_back({&*product->errors, product->shared_error, weight});
+    found.push_back({&*product->errors, weight});
   }
   return found;
 }
@@ -246,11 +245,6 @@ std::vector<Ranked> DeviceModel::rank(const Kernel& kernel, const plan::Problem&
   const GemmDescription d = row_major(description);
   const bool is_turned = !(d == description);
   const std::vector<Neighbour> near = corrected ? neighbours(d, problem.accuracy, left_out) : std::vector<Neighbour>();
-  double shared_errors = 0, all_weights = doubt;
-  for (const Neighbour& neighbour : near) {
-    shared_errors += neighbour.weight * neighbour.shared_error;
-    all_weights += neighbour.weight;
-  }
   std::vector<Ranked> ranked;
   for (const Candidate& candidate : candidates) {
     Configuration c = candidate.configuration;
@@ -266,8 +260,7 @@ std::vector<Ranked> DeviceModel::rank(const Kernel& kernel, const plan::Problem&
         }
       if (!is_turned) break;
     }
-    ranked.push_back({candidate.configuration, formula(kernel, description, candidate) *
-                                                   std::exp(shared_errors / all_weights + errors / weights)});
+    ranked.push_back({candidate.configuration, formula(kernel, description, candidate) * std::exp(errors / weights)});
   }
   std::ranges::stable_sort(ranked, {}, &Ranked::seconds);
   return ranked;
