@@ -103,8 +103,11 @@ std::vector<Candidate> candidates(const plan::Problem& problem, const Device& de
     const std::int64_t chunks = core::ceil_divide(d.k, chunk_k);
     const double sums = 8 * static_cast<double>(d.batch_count) * static_cast<double>(chunks) *
                         static_cast<double>(d.m) * static_cast<double>(d.n);  // bytes, where K is split
-    const bool may_split = sums <= 0.4 * static_cast<double>(device.memory_bytes);
     for (const TileKind& tile : kinds) {
+      // Beyond two waves of tiles the partial sums cost more than a last wave that is not full.
+      const std::int64_t tiles = core::ceil_divide(d.m, tile.bm) * core::ceil_divide(d.n, tile.bn) * d.batch_count;
+      const bool may_split = sums <= 0.4 * static_cast<double>(device.memory_bytes) &&
+                             tiles < std::int64_t{2} * device.sm_count * tile.ctas;
       for (int split_k = 1; split_k < (may_split ? 2 * chunks : 2); split_k *= 2)
         all.push_back(candidate(tiling_of(d, tile, {.split_k = split_k, .swap = transposed ? 1 : 0}), device));
       if (!problem.reproducible) add_clusters(all, d, tile, transposed, device);
