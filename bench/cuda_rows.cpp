@@ -122,12 +122,16 @@ int regret(std::uint64_t seed, double seconds_each, const char* file) {
   return std::fclose(out) == 0 ? 0 : 1;
 }
 
-/// What a new kernel or tile needs: products of one type alone, three of four thin, their times added to a file's. The
-/// coefficients are left to `fit`.
-int measure(const char* type, double seconds, const char* file) {
+/// What a new kernel or tile needs: products of one type and accuracy alone, three of four thin, their times added to a
+/// file's. The coefficients are left to `fit`.
+int measure(const char* type, double seconds, const char* file, const char* accuracy) {
   const auto types = parse_gemm_types(type);
-  if (!types || devices().empty()) {
-    std::cerr << (types ? "no device: " + std::string(why_no_device()) : "type " + std::string(type)) << '\n';
+  const auto kept = parse_accuracy(accuracy);
+  if (!types || !kept || devices().empty()) {
+    std::cerr << (!types  ? "type " + std::string(type)
+                  : !kept ? "accuracy " + std::string(accuracy)
+                          : "no device: " + std::string(why_no_device()))
+              << '\n';
     return 4;
   }
   const auto bench = model::Bench::open(devices()[0], *types);
@@ -140,7 +144,7 @@ int measure(const char* type, double seconds, const char* file) {
   for (int i = 0;
        status.ok() && std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < seconds; ++i) {
     const GemmDescription d = i % 4 == 0 ? model::draw_product(*types, dice) : model::draw_thin_product(*types, dice);
-    auto product = bench.value()->measure(d, Accuracy::standard, kernels(), known, rows.ways, within);
+    auto product = bench.value()->measure(d, *kept, kernels(), known, rows.ways, within);
     status = product.status();
     if (product.ok() && !product.value().times.empty()) rows.products.push_back(std::move(product.value()));
   }
@@ -158,9 +162,10 @@ int main(int argc, char** argv) {
   if (what == "fit" && argc == 4) return fit_file(argv[2], argv[3]);
   if (what == "regret" && argc == 5)
     return regret(std::strtoull(argv[2], nullptr, 10), std::strtod(argv[3], nullptr), argv[4]);
-  if (what == "measure" && argc == 5) return measure(argv[2], std::strtod(argv[3], nullptr), argv[4]);
+  if (what == "measure" && (argc == 5 || argc == 6))
+    return measure(argv[2], std::strtod(argv[3], nullptr), argv[4], argc == 6 ? argv[5] : "standard");
   std::cerr << "usage: exactile_cuda_rows fit MEASURED.tsv ROWS.tsv\n"
-               "       exactile_cuda_rows measure TYPE SECONDS MEASURED.tsv\n"
+               "       exactile_cuda_rows measure TYPE SECONDS MEASURED.tsv [ACCURACY]\n"
                "       exactile_cuda_rows regret SEED SECONDS-A-TYPE REGRET.jsonl\n";
   return 2;
 }

@@ -61,6 +61,27 @@ TEST(CudaChoice, EveryTypeIsPlannedForEveryGeneration) {
   }
 }
 
+/// By rates of the kernel that multiplies panels of f64, or of its own where it extracts.
+TEST(CudaChoice, WhatIsCertifiedIsEstimatedByMeasuredRates) {
+  const auto certified = std::ranges::find(kernels(), std::string_view("cuda_certified"), &Kernel::name);
+  ASSERT_NE(certified, kernels().end());
+  const DeviceModel model(h200, shipped(), kernels());
+  for (const GemmTypes types : (*certified)->types)
+    for (const Accuracy accuracy : {Accuracy::compensated, Accuracy::correctly_rounded}) {
+      SCOPED_TRACE(to_string(types) + " " + std::string(to_string(accuracy)));
+      constexpr std::int64_t n = 2048;
+      const plan::Problem problem{
+          .description = test::row_major(types, n, n, n), .accuracy = accuracy, .memory = Memory::device};
+      const std::vector<Candidate> candidates = (*certified)->candidates(problem, h200);
+      const Ranked best = model.rank(**certified, problem, candidates, true).front();
+      const auto chosen = std::ranges::find(candidates, best.configuration, &Candidate::configuration);
+      EXPECT_TRUE(model.knows(**certified, problem.description, *chosen)) << to_string(best.configuration);
+      const double operations = operation_count(types, n, n, n);
+      EXPECT_GT(best.seconds, operations / 67e12);
+      EXPECT_LT(best.seconds, operations / 2e12);
+    }
+}
+
 std::string_view choice(const Device& device, const GemmDescription& d) {
   const DeviceModel model(device, shipped(), kernels());
   const plan::Problem problem{.description = d, .memory = Memory::device};
