@@ -24,8 +24,7 @@ Blocking blocking_for(const BlockedTile& tile, std::int64_t m, std::int64_t n, s
   const std::int64_t kc = std::min(chunks * tile.chunk, k);
   const std::int64_t term_bytes = kc * tile.element_size;
   const std::int64_t a_bytes = std::min<std::int64_t>(caches().l3 / 4, 12 << 20);
-  const std::int64_t a_rows =
-      a_is_packed ? std::max<std::int64_t>(a_bytes / term_bytes / tile.rows, 1) * tile.rows : m;
+  const std::int64_t a_rows = a_is_packed ? std::max<std::int64_t>(a_bytes / term_bytes / tile.rows, 1) * tile.rows : m;
   // Blocks of nearly equal height: a short last one would pack B again for little.
   const std::int64_t blocks = std::max<std::int64_t>(core::ceil_divide(m, a_rows), 1);
   const std::int64_t b_columns = core::round_up(std::max<std::int64_t>(caches().l2 / 2 / term_bytes, 1), tile.columns);
