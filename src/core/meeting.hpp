@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// How the threads of a team wait for each other: they look for a while, then sleep. Waking a sleeping thread takes tens
-/// of microseconds, more than many products have; std::barrier and std::condition_variable sleep at once, or nearly.
+/// How the threads of a team wait for each other: they look for a while, then sleep. Waking a sleeping thread takes
+/// tens of microseconds, more than many products have; std::barrier and std::condition_variable sleep at once, or
+/// nearly.
 #pragma once
 
 #include <atomic>

@@ -23,7 +23,7 @@ struct Job {
   const std::function<void(const Member&)>* body;
   Meeting* meeting;
   int count;
-  bool looks;  ///< whether workers look for their next job before they sleep
+  bool looks;               ///< whether workers look for their next job before they sleep
   std::fenv_t environment;  ///< the caller's rounding mode and treatment of subnormal numbers
   std::atomic<int> unfinished;
 };
@@ -75,9 +75,7 @@ class Pool {
     return true;
   }
 
-  static void* live(void* worker) noexcept {
-    work(*static_cast<Worker*>(worker));
-  }
+  static void* live(void* worker) noexcept { work(*static_cast<Worker*>(worker)); }
 
   [[noreturn]] static void work(Worker& self) {
     for (bool looks = false;;) {

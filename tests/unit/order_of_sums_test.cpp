@@ -81,7 +81,7 @@ T along_by_definition(const T* w, const T* x, std::int64_t terms) {
   T all = 0;
   for (std::int64_t first = 0; first < terms; first += block, w += block, x += block) {
     const std::int64_t here = std::min(block, terms - first);
-    const std::int64_t part = (here + 255) / 256 * 64;
+    const std::int64_t part = std::max<std::int64_t>((here + 255) / 256 * 64, 512);
     std::vector<T> lanes(parts * lanes_of_part);
     for (std::int64_t p = 0; p < here; ++p) {
       T& lane = lanes[static_cast<std::size_t>(p / part * lanes_of_part + p % part % lanes_of_part)];
@@ -101,7 +101,8 @@ void expect_order_along_lines() {
     GemmDescription d = test::contiguous({element_type_v<T>, element_type_v<T>}, s.m, s.n, s.k);
     d.b = {.row_stride = 1, .column_stride = s.k};
     for (const KernelInfo& kernel : kernels()) {
-      if (!kernel.available || kernel.name.find(sizeof(T) == 4 ? "_f32_vectors" : "_f64_vectors") == std::string::npos ||
+      if (!kernel.available ||
+          kernel.name.find(sizeof(T) == 4 ? "_f32_vectors" : "_f64_vectors") == std::string::npos ||
           kernel.name.find("_c") != std::string::npos || kernel.backend != Backend::cpu)
         continue;
       ++known;

@@ -20,12 +20,12 @@ Blocking blocking_for(const BlockedTile& tile, std::int64_t m, std::int64_t n, s
   // With e and s the sizes of an element and a sum and KC NC e = L2 / 2, e / NC + 2 s / KC is least for this KC.
   const double best_kc =
       std::sqrt(static_cast<double>(tile.sum_size * caches().l2)) / static_cast<double>(tile.element_size);
-  const std::int64_t chunks = std::max<std::int64_t>(std::llround(best_kc / static_cast<double>(tile.chunk)), 1);
+  const std::int64_t best_chunks = std::max<std::int64_t>(std::llround(best_kc / static_cast<double>(tile.chunk)), 1);
+  const std::int64_t chunks = tile.in_tile_registers ? best_chunks : 1;
   const std::int64_t kc = std::min(chunks * tile.chunk, k);
   const std::int64_t term_bytes = kc * tile.element_size;
   const std::int64_t a_bytes = std::min<std::int64_t>(caches().l3 / 4, 12 << 20);
-  const std::int64_t a_rows =
-      a_is_packed ? std::max<std::int64_t>(a_bytes / term_bytes / tile.rows, 1) * tile.rows : m;
+  const std::int64_t a_rows = a_is_packed ? std::max<std::int64_t>(a_bytes / term_bytes / tile.rows, 1) * tile.rows : m;
   // Blocks of nearly equal height: a short last one would pack B again for little.
   const std::int64_t blocks = std::max<std::int64_t>(core::ceil_divide(m, a_rows), 1);
   const std::int64_t b_columns = core::round_up(std::max<std::int64_t>(caches().l2 / 2 / term_bytes, 1), tile.columns);

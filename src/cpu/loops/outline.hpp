@@ -39,7 +39,9 @@ template <class K>
   const bool rounds_c = problem.description.types.output != element_type_v<Sum<K>>;
   const std::int64_t chunk = rounds_c ? std::max(o.k, chunk_terms<K>) : chunk_terms<K>;
   const auto blocking = [&](bool a_is_packed) {
-    return blocking_for({tile.rows, width, packed_size<K>, sizeof(Sum<K>), chunk}, o.m, o.n, o.k, a_is_packed);
+    constexpr bool in_tile_registers = std::is_same_v<K, I8Tiles> || std::is_same_v<K, Bf16Tiles>;
+    return blocking_for({tile.rows, width, packed_size<K>, sizeof(Sum<K>), chunk, in_tile_registers}, o.m, o.n, o.k,
+                        a_is_packed);
   };
   const std::int64_t column_blocks = column_blocks_for(panels, blocking(false), threads);
   const ASource source = a_source_of<K>(o, tile, threads, column_blocks);

@@ -8,8 +8,8 @@
 
 namespace exactile::cpu::HWY_NAMESPACE {
 
-/// Pairs as they are, with the smallest exponent behind the last: of a row of A, or of a panel of B in each lane. Packing
-/// finds it in the nearest cache; both operands need not be read once more for it.
+/// Pairs as they are, with the smallest exponent behind the last: of a row of A, or of a panel of B in each lane.
+/// Packing finds it in the nearest cache; both operands need not be read once more for it.
 template <>
 struct Groups<Bf16Tiles> : Groups<Bf16Pairs> {
   static void finish_a(float* panel, std::int64_t width, std::int64_t groups) { finish_b(panel, width, groups); }

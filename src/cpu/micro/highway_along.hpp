@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Sums along lines, each in the lanes of highway_lane_sums.hpp. A group of lines is read side by side, part after part:
-/// as many streams as lines. Nothing is asked for ahead: the processors' own prefetchers follow the streams, and on Zen 3
-/// asking too costs 15 %.
+/// Sums along lines, each in the lanes of highway_lane_sums.hpp. A group of long lines is read side by side, part after
+/// part: as many streams as lines. Nothing is asked for ahead: the processors' own prefetchers follow the streams, and
+/// on Zen 3 asking too costs 15 %.
 #pragma once
 
 #include "cpu/micro/highway_lane_sums.hpp"
@@ -89,7 +89,7 @@ HWY_INLINE void sum_lines(const LinesAt<In>& at, const HeldVectors<In>& x, Accum
 inline constexpr int registers_for_sums = HWY_TARGET == HWY_AVX2 ? 12 : 16;
 /// Those of a part's sum.
 template <class In>
-inline constexpr int registers_of_product = registers_of_part<In> * (core::is_complex_v<In> ? 2 : 1);
+inline constexpr int registers_of_product = registers_of_part<In>*(core::is_complex_v<In> ? 2 : 1);
 
 /// Vectors of a group, so that two lines are left room for, and lines of a group of so many vectors.
 template <class In>
@@ -126,7 +126,10 @@ void sums_along(const In* w, std::int64_t w_stride, std::int64_t lines, std::int
   constexpr int most = vectors_at_once<In>;
   const int groups = (vectors + most - 1) / most;
   const int at_once = (vectors + groups - 1) / groups;
-  const std::int64_t group = lines_of_group<In>(at_once);
+  // Short lines of one vector, one behind the other, are one stream.
+  constexpr std::int64_t short_bytes = 2048;
+  const bool is_stream = vectors == 1 && terms * static_cast<std::int64_t>(sizeof(In)) <= short_bytes;
+  const std::int64_t group = is_stream ? 1 : lines_of_group<In>(at_once);
   for (std::int64_t j = 0; j < lines; j += group) {
     const std::int64_t here = std::min(group, lines - j);
     const LinesAt<In> at{w + j * w_stride, w_stride, terms};

@@ -22,28 +22,42 @@ HWY_INLINE void add_part_of_dot(const In* w, const In* x, std::int64_t p, std::i
     });
 }
 
-/// A block of at most lane_block_terms: all parts at once as long as all have terms.
-template <class In>
-HWY_INLINE Accumulator<In> dot_of_block(const In* w, const In* x, std::int64_t terms) {
-  using Lane = LaneOf<In>;
+/// `Count` parts at once, from the first one's term p on, as long as the last one of them has terms for all lanes.
+template <class In, int Count>
+HWY_INLINE std::int64_t add_parts_of_dot(const In* w, const In* x, std::int64_t p, std::int64_t part,
+                                         std::int64_t of_last, Vector<LaneOf<In>>* HWY_RESTRICT sums) {
   constexpr int vector_terms = terms_of_vector<In>;
-  constexpr int parts = parts_of_sum<In>;
   constexpr int registers = registers_of_part<In>;
   constexpr std::int64_t step = std::int64_t{registers} * vector_terms;
-  Vector<Lane> sums[parts * registers];
-  unrolled<parts * registers>([&](auto r) __attribute__((always_inline)) { sums[r] = hn::Zero(Lanes<Lane>()); });
-  const std::int64_t part = terms_of_part<In>(terms);
-  const std::int64_t of_last = terms - (parts - 1) * part;
-  std::int64_t p = 0;
   for (; p + step <= of_last; p += step)
-    unrolled<parts>([&](auto q) __attribute__((always_inline)) {
+    unrolled<Count>([&](auto q) __attribute__((always_inline)) {
       unrolled<registers>([&](auto r) __attribute__((always_inline)) {
         const std::int64_t term = q * part + p + r * vector_terms;
         add_product<In>(sums[q * registers + r], load_terms(w + term), load_terms(x + term));
       });
     });
-  unrolled<parts>([&](auto q) __attribute__((always_inline)) {
-    add_part_of_dot(w, x, q * part + p, std::min((q + 1) * part, terms), sums + q * registers);
+  return p;
+}
+
+/// A block of at most lane_block_terms: all parts at once as long as all have terms, then two and two, then each.
+template <class In>
+HWY_INLINE Accumulator<In> dot_of_block(const In* w, const In* x, std::int64_t terms) {
+  using Lane = LaneOf<In>;
+  constexpr int parts = parts_of_sum<In>;
+  constexpr int registers = registers_of_part<In>;
+  Vector<Lane> sums[parts * registers];
+  unrolled<parts * registers>([&](auto r) __attribute__((always_inline)) { sums[r] = hn::Zero(Lanes<Lane>()); });
+  const std::int64_t part = terms_of_part<In>(terms);
+  const auto size_of = [&](std::int64_t q) { return std::min(part, terms - q * part); };
+  const std::int64_t all = add_parts_of_dot<In, parts>(w, x, 0, part, size_of(parts - 1), sums);
+  unrolled<parts / 2>([&](auto pair) __attribute__((always_inline)) {
+    constexpr int q = 2 * pair;
+    const In* const w_of_pair = w + q * part;
+    const In* const x_of_pair = x + q * part;
+    const std::int64_t p =
+        add_parts_of_dot<In, 2>(w_of_pair, x_of_pair, all, part, size_of(q + 1), sums + q * registers);
+    add_part_of_dot(w_of_pair, x_of_pair, p, size_of(q), sums + q * registers);
+    add_part_of_dot(w_of_pair + part, x_of_pair + part, p, size_of(q + 1), sums + (q + 1) * registers);
   });
   return fold(Lanes<Lane>(), add_registers(sums));
 }

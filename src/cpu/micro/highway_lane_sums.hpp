@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// A sum in lanes: K is cut into parts, each with as many lanes; lane l of a part takes its terms l, l + L, l + 2L, ...,
-/// each with one multiply-add. Then lanes are added in pairs, l of a part and of the part two further on, l of both that
-/// are left, l and l + L/2, l and l + L/4, and so on. Parts and lanes are the same for every instruction set, and so are
-/// the bits. The lanes of a part are two registers of AVX2: so many leave room for the sums of several lines, which
-/// memory delivers faster than one, while the parts of a single line are as many streams. A complex sum is two: of w
-/// times the real part of x and of w times its imaginary part.
+/// A sum in lanes: K is cut into parts, each with as many lanes; lane l of a part takes its terms l, l + L, l + 2L,
+/// ..., each with one multiply-add. Then lanes are added in pairs, l of a part and of the part two further on, l of
+/// both that are left, l and l + L/2, l and l + L/4, and so on. Parts and lanes are the same for every instruction set,
+/// and so are the bits. The lanes of a part are two registers of AVX2: so many leave room for the sums of several
+/// lines, which memory delivers faster than one, while the parts of a single line are as many streams. A complex sum is
+/// two: of w times the real part of x and of w times its imaginary part.
 #pragma once
 
 #include <complex>
@@ -27,12 +27,14 @@ inline constexpr int registers_of_sum = lanes_of_sum<In> / lane_count<LaneOf<In>
 template <class In>
 inline constexpr int registers_of_part = registers_of_sum<In> / parts_of_sum<In>;
 
-/// Of a block of so many terms, the last part's, which may be fewer or none, apart. Parts begin where a held vector's
-/// last terms may.
+/// Of a block of so many terms, the last part's, which may be fewer or none, apart: half a page at least, as
+/// prefetchers follow no shorter stretch. Parts begin where a held vector's last terms may.
 template <class In>
 [[nodiscard]] HWY_INLINE std::int64_t terms_of_part(std::int64_t terms) {
-  constexpr std::int64_t least = parts_of_sum<In> * held_padding;
-  return (terms + least - 1) / least * held_padding;
+  constexpr std::int64_t least = 512;
+  constexpr std::int64_t unit = parts_of_sum<In> * held_padding;
+  const std::int64_t equal = (terms + unit - 1) / unit * held_padding;
+  return equal < least ? least : equal;
 }
 
 template <class D>
