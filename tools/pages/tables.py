@@ -140,19 +140,16 @@ def fill(row):
 
 
 def losses():
-    """All products on which a rival of the same run is faster by more than 5 %."""
-    lost = []
+    """All products on which a rival of the same run is faster by more than 5 %, the worst first."""
+    lost = {}
     for file in files():
         data = load(file.stem)
-        lost += [
-            (row["ratio"], f"{kind(row)} {shape(row)}{fill(row)}", device(data), best_rival(row))
-            for row in data["results"]
-            if row.get("ratio", 1) < 0.95 and not is_ours(row)
-        ]
-    return table(
-        ["product", "device", "ratio", "to"],
-        [[product_, place, f"{value:.2f}", rival] for value, product_, place, rival in sorted(lost)],
-    )
+        for row in data["results"]:
+            if row.get("ratio", 1) < 0.95 and not is_ours(row):
+                one = (row["ratio"], f"{row['ratio']:.2f} {best_rival(row)}, {device(data)}")
+                lost.setdefault(f"{kind(row)} {shape(row)}{fill(row)}", []).append(one)
+    worst = sorted((sorted(runs), product_) for product_, runs in lost.items())
+    return table(["product", "ratio to"], [[product_, "<br>".join(text for _, text in runs)] for runs, product_ in worst])
 
 
 def pairs(name, first, second):
