@@ -47,7 +47,8 @@ class Meeting {
     const unsigned round = round_.load(std::memory_order_relaxed);
     if (missing_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       missing_.store(count_, std::memory_order_relaxed);
-      round_.store(round + 1, std::memory_order_release);
+      // seq_cst: notify_all() looks whether anybody sleeps, and must not look before the store is seen.
+      round_.store(round + 1, std::memory_order_seq_cst);
       round_.notify_all();
       return;
     }

@@ -151,7 +151,8 @@ Pool& pool() {
 void start(Worker& worker, Job& job, int id) {
   worker.id = id;
   worker.job = &job;
-  worker.is_called.store(1, std::memory_order_release);
+  // seq_cst: notify_one() looks whether anybody sleeps, and must not look before the store is seen.
+  worker.is_called.store(1, std::memory_order_seq_cst);
   worker.is_called.notify_one();
 }
 

@@ -22,7 +22,7 @@ struct Member {
 };
 
 /// Runs `body` on up to `wanted` threads, the caller among them, and returns when all are done. Between calls workers
-/// look for the next one for a few microseconds, then sleep. A call gets those that are idle, so calls from many
+/// look for the next one for a while (50 us), then sleep. A call gets those that are idle, so calls from many
 /// threads at once share the workers instead of multiplying them, and a team may be smaller than wanted: `body` must
 /// give the same result for any count. `body` must not throw. It finds the caller's rounding mode and treatment of
 /// subnormal numbers on every thread. After fork() the child starts with no workers and makes its own. Throws

@@ -18,8 +18,9 @@ constexpr int rounds = 2;
 constexpr double least_timing = 1e-3;   ///< seconds: so much of each way's calls is timed
 constexpr double worth_a_try = 4;       ///< times the cheapest estimate: no estimate is further off
 constexpr double worth_more_tries = 2;  ///< and few are as far off as that
-/// Copies of the operands have so many bytes together that no cache of a GPU holds what the call before last has read:
-/// as for programs that do other things between products. Filling as much of the host's memory would take too long.
+/// Copies of the operands have so many bytes together that no cache of a GPU holds them all (but for small operands, of
+/// which there are 512 copies): as for programs that do other things between products. Filling as much of the host's
+/// memory would take too long.
 constexpr double cold_bytes = 192e6;
 
 /// A way that is being timed.

@@ -35,7 +35,9 @@ def typed_results(text):
     return [line for line in text.splitlines() if line.lstrip().startswith("|") and MEASURED.search(line)]
 
 
-@pytest.mark.parametrize("page", [README, ROOT / "python" / "README.md", *DOCS], ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page", [README, ROOT / "python" / "README.md", *DOCS], ids=lambda page: str(page.relative_to(ROOT))
+)
 def test_no_result_is_typed_into_a_table(page):
     assert not typed_results(page.read_text(encoding="utf-8"))
 

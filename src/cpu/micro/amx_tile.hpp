@@ -3,9 +3,8 @@
 /// The micro-kernel on tile registers: 32 x 32 sums in four tiles of 16 x 16, two tiles of A and two of B for each 16
 /// groups of terms. `Tiles` is the registers, of a processor with AMX or a stand-in for them:
 ///
-///     configure(rows)          tiles 0 to 3: sums, two above two; 4 and 5: A, above and below; 6 and 7: B. Takes as
-///     long
-///                              as a fifth of a tile's chunk: they stay so until other rows are asked for
+///     configure(rows)          tiles 0 to 3: sums, two above two; 4 and 5: A, above and below; 6 and 7: B. It takes a
+///                              fifth of a chunk's time, so they stay until other rows are asked for
 ///     zero<t>(), load<t>(from, stride), store<t>(to, stride), multiply<sums, a, b>()
 ///     add_sums(sums, c, columns, alpha, beta)     as in MicroKernels
 #pragma once

@@ -8,7 +8,7 @@
 ///
 /// Slices of K are added in order: from the shared memory of the CTAs of a cluster, then those of clusters by a second
 /// kernel from memory.
-/// The order of a sum follows from K, the element type, how W is aligned and SPLIT_K.
+/// The order of a sum follows from K, the element type, how W is aligned, SPLIT_K and whether the device has clusters.
 #pragma once
 
 #include <algorithm>

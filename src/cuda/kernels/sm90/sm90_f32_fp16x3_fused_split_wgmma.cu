@@ -163,7 +163,9 @@ class FusedSplitProduct final : public DeviceProduct {
     if (!enqueued.ok()) return enqueued;
     if (plan_.split_k > 1)
       if (Status s = enqueue_splitk_reduce({p.operands, p.partials, p.scheduler.batches, p.underflow_scale, p.out},
-                                           launch.stream); !s.ok()) return s;
+                                           launch.stream);
+          !s.ok())
+        return s;
     return launch.path_counts == nullptr ? Status()
                                          : enqueue_count(p.scheduler, nullptr, launch.path_counts, launch.stream);
   }

@@ -164,9 +164,9 @@ class RegisterProduct final : public DeviceProduct {
                            .epilogue = Epilogue<float, float>(d, launch.arguments)}};
     if (launch.path_counts != nullptr) p.out.summed = launch.path_counts + 1;
     if (Status s = enqueue_splitk_reduce(p, launch.stream); !s.ok()) return s;
-    return launch.path_counts == nullptr ? Status()
-                                         : enqueue_count({r.row_tiles, r.column_tiles, r.batches}, nullptr,
-                                                         launch.path_counts, launch.stream);
+    return launch.path_counts == nullptr
+               ? Status()
+               : enqueue_count({r.row_tiles, r.column_tiles, r.batches}, nullptr, launch.path_counts, launch.stream);
   }
 
   Operand unsplit_;

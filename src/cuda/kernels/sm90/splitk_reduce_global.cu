@@ -67,8 +67,7 @@ struct alignas(16) ReduceScratch {
 
 /// A CTA has some columns of some rows; `sharing` warps have the same row, and K slices by turns.
 template <class Slices, bool slices_have_row_scales, bool slices_have_column_scales, int per_lane>
-__global__ void __launch_bounds__(threads)
-    splitk_reduce(const __grid_constant__ SplitKReduce p, int sharing) {
+__global__ void __launch_bounds__(threads) splitk_reduce(const __grid_constant__ SplitKReduce p, int sharing) {
   const SplitKPartials& partials = p.partials;
   extern __shared__ __align__(16) std::byte dynamic[];
   using Space = ReduceScratch<per_lane>;
@@ -237,7 +236,7 @@ Status enqueue_splitk_reduce(const SplitKReduce& p, cudaStream_t stream) {
   const bool slices_have_column_scales = p.operands.b.split_k > 1;
   const auto chosen = slices_have_row_scales && slices_have_column_scales
                           ? p.partials.split_k > many_slices ? enqueue<true, true, many_slices_per_lane>
-                                                           : enqueue<true, true, few_slices_per_lane>
+                                                             : enqueue<true, true, few_slices_per_lane>
                       : slices_have_row_scales    ? enqueue<true, false, few_slices_per_lane>
                       : slices_have_column_scales ? enqueue<false, true, few_slices_per_lane>
                                                   : enqueue<false, false, few_slices_per_lane>;
