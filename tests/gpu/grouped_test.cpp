@@ -34,7 +34,8 @@ DeviceMemory filled(const Context& context, ElementType type, std::int64_t rows,
 /// Contiguous rows; B by columns, as weights are, or by rows. `c_pad`: elements between rows of C.
 GroupedDescription grouped(GemmTypes types, std::int64_t groups, std::int64_t total_rows, std::int64_t n,
                            std::int64_t k, bool b_by_columns = true, std::int64_t c_pad = 0) {
-  const std::int64_t k_pitch = (k + 15) / 16 * 16, n_pitch = (n + 7) / 8 * 8;
+  const std::int64_t line = 16 / size_in_bytes(types.input);  // TMA reads rows of whole 16 bytes
+  const std::int64_t k_pitch = (k + line - 1) / line * line, n_pitch = (n + 7) / 8 * 8;
   return {.types = types,
           .groups = groups,
           .total_rows = total_rows,

@@ -2,6 +2,7 @@
 // The micro-kernel on tile registers, on any machine: registers in plain C++ as Intel's manual defines them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -14,7 +15,7 @@
 namespace exactile::cpu {
 namespace {
 
-/// Rows as configured; what is loaded or multiplied while other rows are configured fails the test.
+/// Rows as configured; what is loaded before any are, or while other rows are, fails the test.
 template <class K>
 struct Emulated {
   using Sum = cpu::Sum<K>;
@@ -23,6 +24,10 @@ struct Emulated {
   static inline int rows_of[8];
   static inline int configured = 0;
 
+  static void release() {
+    configured = 0;
+    std::ranges::fill(rows_of, 0);
+  }
   static void configure(int height) {
     const int above = std::min(height, 16);
     const int heights[] = {above, above, height - above, height - above, above, height - above, 16, 16};
@@ -132,6 +137,7 @@ void expect_sums(AOrder order, int height, int vectors, std::int64_t last, std::
   for (std::size_t i = 0; i < c.size(); ++i) c[i] = static_cast<Sum<K>>(static_cast<int>(i % 17) - 8);
   const std::vector<Sum<K>> before = c;
   const TileShape shape{order == AOrder::rows ? a_stride : height, width, c_stride, groups, last};
+  Emulated<K>::release();
   amx::Kernels<K, Emulated<K>>::tile(order, height, vectors, last != 16)(shape, a.data(), b.data(), c.data(), alpha,
                                                                          beta);
   EXPECT_EQ(Emulated<K>::configured, height);
