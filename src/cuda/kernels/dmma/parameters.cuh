@@ -6,7 +6,7 @@
 /// zero in the order of the tensor core, and the chunks are added in order: the first gives x = fma(beta, C, alpha *
 /// sum), or alpha * sum where beta is 0, each further one x = x + alpha * sum; then come bias and activation. So
 /// neither the tile, nor the number of K slices in memory, nor the device changes a bit of the result. Where the CTAs
-/// of a cluster share K, chunks are shorter: as many as CTAs.
+/// of a cluster share K, chunks are shorter: as many as CTAs; cuda_certified asks for 512 under `correctly_rounded`.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,7 @@ struct Parameters {
   std::uint32_t split_k;           ///< of K
   std::uint32_t chunks_per_slice;  ///< the last slice may have fewer
   std::uint32_t chunks;
-  std::uint32_t k_of_chunk;  ///< chunk_k, or less in clusters
+  std::uint32_t k_of_chunk;  ///< chunk_k, or less: see above
   std::uint32_t work_tiles;  ///< tiles * split_k * products
   bool in_clusters;          ///< the slices of a tile, a chunk each, are CTAs of a cluster
   Epilogue<double, double> epilogue;
