@@ -30,7 +30,7 @@ int fit_file(const char* from, const char* to) {
   text << std::ifstream(from).rdbuf();
   std::vector<model::DeviceRows> all = model::parse_rows(text.str());
   std::ofstream out(to);
-  out << "# Measured by `exactile tune --backend cuda`; what the lines are is said in src/cuda/model/rows.hpp.\n";
+  out << "# Measured by `exactile tune --backend cuda`; what the lines say is in src/cuda/model/rows.hpp.\n";
   for (model::DeviceRows& rows : all) {
     std::cerr << rows.name << ": " << rows.products.size() << " products\n";
     model::fit(rows, kernels());

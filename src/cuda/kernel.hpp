@@ -14,7 +14,7 @@
 
 #include "cuda/configuration.hpp"
 #include "cuda/device.hpp"
-#include "cuda/model/cost.hpp"
+#include "cuda/model/demand.hpp"
 #include "plan/problem.hpp"
 
 namespace exactile::cuda {

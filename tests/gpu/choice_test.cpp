@@ -10,9 +10,9 @@
 
 #include "cuda/kernel_list.hpp"
 #include "cuda/model/fit.hpp"
+#include "cuda/model/shipped.hpp"
 #include "gpu/h200.hpp"
 #include "gpu/row_major.hpp"
-#include "tuning/table/shipped.hpp"
 
 namespace exactile::cuda::model {
 namespace {
@@ -35,7 +35,7 @@ Device made_up(int capability) {
 }
 
 const DeviceRows& shipped() {
-  static const std::vector<DeviceRows> all = parse_rows(tuning::cuda_tsv);
+  static const std::vector<DeviceRows> all = parse_rows(cuda_tsv);
   return all.at(0);
 }
 
@@ -100,7 +100,8 @@ std::string_view choice(const Device& device, const GemmDescription& d) {
 TEST(CudaChoice, KernelsForSpecialProductsAreTaken) {
   EXPECT_EQ(choice(h200, test::row_major(f32, 16, 16, 16, 10000)), "batched_small");
   EXPECT_EQ(choice(h200, test::row_major(f64, 9, 9, 9, 10000)), "batched_small");
-  EXPECT_EQ(choice(h200, test::row_major(f32, 8192, 8192, 1)), "outer_product");
+  EXPECT_EQ(choice(h200, test::row_major({ElementType::i32, ElementType::i32}, 8192, 8192, 1)), "outer_product");
+  EXPECT_EQ(choice(h200, test::row_major(f32, 8192, 8192, 1)), "short_sums");
   const GemmTypes bf16{ElementType::bf16, ElementType::bf16};
   EXPECT_EQ(choice(made_up(80), test::row_major(bf16, 4096, 4096, 4096)), "sm80_bf16_mma");
   EXPECT_EQ(choice(h200, test::row_major(bf16, 4096, 4096, 4096)), "sm90_bf16_wgmma");
@@ -173,7 +174,7 @@ TEST(CudaChoice, RowsAreReadAsTheyWereWritten) {
 }
 
 TEST(CudaChoice, WhatShipsIsReadWhole) {
-  const std::string_view text = tuning::cuda_tsv;
+  const std::string_view text = cuda_tsv;
   std::ptrdiff_t products = 0;
   for (std::size_t at = text.find("\nproduct\t"); at != std::string_view::npos; at = text.find("\nproduct\t", at + 1))
     ++products;

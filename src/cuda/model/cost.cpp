@@ -10,7 +10,7 @@ double seconds(const Demand& demand, const Rates& rates, const Overheads& overhe
   const double bandwidth = device.memory_bytes_per_second;
   const double even = demand.tiles / demand.slots;
   const double waves = demand.stream_k ? std::max(even, 1.0) : std::ceil(even);
-  const double computing = waves * (rates.tile + demand.steps * rates.step);
+  const double computing = (waves + rates.head) * (rates.tile + demand.steps * rates.step);
   const double moving = demand.bytes / (overheads.share * bandwidth);
   return overheads.launch + std::max(computing, moving) + overheads.overlap * std::min(computing, moving) +
          demand.side_kernels * overheads.side_launch + demand.copied_bytes / (overheads.copy_share * bandwidth) +

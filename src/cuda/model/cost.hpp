@@ -3,39 +3,29 @@
 /// THE cost model of the CUDA backend. One formula ranks all configurations of all kernels:
 ///
 ///     seconds = launch + max(C, M) + overlap * min(C, M) + S
-///     C = waves * (tile + steps * step)                      what SMs compute
+///     C = (waves + head) * (tile + steps * step)             what SMs compute
 ///     M = bytes / (share * bandwidth)                        what device memory moves meanwhile
 ///     S = side_kernels * side_launch + copied_bytes / (copy_share * bandwidth)
 ///                                    + turned_bytes / (turn_share * bandwidth)
 ///
 /// A family counts the Demand of a configuration; the rest are coefficients that `exactile tune --backend cuda`
-/// measures: two for each configuration and way that operands lie (Rates), six for each device (Overheads). waves is
-/// tiles / slots rounded up, but for stream-K, whose SMs all have as much to do. On a device without coefficients those
-/// of the nearest one are taken, its times per SM scaled by the clock; everything else follows from the number of SMs
-/// and the bandwidth.
+/// measures: three for each configuration and way that operands lie (Rates), six for each device (Overheads). waves is
+/// tiles / slots rounded up, but for stream-K, whose SMs all have as much to do. head is the latency that CTAs hide
+/// from one another where several share an SM: the first takes longer than its share. On a device without coefficients
+/// those of the nearest one are taken, its times per SM scaled by the clock; everything else follows from the number of
+/// SMs and the bandwidth.
 #pragma once
 
 #include "cuda/device.hpp"
+#include "cuda/model/demand.hpp"
 
 namespace exactile::cuda {
-
-/// What a configuration asks of the device.
-struct Demand {
-  double tiles = 1;         ///< work tiles: CTAs' worth of work, of all products and slices of K
-  double slots = 1;         ///< CTAs that the device runs at a time
-  double steps = 1;         ///< K-steps of a work tile
-  double bytes = 0;         ///< that device memory delivers and takes while tiles are computed, at least
-  double copied_bytes = 0;  ///< read and written by kernels before and after, along contiguous rows
-  double turned_bytes = 0;  ///< the same where rows become columns
-  int side_kernels = 0;     ///< kernels beside the one that computes tiles
-  int path = 0;             ///< how operands lie: 0 as the kernel likes it best
-  bool stream_k = false;    ///< all SMs have as much to do: waves are not rounded up
-};
 
 /// Of one configuration and path, in seconds.
 struct Rates {
   double step = 0;  ///< of a K-step, in every slot at once
   double tile = 0;  ///< of a work tile beside its K-steps: fill, epilogue
+  double head = 0;  ///< in work tiles
 };
 
 /// Of one device.

@@ -8,7 +8,7 @@
 #include "cuda/kernel_list.hpp"
 #include "cuda/model/rank.hpp"
 #include "cuda/model/rows_file.hpp"
-#include "tuning/table/shipped.hpp"
+#include "cuda/model/shipped.hpp"
 
 namespace exactile::cuda::model {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 /// its number of SMs.
 DeviceRows nearest_rows(const Device& device) {
   std::vector<DeviceRows> all = rows_of(user_rows_file());
-  for (DeviceRows& shipped : parse_rows(tuning::cuda_tsv)) all.push_back(std::move(shipped));
+  for (DeviceRows& shipped : parse_rows(cuda_tsv)) all.push_back(std::move(shipped));
   const auto distance = [&](const DeviceRows& rows) {
     return std::tuple(rows.name != device.name, std::abs(rows.facts.compute_capability - device.compute_capability),
                       std::abs(rows.facts.sm_count - device.sm_count));

@@ -63,9 +63,9 @@ void fit_rates(DeviceRows& rows, const Samples& samples) {
       for (const Sample& s : of_key)
         steps.push_back(s.measured / (std::max(1.0, s.demand.tiles / s.demand.slots) * std::max(s.demand.steps, 1e-3)));
       std::ranges::nth_element(steps, steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2));
-      rates = {.step = 0.5 * steps[steps.size() / 2], .tile = 1e-6};
+      rates = {.step = 0.5 * steps[steps.size() / 2], .tile = 1e-6, .head = 0.3};
     }
-    tuning::descend(std::array<double*, 2>{&rates.step, &rates.tile},
+    tuning::descend(std::array<double*, 3>{&rates.step, &rates.tile, &rates.head},
                     [&] { return error_of(of_key, rates, rows.overheads, rows.facts); });
   }
 }

@@ -161,7 +161,8 @@ bool DeviceModel::knows(const Kernel& kernel, const GemmDescription& d, const Ca
 
 double DeviceModel::formula(const Kernel& kernel, const GemmDescription& d, const Candidate& candidate) const {
   if (const Rates* rates = rates_of(kernel, d, candidate))
-    return seconds(candidate.demand, {per_sm_ * rates->step, per_sm_ * rates->tile}, rows_.overheads, device_);
+    return seconds(candidate.demand, {per_sm_ * rates->step, per_sm_ * rates->tile, rates->head}, rows_.overheads,
+                   device_);
   const Configuration& c = candidate.configuration;
   const double tile = static_cast<double>(std::max(1, c.bm)) * std::max(1, c.bn) * static_cast<double>(d.k);
   const double whole = static_cast<double>(d.m) * static_cast<double>(d.n) * static_cast<double>(d.k) *

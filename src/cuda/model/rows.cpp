@@ -114,12 +114,17 @@ std::optional<MeasuredProduct> product_of(std::string_view types, std::string_vi
   const auto accuracy = parse_accuracy(shape.substr(shape.rfind(' ') + 1));
   if (!description || !accuracy) return std::nullopt;
   MeasuredProduct product{.description = *description, .accuracy = *accuracy, .times = {}};
-  for (const std::string_view time : split(times, ' ')) {
-    const auto parts = split(time, ':');
-    const auto way = number<std::size_t>(parts[0]);
-    const auto microseconds = parts.size() == 2 ? number<double>(parts[1]) : std::nullopt;
-    if (!way || *way >= way_count || !microseconds || !(*microseconds > 0)) return std::nullopt;
-    product.times.push_back({static_cast<int>(*way), 1e-6 * *microseconds});
+  for (const char *at = times.data(), *end = at + times.size(); at != end;) {
+    int way = 0;
+    double microseconds = 0;
+    const auto colon = std::from_chars(at, end, way);
+    if (colon.ec != std::errc() || colon.ptr == end || *colon.ptr != ':') return std::nullopt;
+    const auto space = std::from_chars(colon.ptr + 1, end, microseconds);
+    if (space.ec != std::errc() || way < 0 || static_cast<std::size_t>(way) >= way_count || !(microseconds > 0))
+      return std::nullopt;
+    product.times.push_back({way, 1e-6 * microseconds});
+    if (space.ptr != end && *space.ptr != ' ') return std::nullopt;
+    at = space.ptr == end ? end : space.ptr + 1;
   }
   return product;
 }
@@ -162,9 +167,11 @@ void read_line(std::string_view line, std::vector<DeviceRows>& all) {
     const auto sizes = configuration_of(fields[4]);
     const auto path = number<int>(fields[5]);
     const auto rates = Parameters::parse(fields[6]);
-    if (type && sizes && path && rates && rates->get("STEP_PS") >= 0 && rates->get("TILE_PS") >= 0)
+    if (type && sizes && path && rates &&
+        std::min({rates->get("STEP_PS"), rates->get("TILE_PS"), rates->get("HEAD_PM")}) >= 0)
       at->rates[to_string(RatesKey{std::string(fields[2]), type->input, *sizes, *path})] = {
-          pico * static_cast<double>(rates->get("STEP_PS")), pico * static_cast<double>(rates->get("TILE_PS"))};
+          pico * static_cast<double>(rates->get("STEP_PS")), pico * static_cast<double>(rates->get("TILE_PS")),
+          1e-3 * static_cast<double>(rates->get("HEAD_PM"))};
   } else if (fields[0] == "way" && fields.size() == 5) {
     const auto configuration = configuration_of(fields[4]);
     if (configuration && number<std::size_t>(fields[2]) == at->ways.size())
@@ -208,8 +215,8 @@ std::string to_text(const DeviceRows& rows) {
   std::string text = fmt::format("device\t{}\t{}\t{}\t{}\n", rows.name, facts_text(rows.facts),
                                  overheads_text(rows.overheads), link_text(rows.link));
   for (const auto& [key, rates] : rows.rates)
-    text += fmt::format("rates\t{}\t{}\tSTEP_PS={:.0f} TILE_PS={:.0f}\n", rows.name, key, rates.step / pico,
-                        rates.tile / pico);
+    text += fmt::format("rates\t{}\t{}\tSTEP_PS={:.0f} TILE_PS={:.0f} HEAD_PM={:.0f}\n", rows.name, key,
+                        rates.step / pico, rates.tile / pico, 1e3 * rates.head);
   for (std::size_t i = 0; i < rows.ways.size(); ++i)
     text +=
         fmt::format("way\t{}\t{}\t{}\t{}\n", rows.name, i, rows.ways[i].kernel, to_string(rows.ways[i].configuration));

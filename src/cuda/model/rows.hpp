@@ -5,7 +5,7 @@
 ///
 ///     device   NAME  CC=90 SMS=132 CLOCK_KHZ=... BANDWIDTH_MBS=...  LAUNCH_PS=... SHARE_PM=...   facts, Overheads,
 ///                                        LINK_MBS=... ROUND_TRIP_PS=... HOST_COPY_MBS=...        and HostLink
-///     rates    NAME  KERNEL  TYPE  BM=128 BN=256 ...  PATH  STEP_PS=... TILE_PS=...              Rates
+///     rates    NAME  KERNEL  TYPE  BM=128 BN=256 ...  PATH  STEP_PS=... TILE_PS=... HEAD_PM=...  Rates
 ///     way      NAME  NUMBER  KERNEL  BM=128 BN=256 CLUSTER_M=2 ...                               a configuration
 ///     product  NAME  TYPES  512x4096x14336 nt standard  NUMBER:MICROSECONDS ...                  a measured product
 ///

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// \file The files of rows/, embedded by CMake.
+/// \file Files of rows/, embedded by CMake; the CUDA module brings its own.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,6 @@
 namespace exactile::tuning {
 
 extern const std::string_view cpu_tsv;
-extern const std::string_view cuda_tsv;
 extern const std::string_view opencl_tsv;
 
 }  // namespace exactile::tuning
