@@ -150,11 +150,6 @@ class Certified final : public plan::Executable {
 
   void pack(const GemmArguments& arguments, std::int64_t product, std::int64_t row, std::int64_t column,
             const Packed& a, const Packed& b, Range mine) const {
-    if (sizes_.terms == 0) {
-      for (std::int64_t p = mine.begin; p < mine.end; ++p)
-        know(p < a.count() ? a : b, p >= a.count(), p < a.count() ? p : p - a.count());
-      return;
-    }
     const auto* a_base = static_cast<const In*>(reference::product_base(arguments.a, d_.a, product, sizeof(In)));
     const auto* b_base = static_cast<const In*>(reference::product_base(arguments.b, d_.b, product, sizeof(In)));
     const LaneSource<In> rows{a_base, d_.a.row_stride, d_.a.column_stride, d_.a.conjugate};
@@ -162,32 +157,45 @@ class Certified final : public plan::Executable {
     for (std::int64_t p = mine.begin; p < mine.end; ++p) {
       const bool is_a = p < a.count();
       const Packed& to = is_a ? a : b;
-      const std::int64_t panel = is_a ? p : p - a.count();
-      const std::int64_t first = panel * to.width;
-      const std::int64_t lanes = std::min<std::int64_t>(to.width, to.lanes - first);
-      double* const memory = to.panels + first * sizes_.terms;
-      if constexpr (complex) {
-        if (is_a)
-          pack_complex_a(rows, row + first, lanes, to.width, sizes_.terms, memory);
-        else
-          pack_complex_b(columns, column + first, lanes, to.width, sizes_.terms, memory);
-      } else {
-        pack_panel(is_a ? rows : columns, (is_a ? row : column) + first, lanes, to.width, sizes_.terms, memory);
+      const std::int64_t first = (is_a ? p : p - a.count()) * to.width;
+      const Lines lines = to.lines_from(first);
+      std::fill_n(lines.norms, to.width, 0.0);
+      std::fill_n(lines.steps, to.width, std::numeric_limits<double>::infinity());
+      // A piece is measured while it is in L1.
+      for (std::int64_t term = 0; term < sizes_.terms; term += certified_chunk) {
+        const std::int64_t terms = std::min(certified_chunk, sizes_.terms - term);
+        double* const panel = to.panels + first * sizes_.terms + term * to.width;
+        pack_piece(is_a ? rows : columns, (is_a ? row : column) + first,
+                   std::min<std::int64_t>(to.width, to.lanes - first), is_a, term, terms, panel);
+        if (trust_.certifies) kernels_.measure(panel, terms, !is_a, lines);
       }
-      know(to, !is_a, panel);
+      end_lines(lines, to.width);
     }
   }
 
-  /// Norms, steps and grains of a panel's lines. With extraction norms are powers of two: of a row's sum of absolute
-  /// values, of a column's largest one.
-  void know(const Packed& packed, bool is_b, std::int64_t panel) const {
-    const Lines lines = packed.lines_from(panel * packed.width);
-    std::fill_n(lines.norms, packed.width, 0.0);
-    if (!trust_.certifies) return;
-    std::fill_n(lines.steps, packed.width, std::numeric_limits<double>::infinity());
-    kernels_.measure(packed.panels + panel * packed.width * sizes_.terms, packed.width, sizes_.terms, is_b, lines);
+  void pack_piece(const LaneSource<In>& source, std::int64_t first, std::int64_t lanes, bool is_a, std::int64_t term,
+                  std::int64_t terms, double* panel) const {
+    const int width = is_a ? kernels_.rows : kernels_.columns;
+    LaneSource<In> here = source;
+    here.from += term / parts * source.term_stride;
+    if constexpr (complex) {
+      if (is_a)
+        pack_complex_a(here, first, lanes, width, terms, panel);
+      else
+        pack_complex_b(here, first, lanes, width, terms, panel);
+    } else if constexpr (std::is_same_v<In, float>) {
+      (is_a ? kernels_.pack_rows : kernels_.pack_columns)(here.from + first * here.lane_stride, here.lane_stride,
+                                                          here.term_stride, lanes, terms, panel);
+    } else {
+      pack_panel(here, first, lanes, width, terms, panel);
+    }
+  }
+
+  /// From what was measured. With extraction norms are powers of two: of a row's sum of absolute values, of a column's
+  /// largest one.
+  void end_lines(const Lines& lines, int width) const {
     const double more = 1 + static_cast<double>(sizes_.terms + 2) * 0x1p-51;
-    for (int l = 0; l < packed.width; ++l) {
+    for (int l = 0; l < width; ++l) {
       double& norm = lines.norms[l];
       norm = more * (kernels_.extracts ? norm : std::sqrt(norm));
       if (kernels_.extracts && std::isnormal(norm)) norm = std::ldexp(1.0, std::ilogb(norm) + 1);

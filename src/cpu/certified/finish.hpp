@@ -17,15 +17,6 @@
 
 namespace exactile::cpu {
 
-template <class T>
-struct PartOf {
-  using type = T;
-};
-template <class T>
-struct PartOf<std::complex<T>> {
-  using type = T;
-};
-
 /// A tile whose sums are there.
 struct Tile {
   std::int64_t row;     ///< of C
@@ -57,7 +48,8 @@ class Finish {
         alpha_(arguments.alpha.template as<Factor>()),
         beta_(arguments.beta.template as<Factor>()),
         is_plain_(alpha_ == Factor(1) && beta_ == Factor(0) && bias_ == nullptr &&
-                  sizeof(Part) == (kernels.extracts ? 8 : 4)) {}
+                  sizeof(Part) == (kernels.extracts ? 8 : 4)),
+        is_direct_(is_plain_ && d.c.column_stride == 1 && d.activation != Activation::relu) {}
 
   void tile(const Tile& tile) const {
     const std::int64_t rows = std::min<std::int64_t>(kernels_.rows, d_.m - tile.row);
@@ -66,11 +58,10 @@ class Finish {
       const Row row{
           tile, i, count, tile.sums.high + i * kernels_.columns, tile.sums.low + i * kernels_.columns, doubt(tile, i)};
       Part rounded[most_columns];
-      Windows windows;
-      std::uint64_t open = round(row, rounded);
-      for (int j = 0; open != 0; ++j, open >>= 1)
-        if ((open & 1) != 0) rounded[j] = as_element<Part>(settle(row, j, windows));
-      for (int j = 0; j < count; ++j) *place(tile, i, j) = activated(rounded[j]);
+      Part* const to = is_direct_ && count == kernels_.columns ? place(tile, i, 0) : rounded;
+      if (const std::uint64_t open = round(row, to); open != 0) settle(row, open, to);
+      if (to == rounded)
+        for (int j = 0; j < count; ++j) *place(tile, i, j) = activated(rounded[j]);
     }
   }
 
@@ -87,8 +78,13 @@ class Finish {
   };
 
   [[nodiscard]] Doubt doubt(const Tile& tile, int i) const {
-    return {tile.rows.norms[i], tile.rows.steps[i], tile.rows.grains[i], tile.columns,
-            trust_.relative,    trust_.absolute,    trust_.largest_grain};
+    return {.row_norm = tile.rows.norms[i],
+            .row_step = tile.rows.steps[i],
+            .row_grain = tile.rows.grains[i],
+            .columns = tile.columns,
+            .relative = trust_.certifies ? trust_.relative : 0,
+            .absolute = trust_.certifies ? trust_.absolute : 0,
+            .largest_grain = trust_.largest_grain};
   }
 
   [[nodiscard]] Part* place(const Tile& tile, int i, int j) const {
@@ -105,15 +101,10 @@ class Finish {
 
   /// Rounds what is certain; the other bits of the answer are set.
   std::uint64_t round(const Row& row, Part* to) const {
-    if (is_plain_ && trust_.certifies) return kernels_.round_row(row.doubt, row.high, row.low, row.count, to);
+    if (is_plain_) return kernels_.round_row(row.doubt, row.high, row.low, row.count, to);
     std::uint64_t open = 0;
-    for (int j = 0; j < row.count; ++j) {
-      const bool simple = is_plain_ && std::fabs(row.high[j]) <= std::numeric_limits<float>::max();
-      if (simple)
-        to[j] = Part(static_cast<float>(row.high[j]));
-      else if (!round_form(row, j, to[j]))
-        open |= std::uint64_t{1} << j;
-    }
+    for (int j = 0; j < row.count; ++j)
+      if (!round_form(row, j, to[j])) open |= std::uint64_t{1} << j;
     return open;
   }
 
@@ -198,6 +189,12 @@ class Finish {
       }
     }
     return result;
+  }
+
+  void settle(const Row& row, std::uint64_t open, Part* to) const {
+    Windows windows;
+    for (int j = 0; open != 0; ++j, open >>= 1)
+      if ((open & 1) != 0) to[j] = as_element<Part>(settle(row, j, windows));
   }
 
   /// The value of a component that was in doubt, rounded. `windows` are those of the row once it was summed again.
@@ -292,7 +289,8 @@ class Finish {
   const Part* bias_;
   Factor alpha_;
   Factor beta_;
-  bool is_plain_;
+  bool is_plain_;   ///< the sum is the result
+  bool is_direct_;  ///< and neighbours of a row are neighbours in C
 };
 
 }  // namespace exactile::cpu

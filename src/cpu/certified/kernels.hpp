@@ -56,11 +56,16 @@ struct CertifiedKernels {
                    const double* column_norms, Sums sums);
   /// One row of a tile once more, without an error; `a` at its first term. sums[w * columns + j] are those of window w.
   void (*refine)(const double* a, const double* b, std::int64_t terms, const Windows& windows, double* sums);
-  /// norms and steps of a panel's lines, whose norms are zero and steps infinite at first; `largest`: the largest
-  /// element for norms, instead of sums.
-  void (*measure)(const double* panel, int width, std::int64_t terms, bool largest, Lines lines);
+  /// Lanes of f32, rows of A or columns of B, as a panel; null where f32 is not summed so.
+  void (*pack_rows)(const float* from, std::int64_t lane_stride, std::int64_t term_stride, std::int64_t lanes,
+                    std::int64_t terms, double* panel);
+  void (*pack_columns)(const float* from, std::int64_t lane_stride, std::int64_t term_stride, std::int64_t lanes,
+                       std::int64_t terms, double* panel);
+  /// Adds some terms of a panel, of A or of B, to what is known of its lines, whose norms are zero and steps infinite
+  /// at first. Norms are sums of squares; with extraction sums of absolute values, of B's columns the largest one.
+  void (*measure)(const double* panel, std::int64_t terms, bool is_b, Lines lines);
   /// Rounds a row of sums, `count` of them: `to` where what they may be off by makes no difference; the other bits of
-  /// the answer are set. f32 without extraction, f64 with it.
+  /// the answer are set. f32 without extraction, f64 with it. `to` has room for all columns.
   std::uint64_t (*round_row)(const Doubt& doubt, const double* high, const double* low, int count, void* to);
 };
 

@@ -21,6 +21,16 @@ struct OneDouble {
   static double multiply_subtract(double x, double y, double z) { return std::fma(x, y, -z); }
   static double magnitude(double x) { return std::fabs(x); }
   static void add_exact_product(double& sum, double x, double y) { sum += x * y; }
+  static double smaller(double x, double y) { return x < y ? x : y; }
+  static double last_bit(double x) { return HWY_NAMESPACE::last_bit(x); }
+  static double zero_where_exact(double error, double grains, double largest, double steps) {
+    return grains <= largest && steps > 0 ? 0 : error;
+  }
+  static std::uint64_t round_to_floats(double least, double most, float* to) {
+    *to = static_cast<float>(least);
+    const bool is_same = std::bit_cast<std::uint32_t>(*to) == std::bit_cast<std::uint32_t>(static_cast<float>(most));
+    return is_same && std::fabs(*to) <= std::numeric_limits<float>::max() ? 0 : 1;
+  }
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -13,6 +14,15 @@
 #include "exactile/types.hpp"
 
 namespace exactile::cpu {
+
+template <class T>
+struct PartOf {
+  using type = T;
+};
+template <class T>
+struct PartOf<std::complex<T>> {
+  using type = T;
+};
 
 /// sum_t factor[t] * sums[column[t]] + sum_t fixed[t][0] * fixed[t][1] + bias: two of each where the product is
 /// complex.

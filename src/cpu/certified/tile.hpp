@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "cpu/certified/kernels.hpp"
+#include "cpu/certified/lines.hpp"
 
 // Of one instruction set: the linker would else take anyone's copy of a function for all.
 namespace exactile::cpu::HWY_NAMESPACE {
@@ -131,37 +132,6 @@ void refine_row(const double* a, const double* b, std::int64_t terms, const Wind
   }
 }
 
-/// The power of two that is the value of x's last bit that is set.
-inline double last_bit(double x) {
-  const auto bits = std::bit_cast<std::uint64_t>(x);
-  constexpr std::uint64_t fraction = (std::uint64_t{1} << 52) - 1;
-  const double without = std::bit_cast<double>(bits & (bits - 1));
-  const double last = (bits & fraction) == 0 ? x : x - without;
-  return x == 0 ? std::numeric_limits<double>::infinity() : std::fabs(last);
-}
-
-inline void measure_lines(const double* panel, int width, std::int64_t terms, bool squares, bool largest, Lines lines) {
-  for (std::int64_t p = 0; p < terms; ++p, panel += width) {
-    for (int l = 0; l < width; ++l) {
-      const double x = panel[l];
-      const double last = last_bit(x);
-      lines.steps[l] = last < lines.steps[l] ? last : lines.steps[l];
-      const double size = std::fabs(x);
-      const double norm = lines.norms[l];
-      const double of_largest = size > norm || size != size ? size : norm;
-      lines.norms[l] = squares ? norm + x * x : largest ? of_largest : norm + size;
-    }
-  }
-}
-
-template <bool Squares>
-void measure(const double* panel, int width, std::int64_t terms, bool largest, Lines lines) {
-  if (largest)
-    measure_lines(panel, width, terms, Squares, true, lines);
-  else
-    measure_lines(panel, width, terms, Squares, false, lines);
-}
-
 inline double doubt_of(const Doubt& d, int j) {
   const double error = d.relative * (d.row_norm * d.columns.norms[j]) + d.absolute;
   const bool exact = d.row_grain * d.columns.grains[j] <= d.largest_grain && d.row_step * d.columns.steps[j] > 0;
@@ -169,33 +139,39 @@ inline double doubt_of(const Doubt& d, int j) {
 }
 
 /// Both ends of the interval that holds the exact sum, rounded; certain where they are the same, finite number.
-template <class Out, class Bits>
-std::uint64_t round_row(const Doubt& doubt, const double* high, const double* low, int count, void* to) {
-  constexpr int most = 16;
-  Out first[most];
-  Bits differs[most];
-  for (int j = 0; j < count; ++j) {
-    double sum = high[j];
-    double below = 0;
-    if constexpr (sizeof(Out) == 8) {
-      const double of_low = (high[j] + low[j]) - high[j];
-      sum = high[j] + low[j];
-      below = (high[j] - (sum - of_low)) + (low[j] - of_low);
-    }
-    const double error = doubt_of(doubt, j);
-    const auto least = static_cast<Out>(sum + (below - error));
-    const auto most_of_it = static_cast<Out>(sum + (below + error));
-    const bool certain = std::bit_cast<Bits>(least) == std::bit_cast<Bits>(most_of_it) &&
-                         std::fabs(least) <= std::numeric_limits<Out>::max();
-    first[j] = least;
-    differs[j] = certain ? 0 : 1;
-  }
+template <class V, int Vectors>
+std::uint64_t round_to_floats(const Doubt& d, const double* high, const double*, int count, void* to) {
   std::uint64_t doubtful = 0;
-  for (int j = 0; j < count; ++j) static_cast<Out*>(to)[j] = first[j];
-  Bits any = 0;
-  for (int j = 0; j < count; ++j) any |= differs[j];
-  if (any != 0)
-    for (int j = 0; j < count; ++j) doubtful |= std::uint64_t{differs[j]} << j;
+#pragma GCC unroll 8
+  for (int v = 0; v < Vectors; ++v) {
+    const int first = v * V::lanes;
+    const auto norms = V::multiply(V::set(d.row_norm), V::load(d.columns.norms + first));
+    const auto error =
+        V::zero_where_exact(V::add(V::multiply(V::set(d.relative), norms), V::set(d.absolute)),
+                            V::multiply(V::set(d.row_grain), V::load(d.columns.grains + first)), d.largest_grain,
+                            V::multiply(V::set(d.row_step), V::load(d.columns.steps + first)));
+    const auto sum = V::load(high + first);
+    const std::uint64_t here =
+        V::round_to_floats(V::subtract(sum, error), V::add(sum, error), static_cast<float*>(to) + first);
+    doubtful |= here << first;
+  }
+  return doubtful & ((std::uint64_t{1} << count) - 1);
+}
+
+inline std::uint64_t round_to_doubles(const Doubt& doubt, const double* high, const double* low, int count, void* to) {
+  std::uint64_t doubtful = 0;
+  for (int j = 0; j < count; ++j) {
+    const double of_low = (high[j] + low[j]) - high[j];
+    const double sum = high[j] + low[j];
+    const double below = (high[j] - (sum - of_low)) + (low[j] - of_low);
+    const double error = doubt_of(doubt, j);
+    const double least = sum + (below - error);
+    const double most = sum + (below + error);
+    const bool is_certain = std::bit_cast<std::uint64_t>(least) == std::bit_cast<std::uint64_t>(most) &&
+                            std::fabs(least) <= std::numeric_limits<double>::max();
+    static_cast<double*>(to)[j] = least;
+    doubtful |= std::uint64_t{is_certain ? 0U : 1U} << j;
+  }
   return doubtful;
 }
 
@@ -205,8 +181,10 @@ inline constexpr CertifiedKernels plain_kernels{.rows = Rows,
                                                 .extracts = false,
                                                 .multiply = multiply_plain<V, Rows, Vectors>,
                                                 .refine = refine_row<V, Rows, Vectors, true>,
-                                                .measure = measure<true>,
-                                                .round_row = round_row<float, std::uint32_t>};
+                                                .pack_rows = pack_lanes<Rows>,
+                                                .pack_columns = pack_lanes<Vectors * V::lanes>,
+                                                .measure = measure_squares<V, Rows, Vectors * V::lanes>,
+                                                .round_row = round_to_floats<V, Vectors>};
 
 template <class V, int Rows, int Vectors>
 inline constexpr CertifiedKernels extracting_kernels{.rows = Rows,
@@ -214,7 +192,9 @@ inline constexpr CertifiedKernels extracting_kernels{.rows = Rows,
                                                      .extracts = true,
                                                      .multiply = multiply_extracting<V, Rows, Vectors>,
                                                      .refine = refine_row<V, Rows, Vectors, false>,
-                                                     .measure = measure<false>,
-                                                     .round_row = round_row<double, std::uint64_t>};
+                                                     .pack_rows = nullptr,
+                                                     .pack_columns = nullptr,
+                                                     .measure = measure_sums<Rows, Vectors * V::lanes>,
+                                                     .round_row = round_to_doubles};
 
 }  // namespace exactile::cpu::HWY_NAMESPACE
