@@ -41,15 +41,27 @@ bool vectors_are_fastest(const plan::Problem& problem) {
   return vectors < others;
 }
 
+/// Of a product that vectors can do.
+bool vectors_sum_otherwise(const GemmDescription& d) {
+  if (!is_floating(d.types.input)) return false;
+  const bool shares_chunks = d.types.input == ElementType::f32 || d.types.input == ElementType::f64;
+  return !shares_chunks || !vector_roles(d).across;
+}
+
 }  // namespace
 
 bool sums_may_differ(const plan::Problem& problem) {
   const GemmDescription& d = problem.description;
   const std::int64_t few = std::min(d.m, d.n);
-  if (problem.reproducible || !is_floating(d.types.input) || few > most_vectors_at_once) return false;
+  if (problem.reproducible || few > most_vectors_at_once) return false;
   if (few == 0 || d.k == 0) return false;  // nothing is summed
-  const bool shares_chunks = d.types.input == ElementType::f32 || d.types.input == ElementType::f64;
-  return !shares_chunks || !vector_roles(d).across;
+  return vectors_sum_otherwise(d);
+}
+
+std::string_view vectors_refuse_reproducible(const plan::Problem& problem) {
+  return problem.reproducible && vectors_sum_otherwise(problem.description)
+             ? "its order of summation depends on more than k (reproducible)"
+             : std::string_view();
 }
 
 plan::Problem alone(plan::Problem problem) {

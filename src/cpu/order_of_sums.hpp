@@ -13,6 +13,9 @@ namespace exactile::cpu {
 /// Whether kernels leave different bits of this product, as vectors may do: else costs alone decide.
 [[nodiscard]] bool sums_may_differ(const plan::Problem& problem);
 
+/// Why vectors cannot do a reproducible product that they could do otherwise; empty where their order is the others'.
+[[nodiscard]] std::string_view vectors_refuse_reproducible(const plan::Problem& problem);
+
 /// The product by itself, on one thread: what the choice of an order is made for.
 [[nodiscard]] plan::Problem alone(plan::Problem problem);
 

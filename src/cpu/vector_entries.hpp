@@ -45,10 +45,15 @@ plan::KernelEntry vector_entry(std::string_view name) {
       .summary = "up to eight rows or columns: the other operand is read once, along what is contiguous in it",
       .types = vector_types<In>,
       .unavailable = unavailable<isa>,
-      .refuses = vectors_refuse,
+      .refuses =
+          [](const plan::Problem& p) {
+            const std::string_view why = vectors_refuse(p);
+            return why.empty() ? vectors_refuse_reproducible(p) : why;
+          },
       .cost = [](const plan::Problem& p) { return estimate<"vectors", isa, In>(vectors_demand<In>(p, vector_bytes)); },
       .prepare = [](const plan::Problem& p) { return make_vectors<In>(p, vector_kernels_of<isa, In>()); },
-      .gives_way = vectors_give_way};
+      .gives_way = vectors_give_way,
+      .reproducible = true};
 }
 
 /// W of bytes with a sign or without one, and x of the same or the other bytes.
