@@ -142,8 +142,14 @@ inline double doubt_of(const Doubt& d, int j) {
 template <class V, int Vectors>
 std::uint64_t round_to_floats(const Doubt& d, const double* high, const double*, int count, void* to) {
   std::uint64_t doubtful = 0;
+  const bool rounds_as_it_is = d.relative == 0 && d.absolute == 0;
 #pragma GCC unroll 8
   for (int v = 0; v < Vectors; ++v) {
+    if (rounds_as_it_is) {
+      const auto sum = V::load(high + v * V::lanes);
+      doubtful |= V::round_to_floats(sum, sum, static_cast<float*>(to) + v * V::lanes) << (v * V::lanes);
+      continue;
+    }
     const int first = v * V::lanes;
     const auto norms = V::multiply(V::set(d.row_norm), V::load(d.columns.norms + first));
     const auto error =

@@ -86,6 +86,14 @@ Demand passes_of(const plan::Problem& problem) {
           .side_kernels = plan.extracts || plan.a.copy != 0 ? 4 : 3};
 }
 
+/// Where K is split each chunk has its sums in memory: certified ones are shorter than those that the kernel for f64
+/// counts with.
+bool may_hold_sums(const GemmDescription& d, const Device& device) {
+  const double sums = 8 * static_cast<double>(d.batch_count) * static_cast<double>(core::ceil_divide(d.k, chunk_k)) *
+                      static_cast<double>(d.m) * static_cast<double>(d.n);  // bytes
+  return sums <= 0.4 * static_cast<double>(device.memory_bytes);
+}
+
 /// Those of the kernel that multiplies panels; of sums that are extracted one.
 std::vector<Candidate> candidates_of(const plan::Problem& problem, const Device& device) {
   const Demand passes = passes_of(problem);
@@ -103,6 +111,8 @@ std::vector<Candidate> candidates_of(const plan::Problem& problem, const Device&
   }
   const plan::Problem inner = panel_problem(plan, problem);
   std::vector<Candidate> all = f64_kernel(device).candidates(inner, device);
+  if (core::trust_of_counted(problem.accuracy).certifies && !may_hold_sums(inner.description, device))
+    std::erase_if(all, [](const Candidate& candidate) { return candidate.configuration.split_k > 1; });
   for (Candidate& candidate : all) {
     candidate.demand.copied_bytes += passes.copied_bytes;
     candidate.demand.side_kernels += passes.side_kernels;
