@@ -68,8 +68,8 @@ Division division_of(const GemmDescription& d, const Device& device, int split_k
   const int of_lane = static_cast<int>(std::min<std::int64_t>(most_elements_of_lane, 16 / size_of(d)));
   division.tile_columns = division.contiguous == Contiguous::k ? warps * columns_of_warp : 32 * of_lane;
   division.column_tiles = core::ceil_divide(d.n, division.tile_columns);
-  division.k_of_slice =
-      core::round_up(core::ceil_divide(std::max<std::int64_t>(d.k, 1), split_k), slice_step(division.contiguous));
+  division.k_of_slice = core::round_up(core::ceil_divide(std::max<std::int64_t>(d.k, 1), split_k),
+                                       slice_step(division.contiguous, size_of(d)));
   division.split_k = static_cast<int>(core::ceil_divide(std::max<std::int64_t>(d.k, 1), division.k_of_slice));
   if (device.compute_capability < 90) return division;
   division.ranks = std::min(division.split_k, most_ranks);

@@ -25,8 +25,11 @@ inline constexpr int most_ranks = 8;             ///< CTAs of a cluster, on all 
 /// The dimension of W in which its elements are neighbours.
 enum class Contiguous { k, n };
 
-/// K slices begin at multiples: some steps of a CTA.
-[[nodiscard]] constexpr int slice_step(Contiguous contiguous) { return contiguous == Contiguous::k ? 512 : 128; }
+/// K slices of elements of so many bytes begin at multiples: a step of a CTA or two, since a small product waits for
+/// one after the other.
+[[nodiscard]] constexpr int slice_step(Contiguous contiguous, std::int64_t size) {
+  return contiguous == Contiguous::k ? 1024 / static_cast<int>(size == 1 ? 2 : size) : 64;
+}
 
 /// CTAs that an SM has at a time, by what a lane's sums take of the registers.
 [[nodiscard]] constexpr int ctas_of_sm(std::int64_t bytes_of_sums) {

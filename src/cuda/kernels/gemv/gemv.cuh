@@ -78,7 +78,7 @@ struct Shape {
   static constexpr int chunk = std::min(2048, 16384 / (rows * static_cast<int>(sizeof(Accumulator))));
   static constexpr int bytes_of_sums = rows * columns * static_cast<int>(sizeof(Accumulator));  ///< of a lane
   static constexpr int ctas_per_sm = ctas_of_sm(bytes_of_sums);
-  static_assert(chunk % step == 0 && slice_step(where) % step == 0);
+  static_assert(chunk % step == 0 && slice_step(where, size) % step == 0);
 };
 
 template <class T, int width>
