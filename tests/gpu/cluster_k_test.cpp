@@ -18,7 +18,7 @@ std::vector<Candidate> candidates_of(const Kernel& kernel, const GemmDescription
 }
 
 bool shares_k(const std::vector<Candidate>& all) {
-  return std::ranges::any_of(all, [](const Candidate& c) { return c.configuration.cluster_k > 0; });
+  return std::ranges::any_of(all, [](const Candidate& c) { return c.configuration.cluster_k > 1; });
 }
 
 TEST(ClusterK, WhereTilesLeaveSmsIdle) {
@@ -27,7 +27,7 @@ TEST(ClusterK, WhereTilesLeaveSmsIdle) {
   EXPECT_FALSE(shares_k(candidates_of(sm90_f64_mma, test::row_major(f64, 4096, 4096, 1024)))) << "tiles enough";
   EXPECT_FALSE(shares_k(candidates_of(sm90_f64_mma, test::row_major(f64, 128, 64, 2816, 500)))) << "products enough";
   EXPECT_FALSE(shares_k(candidates_of(sm90_f64_mma, test::row_major(f64, 128, 64, 32)))) << "K of one CTA";
-  EXPECT_FALSE(shares_k(candidates_of(sm90_f64_mma, test::row_major(f64, 128, 64, 8193)))) << "chunks of over 1024";
+  EXPECT_TRUE(shares_k(candidates_of(sm90_f64_mma, test::row_major(f64, 128, 64, 8193)))) << "chunks of over 1024";
   EXPECT_FALSE(shares_k(candidates_of(sm90_f64_mma, test::row_major(f64, 128, 64, 2816), true)))
       << "chunks of a reproducible product follow from K";
   EXPECT_FALSE(shares_k(candidates_of(sm80_f64_mma, test::row_major(f64, 128, 64, 2816)))) << "has no clusters";
@@ -54,14 +54,19 @@ TEST(ClusterK, EveryCtaHasTermsAndAllAreTaken) {
 
 /// Operands by elements take longer; the model is to know which are.
 TEST(ClusterK, PathsCountOperandsThatPairsDoNotReach) {
-  const auto path = [](const GemmDescription& d, int swap) {
+  const auto path = [](const GemmDescription& d, int swap, int bm = 128) {
     for (const Candidate& c : candidates_of(sm90_f64_mma, d))
-      if (c.configuration.swap == swap) return c.demand.path;
+      if (c.configuration.swap == swap && c.configuration.bm == bm) return c.demand.path;
     return -1;
   };
   GemmDescription d = test::row_major(f64, 90, 1084, 1234);
   EXPECT_EQ(path(d, 0), 2) << "A by rows, B by rows";
   EXPECT_EQ(path(d, 1), 0);
+  EXPECT_EQ(path(d, 0, 32), 1) << "small tiles take A by rows";
+  d.b = {.row_stride = 1, .column_stride = 1234};
+  EXPECT_EQ(path(d, 0), 1) << "A by rows";
+  EXPECT_EQ(path(d, 0, 32), 0);
+  EXPECT_EQ(path(d, 1, 32), 0);
   d = test::row_major(f64, 90, 1083, 1234);
   EXPECT_EQ(path(d, 1), 1) << "rows of B are not aligned";
   d = test::row_major(f64, 90, 1084, 1233);

@@ -28,7 +28,7 @@ std::vector<std::vector<double>> products(const Context& context, const GemmDesc
   const Result<Plan> plan = Plan::make(d, {.backend = Backend::cuda,
                                            .kernel = kernel,
                                            .memory = Memory::device,
-                                           .parameters = "CLUSTER_K=0"});  // chunks by K alone
+                                           .parameters = "SPLIT_K=1 CLUSTER_K=0"});  // all of K in one chunk
   if (!plan.ok()) {
     EXPECT_EQ(plan.status().code(), StatusCode::unsupported) << plan.status().message();
     return {};

@@ -5,7 +5,8 @@
 /// Which row, column or k of the tile stands for which of the instruction is free as long as A, B and D agree. The
 /// choice here lets every thread read two doubles that the instruction wants in neighbouring registers with one 16-byte
 /// load, and eight neighbouring threads 128 bytes from eight different places of a row:
-///   rows: g, g + 8 of the instruction are 2g, 2g + 1 of the tile's 16
+///   rows: g, g + 8 of the instruction are 2g, 2g + 1 of the tile's 16; where A lies along K, with bits 0 and 1 of g
+///     exchanged
 ///   columns: g is g / 2 + 4 (g mod 2)
 ///   k: t, t + 4 are 2t, 2t + 1 of each 8
 #pragma once
@@ -17,15 +18,16 @@ namespace exactile::cuda::dmma {
 
 enum class Instruction : std::uint8_t { m8n8k4, m16n8k8 };
 
-/// What lies in a stage for A: real numbers, or complex ones, each of which is two rows by two terms of A:
+/// How A lies in a stage: by rows (the elements of a column are neighbours), along K as B does, or as complex numbers,
+/// each of which is two rows by two terms of A:
 ///
 ///     [ Re z  -Im z ]    z is an element of the transposed B of a complex product (kernels/complex/real_form.hpp)
 ///     [ Im z   Re z ]
-enum class Numbers : std::uint8_t { real, complex };
+enum class FormOfA : std::uint8_t { by_rows, along_k, complex };
 
 /// StepK are loaded at once: 8 take fewer registers, 16 leave more time for the loads. The order of summation is
 /// the same.
-template <int WM, int WN, Instruction I, int StepK, Numbers OfA = Numbers::real>
+template <int WM, int WN, Instruction I, int StepK, FormOfA A = FormOfA::by_rows>
 class WarpTile {
   static_assert(WM % 16 == 0 && WN % 8 == 0);
 
@@ -37,24 +39,25 @@ class WarpTile {
   static constexpr int step_k = StepK;
   static constexpr int steps_per_block = block_k / step_k;
 
-  static constexpr bool has_complex_a = OfA == Numbers::complex;
+  static constexpr bool has_complex_a = A == FormOfA::complex;
+  static constexpr bool has_a_along_k = A == FormOfA::along_k;
   static constexpr int a_lines = has_complex_a ? block_k / 2 : block_k;  ///< of 16 rows of A in a stage
 
   /// `row` and `column` are the warp's first ones in the block's tile.
-  __device__ WarpTile(int lane, int row, int column)
-      : row_(row + 2 * (has_complex_a ? line_of(lane / 4) : lane / 4)), column_(column + lane % 4) {
+  __device__ WarpTile(int lane, int row, int column) : row_(row + 2 * pair_of(lane / 4)), column_(column + lane % 4) {
     const int g = lane / 4;
     const int t = lane % 4;
     const int line = line_of(g);
-    a_offset_[0] = row / 16 * a_lines * line_bytes;
-    a_offset_[1] = a_offset_[0];
-    if constexpr (has_complex_a) {
-      a_offset_[0] += t * line_bytes + ((line ^ t) << 4);
-      a_offset_[1] += (t + 4) * line_bytes + ((line ^ t ^ 4) << 4);
-    } else {
-      a_offset_[0] += stage_offset<Side::a>(2 * g, 2 * t);
-      a_offset_[1] += stage_offset<Side::a>(2 * g, 2 * t + 1);
-    }
+#pragma unroll
+    for (int eight = 0; eight < 2; ++eight)
+#pragma unroll
+      for (int j = 0; j < pairs; ++j) {
+        const int k = t + 4 * eight;
+        a_offset_[eight][j] = row / 16 * a_lines * line_bytes +
+                              (has_complex_a   ? k * line_bytes + ((line ^ k) << 4)
+                               : has_a_along_k ? stage_offset<Side::b>(2 * pair_of(g) + j, 8 * eight + 2 * t)
+                                               : stage_offset<Side::a>(2 * g, 8 * eight + 2 * t + j));
+      }
     b_offset_[0] = column * line_bytes + line * line_bytes + ((t ^ line) << 4);
     b_offset_[1] = column * line_bytes + line * line_bytes + ((t ^ line ^ 4) << 4);
   }
@@ -134,11 +137,16 @@ class WarpTile {
 
  private:
   static constexpr int pairs = has_complex_a ? 1 : 2;  ///< that a thread loads of eight terms of 16 rows of A
-  using A = double[step_k / 8][2 * pairs];
+  using LoadedA = double[step_k / 8][2 * pairs];
   using B = double[step_k / 8][2];
 
-  /// Which of eight pairs of rows of a complex A, and of eight columns of B, the instruction's g is.
+  /// Which of eight columns of B, and of eight pairs of rows of a complex A, the instruction's g is.
   [[nodiscard]] static __device__ int line_of(int g) { return g / 2 + g % 2 * 4; }
+  /// Which of eight pairs of rows of A the instruction's g is.
+  [[nodiscard]] static __device__ int pair_of(int g) {
+    if (has_complex_a) return line_of(g);
+    return has_a_along_k ? (g & 4) + g % 2 * 2 + g / 2 % 2 : g;
+  }
   [[nodiscard]] static __device__ double with_sign(double x, std::uint32_t sign) {
     return __hiloint2double(__double2hiint(x) ^ static_cast<int>(sign), __double2loint(x));
   }
@@ -154,17 +162,16 @@ class WarpTile {
       }
     }
   }
-  __device__ void load_a(A& a, const Step& step, int part) const {
+  __device__ void load_a(LoadedA& a, const Step& step, int part) const {
 #pragma unroll
     for (int eight = 0; eight < step_k / 8; ++eight)
 #pragma unroll
       for (int j = 0; j < pairs; ++j) {
-        // Eight terms are eight lines of real numbers, or four of complex ones.
         const int index = step.index * step_k / 8 + eight;
-        const std::uint32_t at = has_complex_a ? a_offset_[index] : a_offset_[j] + index * 8 * line_bytes;
+        const std::uint32_t at = A == FormOfA::by_rows ? a_offset_[0][j] + index * 8 * line_bytes : a_offset_[index][j];
         const auto pair = *reinterpret_cast<const double2*>(step.a + at + part * a_lines * line_bytes);
-        a[eight][2 * j] = pair.x;
-        a[eight][2 * j + 1] = pair.y;
+        a[eight][has_a_along_k ? j : 2 * j] = pair.x;
+        a[eight][has_a_along_k ? 2 + j : 2 * j + 1] = pair.y;
       }
   }
   __device__ void load_b(B (&b)[b_parts], const Step& step) const {
@@ -180,9 +187,9 @@ class WarpTile {
   }
 
   double sums_[a_parts][b_parts][4];
-  A a_[2];
+  LoadedA a_[2];
   B b_[2][b_parts];
-  std::uint32_t a_offset_[2];
+  std::uint32_t a_offset_[2][pairs];  ///< of the first and the other eight terms of a block
   std::uint32_t b_offset_[2];
   std::uint32_t signs_[3];  ///< of a complex A
   int row_;

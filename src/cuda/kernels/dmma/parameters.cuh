@@ -2,11 +2,11 @@
 /// \file
 /// How a product is cut into work tiles that blocks take: tiles of C, and slices of K (split-K).
 ///
-/// The sum of every element of C is defined by K alone: K is cut into chunks of `chunk_k`, each chunk is summed from
-/// zero in the order of the tensor core, and the chunks are added in order: the first gives x = fma(beta, C, alpha *
-/// sum), or alpha * sum where beta is 0, each further one x = x + alpha * sum; then come bias and activation. So
-/// neither the tile, nor the number of K slices in memory, nor the device changes a bit of the result. Where the CTAs
-/// of a cluster share K, chunks are shorter: as many as CTAs; cuda_certified asks for 512 under `correctly_rounded`.
+/// K is cut into chunks, each chunk is summed from zero in the order of the tensor core, and the chunks are added in
+/// order: the first gives x = fma(beta, C, alpha * sum), or alpha * sum where beta is 0, each further one x = x + alpha
+/// * sum; then come bias and activation. So neither the tile nor the device changes a bit of the result. A chunk is
+/// `chunk_k`, where a sum is to follow from K alone or slices of K meet in memory (cuda_certified asks for 512 under
+/// `correctly_rounded`); else all of K, or the share of a CTA of a cluster.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 namespace exactile::cuda::dmma {
 
 inline constexpr int block_k = 16;     ///< of K in one stage of shared memory
-inline constexpr int chunk_k = 1024;   ///< part of what a result is, no tuning parameter
+inline constexpr int chunk_k = 1024;   ///< part of what a reproducible result is, no tuning parameter
 inline constexpr int slice_step = 32;  ///< CTAs of a cluster begin at multiples of it: whole stages
 inline constexpr int most_ranks = 8;   ///< CTAs of a cluster, on all devices that have clusters
 
@@ -33,6 +33,7 @@ struct Source {
   std::int64_t mn;
   std::int64_t k_stride;
   Path path;
+  bool pairs_along_k;  ///< 16 bytes a copy would be contiguous along K
 
   [[nodiscard]] __device__ const double* product(std::int64_t index) const { return product_base(data, layout, index); }
 };
@@ -53,7 +54,7 @@ struct Parameters {
   std::uint32_t split_k;           ///< of K
   std::uint32_t chunks_per_slice;  ///< the last slice may have fewer
   std::uint32_t chunks;
-  std::uint32_t k_of_chunk;  ///< chunk_k, or less: see above
+  std::uint32_t k_of_chunk;  ///< see above
   std::uint32_t work_tiles;  ///< tiles * split_k * products
   bool in_clusters;          ///< the slices of a tile, a chunk each, are CTAs of a cluster
   Epilogue<double, double> epilogue;

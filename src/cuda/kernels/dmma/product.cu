@@ -14,6 +14,7 @@ namespace exactile::cuda::dmma {
 namespace {
 
 constexpr std::int64_t most_work_tiles = 0x7fffffff;
+constexpr std::int64_t most_k_of_chunk = 1 << 30;
 
 std::int64_t magnitude(std::int64_t stride) { return stride < 0 ? -stride : stride; }
 
@@ -25,6 +26,7 @@ bool has_pairs(const GemmDescription& d, const OperandLayout& layout, std::int64
          (layout.batch_stride % 2 == 0 || d.batch_count == 1);
 }
 bool a_has_pairs(const GemmDescription& d) { return has_pairs(d, d.a, d.a.row_stride, d.a.column_stride, d.k); }
+bool a_has_pairs_along_k(const GemmDescription& d) { return has_pairs(d, d.a, d.a.column_stride, d.a.row_stride, d.m); }
 bool b_has_pairs(const GemmDescription& d) { return has_pairs(d, d.b, d.b.row_stride, d.b.column_stride, d.n); }
 
 Tiling tiling_of(const GemmDescription& d, const TileKind& tile, const Configuration& c,
@@ -49,13 +51,14 @@ Tiling tiling_of(const GemmDescription& d, const TileKind& tile, const Configura
 Candidate candidate(const Tiling& t, const Device& device) {
   const GemmDescription& d = t.description;
   const auto batch = static_cast<double>(d.batch_count);
+  const bool takes_a = a_has_pairs(d) || (t.tile->launch_along_k != nullptr && a_has_pairs_along_k(d));
   const double elements = static_cast<double>(d.m * d.n) * batch;
   const auto k = static_cast<double>(std::min(d.k, core::ceil_divide(t.chunks, t.split_k) * t.k_of_chunk));
   Demand demand{.tiles = static_cast<double>(t.tiles_m * t.tiles_n * t.split_k) * batch,
                 .slots = static_cast<double>(device.sm_count) * t.tile->ctas,
                 .steps = std::ceil(k / block_k),
                 .bytes = 8 * (static_cast<double>(d.m + d.n) * static_cast<double>(d.k) * batch + elements),
-                .path = (a_has_pairs(d) ? 0 : 1) + (b_has_pairs(d) ? 0 : 1)};
+                .path = (takes_a ? 0 : 1) + (b_has_pairs(d) ? 0 : 1)};
   if (t.split_k > 1 && t.cluster_k == 0) {
     demand.side_kernels = 1;
     demand.copied_bytes = 16 * elements * static_cast<double>(t.chunks);
@@ -68,14 +71,17 @@ Candidate candidate(const Tiling& t, const Device& device) {
           demand};
 }
 
-/// Clusters that share K, where tiles leave SMs idle: their CTAs have a chunk each.
+std::int64_t tiles_of(const GemmDescription& d, const TileKind& tile) {
+  return core::ceil_divide(d.m, tile.bm) * core::ceil_divide(d.n, tile.bn) * d.batch_count;
+}
+
+/// Where tiles leave SMs idle: K is shared by the CTAs of a cluster, which have a chunk each.
 void add_clusters(std::vector<Candidate>& all, const GemmDescription& d, const TileKind& tile, bool transposed,
                   const Device& device) {
-  const std::int64_t tiles = core::ceil_divide(d.m, tile.bm) * core::ceil_divide(d.n, tile.bn) * d.batch_count;
-  if (tiles >= std::int64_t{device.sm_count} * tile.ctas) return;
+  if (tiles_of(d, tile) >= std::int64_t{device.sm_count} * tile.ctas) return;
   for (int cluster_k = 2; cluster_k <= tile.most_cluster_k; cluster_k *= 2) {
     const Tiling t = tiling_of(d, tile, {.cluster_k = cluster_k, .swap = transposed ? 1 : 0});
-    if (t.k_of_chunk <= chunk_k && t.split_k > cluster_k / 2) all.push_back(candidate(t, device));
+    if (t.k_of_chunk <= most_k_of_chunk && t.split_k > cluster_k / 2) all.push_back(candidate(t, device));
   }
 }
 
@@ -96,6 +102,12 @@ Tiling tiling_of(const GemmDescription& description, std::span<const TileKind> k
                    *std::ranges::find_if(kinds, fits), configuration, k_of_chunk);
 }
 
+Configuration in_one_chunk(const plan::Problem& problem, Configuration c) {
+  if (!problem.reproducible && c.split_k <= 1 && c.cluster_k == 0 && problem.description.k <= most_k_of_chunk)
+    c.cluster_k = 1;
+  return c;
+}
+
 std::vector<Candidate> candidates(const plan::Problem& problem, const Device& device, std::span<const TileKind> kinds) {
   std::vector<Candidate> all;
   for (const bool transposed : {false, true}) {
@@ -105,9 +117,8 @@ std::vector<Candidate> candidates(const plan::Problem& problem, const Device& de
                         static_cast<double>(d.m) * static_cast<double>(d.n);  // bytes, where K is split
     for (const TileKind& tile : kinds) {
       // Beyond two waves of tiles the partial sums cost more than a last wave that is not full.
-      const std::int64_t tiles = core::ceil_divide(d.m, tile.bm) * core::ceil_divide(d.n, tile.bn) * d.batch_count;
       const bool may_split = sums <= 0.4 * static_cast<double>(device.memory_bytes) &&
-                             tiles < std::int64_t{2} * device.sm_count * tile.ctas;
+                             tiles_of(d, tile) < std::int64_t{2} * device.sm_count * tile.ctas;
       for (int split_k = 1; split_k < (may_split ? 2 * chunks : 2); split_k *= 2)
         all.push_back(candidate(tiling_of(d, tile, {.split_k = split_k, .swap = transposed ? 1 : 0}), device));
       if (!problem.reproducible) add_clusters(all, d, tile, transposed, device);
@@ -121,15 +132,17 @@ Parameters DmmaProduct::parameters(const Launch& launch) const {
   GemmArguments arguments = launch.arguments;
   if (tiling_.transposed) std::swap(arguments.a, arguments.b);
   const auto source = [](const void* data, const OperandLayout& layout, std::int64_t mn, std::int64_t k_stride,
-                         bool has_pairs) {
-    const bool aligned = has_pairs && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
+                         bool has_pairs, bool has_pairs_along_k) {
+    const bool aligned = reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
     const auto elements =
         magnitude(k_stride) <= magnitude(mn) ? Source::Path::elements_k_major : Source::Path::elements_mn_major;
-    return Source{static_cast<const double*>(data), layout, mn, k_stride, aligned ? Source::Path::pairs : elements};
+    return Source{
+        static_cast<const double*>(data), layout, mn, k_stride, aligned && has_pairs ? Source::Path::pairs : elements,
+        aligned && has_pairs_along_k};
   };
   Parameters w{
-      .a = source(arguments.a, d.a, d.a.row_stride, d.a.column_stride, a_has_pairs(d)),
-      .b = source(arguments.b, d.b, d.b.column_stride, d.b.row_stride, b_has_pairs(d)),
+      .a = source(arguments.a, d.a, d.a.row_stride, d.a.column_stride, a_has_pairs(d), a_has_pairs_along_k(d)),
+      .b = source(arguments.b, d.b, d.b.column_stride, d.b.row_stride, b_has_pairs(d), b_has_pairs(d)),
       .c = static_cast<double*>(arguments.c),
       .c_layout = d.c,
       .m = d.m,
@@ -144,14 +157,18 @@ Parameters DmmaProduct::parameters(const Launch& launch) const {
       .chunks = static_cast<std::uint32_t>(tiling_.chunks),
       .k_of_chunk = static_cast<std::uint32_t>(tiling_.k_of_chunk),
       .work_tiles = static_cast<std::uint32_t>(tiling_.tiles_m * tiling_.tiles_n * tiling_.split_k * d.batch_count),
-      .in_clusters = tiling_.cluster_k > 0,
+      .in_clusters = tiling_.cluster_k > 1,
       .epilogue = Epilogue<double, double>(d, arguments)};
   return w;
 }
 
 Status DmmaProduct::launch(const Launch& launch) const {
   const Parameters w = parameters(launch);
-  if (Status s = tiling_.tile->launch(w, device_, kernel_, launch.stream); !s.ok() || w.partials == nullptr) return s;
+  const TileKind& tile = *tiling_.tile;
+  const bool along_k = tile.launch_along_k != nullptr && w.a.pairs_along_k && w.a.path != Source::Path::pairs;
+  Status s = (along_k ? tile.launch_along_k : tile.launch)(w, device_, kernel_, launch.stream);
+  if (along_k && s.code() == StatusCode::unsupported) s = tile.launch(w, device_, kernel_, launch.stream);
+  if (!s.ok() || w.partials == nullptr) return s;
   const dim3 grid(static_cast<unsigned>(core::ceil_divide(w.m * w.n, reduce_threads)),
                   static_cast<unsigned>(std::min<std::int64_t>(tiling_.description.batch_count, 65535)));
   return check(launch_early(device_.compute_capability >= 90, reduce_kernel, grid, reduce_threads, 0, launch.stream, w),
@@ -162,7 +179,7 @@ std::string DmmaProduct::blocking() const {
   const auto field = [](const char* name, std::int64_t value) { return name + std::to_string(value); };
   return field("BM=", tiling_.tile->bm) + field(" BN=", tiling_.tile->bn) + field(" BK=", block_k) +
          field(" STAGES=", tiling_.tile->stages) +
-         (tiling_.cluster_k > 0 ? field(" CLUSTER_K=", tiling_.cluster_k) : field(" SPLIT_K=", tiling_.split_k)) +
+         (tiling_.cluster_k > 1 ? field(" CLUSTER_K=", tiling_.cluster_k) : field(" SPLIT_K=", tiling_.split_k)) +
          (tiling_.transposed ? " SWAP=1" : "");
 }
 

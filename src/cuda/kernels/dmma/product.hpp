@@ -18,7 +18,9 @@ struct TileKind {
   int stages;
   int ctas;            ///< on an SM at a time
   int most_cluster_k;  ///< CTAs of a cluster that share K
-  Status (*launch)(const Parameters&, const Device&, std::string_view kernel, cudaStream_t);
+  using Launch = Status(const Parameters&, const Device&, std::string_view kernel, cudaStream_t);
+  Launch* launch;
+  Launch* launch_along_k;  ///< where A lies by pairs along K, if TMA reaches it (else unsupported); or null
 };
 
 /// A product divided into work tiles.
@@ -31,12 +33,14 @@ struct Tiling {
   std::int64_t k_of_chunk = 0;
   std::int64_t chunks = 0;
   std::int64_t split_k = 0;
-  int cluster_k = 0;  ///< where the slices are CTAs of a cluster, a chunk each: how many there may be
+  int cluster_k = 0;  ///< where slices are a chunk each, of the CTAs of a cluster: how many there may be; 1: K whole
 };
 
 /// A product divided as a configuration says; its chunks are so long where CTAs of a cluster do not share K.
 [[nodiscard]] Tiling tiling_of(const GemmDescription& description, std::span<const TileKind> kinds,
                                const Configuration& configuration, std::int64_t k_of_chunk = chunk_k);
+/// The same where K is not split; but K is one chunk unless bits are to follow from K alone.
+[[nodiscard]] Configuration in_one_chunk(const plan::Problem& problem, Configuration configuration);
 /// All tiles, ways round and splits of K; of these, in clusters where tiles leave SMs idle and bits may follow from it.
 [[nodiscard]] std::vector<Candidate> candidates(const plan::Problem& problem, const Device& device,
                                                 std::span<const TileKind> kinds);

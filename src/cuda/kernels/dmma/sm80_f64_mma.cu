@@ -110,7 +110,7 @@ Status launch_tile(const Parameters& parameters, const Device& /*device*/, std::
 
 template <class T>
 constexpr TileKind kind() {
-  return {T::bm, T::bn, T::stages, 1, 1, launch_tile<T>};
+  return {T::bm, T::bn, T::stages, 1, 1, launch_tile<T>, nullptr};
 }
 constexpr std::array kinds{kind<Large>(), kind<Medium>()};
 

@@ -29,7 +29,7 @@ struct PipelineState {
 /// The operands as TMA sees them, where they are contiguous and aligned as a stage wants them; the others are copied by
 /// elements.
 struct Boxes {
-  CUtensorMap a;  ///< of 16 rows x 16 of K, or of 8 complex numbers by 8
+  CUtensorMap a;  ///< of 16 rows x 16 of K, or of 8 complex numbers by 8; along K of 16 of K x BM rows
   CUtensorMap b;  ///< of 16 of K x BN columns
   bool has_a;
   bool has_b;
@@ -53,7 +53,9 @@ __device__ void copy_boxes(const Boxes& boxes, const WorkTile& work_tile, int k,
   isa::mbarrier_arrive_expect(full, T::depth * ((boxes.has_a ? T::a_bytes : 0) + (boxes.has_b ? T::b_bytes : 0)));
 #pragma unroll
   for (int d = 0; d < T::depth; ++d, stage += T::block_bytes, k += block_k) {
-    if (boxes.has_a) {
+    if constexpr (T::Warp::has_a_along_k) {
+      isa::tma_load(stage, &boxes.a, k, row, a_product, full);
+    } else if (boxes.has_a) {
 #pragma unroll
       for (int i = 0; i < T::bm; i += 16)
         isa::tma_load(stage + i / 16 * T::a_lines * line_bytes, &boxes.a, row + i, k * T::a_lines / block_k, a_product,
