@@ -19,7 +19,7 @@ Status plan_and_run(const GemmDescription& description, const GemmArguments& arg
   return api::guarded([&]() -> Status {
     auto state = detail::PlanState::make(description, options);
     if (!state) return state.error();
-    if ((*state)->is_final()) detail::remember_plan(*state);
+    detail::remember_plan(*state);
     return (*state)->run(arguments, execution);
   });
 }

@@ -82,7 +82,7 @@ bool is_of(const Place& place, const PlainProduct& product, const GemmDescriptio
          (product.form != 0 || (place.plan->description() == description && place.plan->options() == options));
 }
 
-const PlanState* current(const PlanState& plan) noexcept { return plan.has_threads_of_now() ? &plan : nullptr; }
+const PlanState* current(const PlanState& plan) noexcept { return plan.is_of_now() ? &plan : nullptr; }
 
 }  // namespace
 
@@ -109,7 +109,7 @@ void remember_plan(std::shared_ptr<const PlanState> plan) noexcept {
   }
   const PlainProduct product = product_of(plan->description(), plan->options());
   Set& set = (*mine)[set_of(product)];
-  for (Place& place : set.places)  // one whose number of threads is another now
+  for (Place& place : set.places)  // one that is not of now
     if (is_of(place, product, plan->description(), plan->options())) return void(place.plan = std::move(plan));
   set.places[set.oldest] = {product, std::move(plan)};
   set.oldest = (set.oldest + 1) % ways;

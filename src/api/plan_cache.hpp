@@ -6,7 +6,7 @@
 ///
 /// A plain product is found by ten numbers (detail/remembered.hpp), any other by its whole description and options,
 /// without allocation. What a plan was made from besides (the environment, measured rows) is not looked at again, but
-/// for the number of threads where that can matter.
+/// for the number of threads where that can matter, and whether a device that was not ready has become worth it.
 #pragma once
 
 #include <memory>

@@ -135,6 +135,10 @@ Status PlanState::consider_devices() {
   return {};
 }
 
+bool PlanState::may_begin_first_use() const {
+  return devices_.awaited.offload != nullptr && ledger().may_begin(devices_.awaited);
+}
+
 Status PlanState::check_pointers(const GemmArguments& arguments) const {
   if (arguments.c == nullptr) return invalid(fmt::format("{} = null: expected a pointer to the output", output_name()));
   if (problem_.description.bias != Bias::none && arguments.bias == nullptr)

@@ -57,11 +57,11 @@ class PlanState {
     if (there_ != nullptr && !devices_.only_if_pinned) return there_->kernel_name();
     return kernel_ == nullptr ? std::string_view() : kernel_->name;
   }
-  /// False where it would be made anew with another device: the choice rested on what the process had done before.
-  [[nodiscard]] bool is_final() const noexcept { return devices_.is_final; }
-  /// Whether it would be made for the same number of threads again; true where it runs on one whatever the number.
-  [[nodiscard]] bool has_threads_of_now() const noexcept {
-    return quick_call_.run != nullptr || core::thread_count(options_.threads) == problem_.threads;
+  /// To be asked once for each run. Whether it would be made the same again: for as many threads, and where the choice
+  /// rested on what the process had done before, still without the device. Products over in nanoseconds need neither.
+  [[nodiscard]] bool is_of_now() const {
+    return quick_call_.run != nullptr ||
+           (core::thread_count(options_.threads) == problem_.threads && !may_begin_first_use());
   }
   /// As it was given: problem() has the settled one.
   [[nodiscard]] const GemmDescription& description() const noexcept { return description_; }
@@ -69,6 +69,7 @@ class PlanState {
  private:
   PlanState(const GemmDescription& description, const GemmOptions& given, const GemmOptions& options);
   [[nodiscard]] Status consider_devices();
+  [[nodiscard]] bool may_begin_first_use() const;
   [[nodiscard]] plan::DeviceChoice devices_now() const;
   [[nodiscard]] bool goes_there(const GemmArguments& arguments) const;
   [[nodiscard]] std::optional<Status> run_there(const GemmArguments& arguments) const;

@@ -11,19 +11,15 @@
 
 namespace exactile::plan {
 
-bool DeviceLedger::may_open(const Offload& offload, double seconds) {
+bool DeviceLedger::may_begin(const FirstUse& use) {
+  const Offload& offload = *use.offload;
+  const double price = use.is_of_device ? offload.first_use_seconds(use.device) : offload.context_seconds;
+  if (use.is_of_device ? price == 0 : offload.opened_by() != 0) return true;
   const std::lock_guard lock(mutex_);
-  if (offload.opened_by() != 0) return true;
-  double& lost = accounts_[offload.backend].lost_unopened;
-  lost += seconds;
-  return lost >= offload.context_seconds;
-}
-
-bool DeviceLedger::may_make_ready(const Offload& offload, double seconds, double first_use_seconds) {
-  const std::lock_guard lock(mutex_);
-  double& lost = accounts_[offload.backend].lost_unready;
-  lost += seconds;
-  return lost >= first_use_seconds;
+  Account& account = accounts_[offload.backend];
+  double& lost = use.is_of_device ? account.lost_unready : account.lost_unopened;
+  lost += use.seconds;
+  return lost >= price;
 }
 
 std::string DeviceLedger::why_left_alone(const Offload& offload) {
@@ -79,7 +75,11 @@ class Comparison {
 
   void judge(const Offload& offload, DeviceChoice& choice) {
     DeviceVerdict verdict{.backend = offload.backend};
-    verdict.reason = judge(offload, verdict, choice);
+    if (first_ == nullptr)
+      verdict.reason = judge(offload, verdict, choice);
+    else
+      verdict.reason = fmt::format("not asked: a device of {} comes before its", to_string(first_->backend));
+    if (verdict.kernel != nullptr || choice.awaited.offload == &offload) first_ = offload.backend;
     choice.verdicts.push_back(std::move(verdict));
   }
 
@@ -94,13 +94,17 @@ class Comparison {
                          duration(floor));
     if (const auto why = offload.why_absent(); !why.empty()) return std::string(why);
     if (std::string why = ledger_.why_left_alone(offload); !why.empty()) return why;
-    if (!ledger_.may_open(offload, here_ - floor)) {
-      choice.is_final = false;
+    if (waits({.offload = &offload, .device = problem_.device, .seconds = here_ - floor}, choice))
       return fmt::format("not asked yet: the processor takes an estimated {}, a device's first use some {}",
                          duration(here_), duration(offload.context_seconds));
-    }
     if (std::string why = find_kernel(offload, verdict); !why.empty()) return why;
     return compare(offload, verdict, choice);
+  }
+
+  bool waits(const FirstUse& use, DeviceChoice& choice) const {
+    if (ledger_.may_begin(use)) return false;
+    choice.awaited = use;
+    return true;
   }
 
   std::string find_kernel(const Offload& offload, DeviceVerdict& verdict) const {
@@ -127,23 +131,16 @@ class Comparison {
       return fmt::format("takes {}, and {} where all operands are in pinned memory: taken then", times,
                          duration(pinned));
     }
-    if (first_use > 0 && !ledger_.may_make_ready(offload, here_ - verdict.seconds, first_use)) {
-      choice.is_final = false;
+    if (first_use > 0 && waits({&offload, problem_.device, true, here_ - verdict.seconds}, choice))
       return fmt::format("not yet: takes {}, but its first use some {}", times, duration(first_use));
-    }
     take(offload, verdict, false, choice);
     return fmt::format("takes {}", times);
   }
 
-  /// The soonest that is taken for any memory comes before what is taken for pinned memory alone.
-  void take(const Offload& offload, const DeviceVerdict& verdict, bool only_if_pinned, DeviceChoice& choice) {
-    if (choice.kernel != nullptr &&
-        std::pair(choice.only_if_pinned, taken_seconds_) <= std::pair(only_if_pinned, verdict.seconds))
-      return;
+  static void take(const Offload& offload, const DeviceVerdict& verdict, bool only_if_pinned, DeviceChoice& choice) {
     choice.offload = &offload;
     choice.kernel = verdict.kernel;
     choice.only_if_pinned = only_if_pinned;
-    taken_seconds_ = verdict.seconds;
   }
 
   Problem problem_;
@@ -151,7 +148,7 @@ class Comparison {
   double here_;
   DeviceLedger& ledger_;
   Traffic traffic_;
-  double taken_seconds_ = 0;
+  const BackendEntry* first_ = nullptr;  ///< that has a kernel for the product, or may have one
 };
 
 }  // namespace

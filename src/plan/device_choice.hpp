@@ -34,14 +34,19 @@ struct Offload {
   HostLink (*link)(int device) = [](int) { return HostLink(); };
 };
 
+/// What a product would have used, had earlier products lost as much without it as it costs.
+struct FirstUse {
+  const Offload* offload = nullptr;  ///< null: none
+  int device = 0;
+  bool is_of_device = false;  ///< of the device itself, whose driver is open; else of the driver
+  double seconds = 0;         ///< what each run of the product loses meanwhile
+};
+
 /// What a process has found out about its devices, and what it would have gained by them. All calls are thread-safe.
 class DeviceLedger {
  public:
-  /// A product could have been so much sooner done on a device of the backend. Answers whether the driver may be asked:
-  /// it is open, or such products have by now lost as much as a device's first use costs.
-  [[nodiscard]] bool may_open(const Offload& offload, double seconds);
-  /// The same of a product that the device was asked about, and of the first use itself.
-  [[nodiscard]] bool may_make_ready(const Offload& offload, double seconds, double first_use_seconds);
+  /// To be asked once for each run. Whether somebody has begun with it, or products have by now lost what it costs.
+  [[nodiscard]] bool may_begin(const FirstUse& use);
   /// Why no product goes to the backend's devices of itself any more; empty if they may. The driver of a parent process
   /// cannot be used, and a device that has failed is not tried again.
   [[nodiscard]] std::string why_left_alone(const Offload& offload);
@@ -52,7 +57,7 @@ class DeviceLedger {
 
  private:
   struct Account {
-    double lost_unopened = 0;
+    double lost_unopened = 0;  ///< seconds, while the driver was not open
     double lost_unready = 0;
     bool is_broken = false;
     std::string failure;
@@ -74,12 +79,13 @@ struct DeviceChoice {
   const KernelEntry* kernel = nullptr;
   int device = 0;               ///< the index that was considered, of each backend
   bool only_if_pinned = false;  ///< the device is worth it for operands in pinned memory alone
-  bool is_final = true;         ///< false: the same product may be judged otherwise the next time
+  FirstUse awaited = {};        ///< the product is to be judged anew once it may begin
   std::vector<DeviceVerdict> verdicts = {};
 };
 
-/// Compares the processor's kernel with each backend's best, copies and first use included. `problem` and `options` are
-/// those the processor's kernel was chosen by; `device` is the index of the device to consider.
+/// Compares the processor's kernel with each backend's best, copies and first use included, up to the first backend
+/// that has a kernel for the product or may have one: a GPU that two backends reach is opened by one of them. `problem`
+/// and `options` are those the processor's kernel was chosen by; `device` is the index of the device to consider.
 [[nodiscard]] DeviceChoice choose_device(std::span<const Offload* const> offloads, const Problem& problem,
                                          const GemmOptions& options, const KernelEntry& here, int device,
                                          DeviceLedger& ledger);

@@ -143,6 +143,27 @@ TEST_F(Automatic, ADriverThatACallByNameOpenedCostsNothingMore) {
   });
 }
 
+/// Planning for a device takes longer than small products do.
+TEST_F(Automatic, AProductThatWaitsForADeviceIsPlannedOnce) {
+  in_a_fresh_process([] {
+    const auto estimates = [] {
+      for (const DeviceInfo& device : devices())
+        for (const auto& [name, value] : device.properties)
+          if (device.backend == Backend::cuda && name == "estimates") return std::stoi(value);
+      return 0;
+    };
+    if (product(0, {.backend = Backend::cuda}) != there) return 1;  // opens the driver
+    setenv("FAKE_DEVICE", "unready", 1);
+    if (product() != here) return 2;
+    const int before = estimates();
+    for (int call = 0; call < 3; ++call)
+      if (product() != here) return 3;
+    if (before == 0 || estimates() != before) return 4;
+    unsetenv("FAKE_DEVICE");
+    return product() == there ? 0 : 5;
+  });
+}
+
 TEST_F(Automatic, ASlowDeviceIsNotTaken) {
   in_a_fresh_process([] {
     setenv("FAKE_DEVICE", "slow", 1);

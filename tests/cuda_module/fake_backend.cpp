@@ -17,6 +17,8 @@
 namespace exactile::cuda {
 namespace {
 
+std::atomic<int> estimates = 0;  ///< that planning has asked for
+
 std::vector<DeviceInfo> devices() {
   std::array<std::atomic<int>, 3> ids{};
   core::run_team(3, [&](const core::Member& member) {
@@ -25,6 +27,7 @@ std::vector<DeviceInfo> devices() {
   });
   DeviceInfo info{.backend = Backend::cuda, .name = "fake", .available = true, .reason = {}, .properties = {}};
   for (const auto& id : ids) info.properties.emplace_back("thread", std::to_string(id.load()));
+  info.properties.emplace_back("estimates", std::to_string(estimates.load()));
   return {info};
 }
 
@@ -130,6 +133,7 @@ plan::KernelEntry kernel(std::string_view name, double (*cost)(const plan::Probl
 /// The second stands for those on the CUDA cores.
 const std::array list{kernel("fake_kernel",
                              [](const plan::Problem&) {
+                               ++estimates;
                                if (trouble() == "slowest") return 2000.0;
                                return trouble() == "slow" ? 500.0 : 1e-6;
                              }),
@@ -151,14 +155,15 @@ const plan::BackendEntry& backend() {
 }
 
 const plan::Offload& offload() {
-  static const plan::Offload all{.backend = &backend(),
-                                 .context_seconds = context_seconds,
-                                 .overlaps_copies = true,
-                                 .why_absent = [] { return std::string_view(); },
-                                 .first_use_seconds = [](int) { return 0.0; },
-                                 .only_by_name = [](int) { return std::string_view(); },
-                                 .is_pinned = [](const void*, std::int64_t, int) { return trouble() == "pinned"; },
-                                 .opened_by = nullptr};
+  static const plan::Offload all{
+      .backend = &backend(),
+      .context_seconds = context_seconds,
+      .overlaps_copies = true,
+      .why_absent = [] { return std::string_view(); },
+      .first_use_seconds = [](int) { return trouble() == "unready" ? context_seconds : 0.0; },
+      .only_by_name = [](int) { return std::string_view(); },
+      .is_pinned = [](const void*, std::int64_t, int) { return trouble() == "pinned"; },
+      .opened_by = nullptr};
   return all;
 }
 

@@ -23,6 +23,7 @@ bool is_there = true;
 std::string_view by_name_only;
 int questions = 0;  ///< to the driver
 int opener = 0;     ///< the process that asked the first
+int second_questions = 0;
 plan::HostLink link;
 
 class DeviceChoice : public testing::Test {
@@ -53,7 +54,7 @@ class DeviceChoice : public testing::Test {
 
   /// A product that the processor is said to need `here` seconds for.
   static plan::DeviceChoice choose(double here, plan::DeviceLedger& ledger, std::int64_t n = 1024, int threads = 16,
-                                   bool reproducible = false) {
+                                   bool reproducible = false, bool has_second = false) {
     static double seconds_here;
     seconds_here = here;
     static const plan::KernelEntry processor = kernel(Backend::cpu, [](const plan::Problem&) { return seconds_here; });
@@ -77,10 +78,19 @@ class DeviceChoice : public testing::Test {
                                        .is_pinned = [](const void*, std::int64_t, int) { return false; },
                                        .opened_by = [] { return opener; },
                                        .link = [](int) { return link; }};
-    const std::array all{&offload};
+    static const plan::BackendEntry second_backend{.backend = Backend::opencl,
+                                                   .kernels =
+                                                       [] {
+                                                         ++second_questions;
+                                                         return std::span<const plan::KernelEntry>();
+                                                       },
+                                                   .devices = []() -> std::vector<DeviceInfo> { return {}; },
+                                                   .measure_peak = nullptr};
+    static const plan::Offload second{.backend = &second_backend, .why_absent = [] { return std::string_view(); }};
+    const std::array all{&offload, &second};
     const plan::Problem problem{
         .description = contiguous(f32, n, n, n), .threads = threads, .reproducible = reproducible};
-    return plan::choose_device(all, problem, {}, processor, 0, ledger);
+    return plan::choose_device(std::span(all).first(has_second ? 2 : 1), problem, {}, processor, 0, ledger);
   }
   static std::string reason(const plan::DeviceChoice& choice) { return choice.verdicts.at(0).reason; }
 };
@@ -90,7 +100,7 @@ TEST_F(DeviceChoice, TheDriverIsNotOpenedForWhatCopiesAloneWouldCost) {
   for (int call = 0; call < 100000; ++call) {
     const plan::DeviceChoice choice = choose(3e-5, ledger, 16);
     ASSERT_EQ(choice.kernel, nullptr);
-    ASSERT_TRUE(choice.is_final);
+    ASSERT_EQ(choice.awaited.offload, nullptr);
   }
   EXPECT_EQ(questions, 0);
   EXPECT_EQ(reason(choose(3e-5, ledger, 16)), "not asked: the processor takes an estimated 30 us, copies alone 30 us");
@@ -101,14 +111,49 @@ TEST_F(DeviceChoice, TheFirstUseIsPaidByWhatItWouldHaveSpared) {
   plan::DeviceLedger ledger;
   first_use = 0.2;
   int call = 0;
-  while (choose(0.02, ledger).kernel == nullptr) {
+  for (plan::DeviceChoice c = choose(0.02, ledger); c.kernel == nullptr; c = choose(0.02, ledger)) {
     ASSERT_LT(++call, 100);
-    EXPECT_FALSE(choose(0.02, ledger).is_final);
+    EXPECT_NE(c.awaited.offload, nullptr);
   }
-  // 20 ms against some 1 ms: twice 0.2 s, for the driver and for the context, with two calls in each round.
-  EXPECT_NEAR(call, 11, 1);
+  // 20 ms against some 1 ms: twice 0.2 s, for the driver and for the context.
+  EXPECT_NEAR(call, 21, 2);
+}
+
+/// A plan that is used again pays as one that is made again does, and is made anew once it may change.
+TEST_F(DeviceChoice, EachRunOfAWaitingPlanPays) {
+  plan::DeviceLedger ledger;
+  const plan::DeviceChoice unopened = choose(0.02, ledger);
+  ASSERT_NE(unopened.awaited.offload, nullptr);
+  EXPECT_FALSE(unopened.awaited.is_of_device);
+  int runs = 1;
+  while (!ledger.may_begin(unopened.awaited)) ASSERT_LT(++runs, 100);
+  EXPECT_NEAR(runs, 10, 1);
+  first_use = 0.2;
+  const plan::DeviceChoice unready = choose(0.02, ledger);
+  EXPECT_TRUE(unready.awaited.is_of_device);
+  EXPECT_TRUE(ledger.may_begin(unopened.awaited)) << "the driver is open";
+  EXPECT_FALSE(ledger.may_begin(unready.awaited));
   first_use = 0;
-  EXPECT_TRUE(choose(0.02, ledger).is_final);
+  EXPECT_TRUE(ledger.may_begin(unready.awaited)) << "somebody made the device ready";
+  EXPECT_NE(choose(0.02, ledger).kernel, nullptr);
+}
+
+/// A GPU that two backends reach is opened by the first, which answers for it: whether it waits, loses or wins.
+TEST_F(DeviceChoice, TheSecondBackendIsAskedWhereTheFirstHasNoKernel) {
+  const auto second_is_asked = [] {
+    plan::DeviceLedger ledger;
+    second_questions = 0;
+    const plan::DeviceChoice choice = choose(1, ledger, 1024, 16, false, true);
+    EXPECT_EQ(choice.verdicts.at(1).reason == "not asked: a device of cuda comes before its", second_questions == 0);
+    return second_questions > 0;
+  };
+  EXPECT_FALSE(second_is_asked());
+  kernel_seconds = 2;
+  EXPECT_FALSE(second_is_asked());
+  first_use = 10;
+  EXPECT_FALSE(second_is_asked());
+  is_there = false;
+  EXPECT_TRUE(second_is_asked());
 }
 
 TEST_F(DeviceChoice, ALargeProductGoesThereAtOnce) {
@@ -125,7 +170,7 @@ TEST_F(DeviceChoice, ReproducibleProductsStayWhereTheyAre) {
   plan::DeviceLedger ledger;
   const plan::DeviceChoice choice = choose(1, ledger, 1024, 16, true);
   EXPECT_EQ(choice.kernel, nullptr);
-  EXPECT_TRUE(choice.is_final);
+  EXPECT_EQ(choice.awaited.offload, nullptr);
   EXPECT_EQ(questions, 0);
   EXPECT_EQ(reason(choice), "not asked: its bits are others than the processor's (reproducible)");
 }
@@ -156,7 +201,7 @@ TEST_F(DeviceChoice, ASlowDeviceLosesForGood) {
   kernel_seconds = 2;
   const plan::DeviceChoice choice = choose(1, ledger);
   EXPECT_EQ(choice.kernel, nullptr);
-  EXPECT_TRUE(choice.is_final);
+  EXPECT_EQ(choice.awaited.offload, nullptr);
   EXPECT_EQ(reason(choice), "lost: takes an estimated 2 s with copies, the processor 1 s");
 }
 
@@ -177,7 +222,7 @@ TEST_F(DeviceChoice, SaysWhatIsNotThere) {
   is_there = false;
   const plan::DeviceChoice choice = choose(1, ledger);
   EXPECT_EQ(choice.kernel, nullptr);
-  EXPECT_TRUE(choice.is_final);
+  EXPECT_EQ(choice.awaited.offload, nullptr);
   EXPECT_EQ(reason(choice), "backend 'cuda' cannot do this product: no driver of that name");
 }
 
