@@ -2,8 +2,10 @@
 #include "core/control_groups.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <limits>
+#include <string>
+
+#include "core/file.hpp"
 
 namespace exactile::core {
 namespace {
@@ -23,10 +25,11 @@ double least_upwards(const std::string& hierarchy, std::string group, GroupLimit
 double least_group_limit(std::string_view controller, GroupLimit of_version_2, GroupLimit of_version_1) {
   const std::string root = "/sys/fs/cgroup";
   const std::string wanted = ',' + std::string(controller) + ',';
-  std::ifstream groups("/proc/self/cgroup");
+  const std::string groups = content_of_file("/proc/self/cgroup").value_or(std::string());
   double least = std::numeric_limits<double>::infinity();
   // Lines are "number:controllers:group"; version 2 has one hierarchy, number 0, for all controllers.
-  for (std::string line; std::getline(groups, line);) {
+  for (std::string_view left = groups; !left.empty();) {
+    const std::string line(next_line(left));
     const auto first = line.find(':');
     const auto second = line.find(':', first + 1);
     if (second == std::string::npos || line[second + 1] != '/') continue;

@@ -3,6 +3,8 @@
 /// They are compiled here, and not linked, so that whoever links the archive needs no package for it. All of them are
 /// weak: beside a program's own copy of the same version there is no second definition.
 #define FMT_API __attribute__((weak))
+// No text here is a locale's, and all of them would come with it.
+#define FMT_STATIC_THOUSANDS_SEPARATOR ','
 #include <fmt/format-inl.h>
 
 // What format.h declares as `extern template`, and templates that it leaves to this file.

@@ -5,13 +5,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
+#include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <string>
 #include <thread>
 
 #include "core/control_groups.hpp"
 #include "core/environment.hpp"
+#include "core/file.hpp"
 
 namespace exactile::core {
 namespace {
@@ -27,18 +29,19 @@ constexpr double no_quota = std::numeric_limits<double>::infinity();
 
 /// Processors that a group may keep busy, as a file in its folder says: cpu.max holds "quota period" or "max period".
 double quota_v2(const std::string& folder) {
-  std::ifstream file(folder + "/cpu.max");
-  std::string quota;
+  const auto text = content_of_file(folder + "/cpu.max");
+  double quota = 0;
   double period = 0;
-  return file >> quota >> period && quota != "max" && period > 0 ? std::stod(quota) / period : no_quota;
+  return text && std::sscanf(text->c_str(), "%lf %lf", &quota, &period) == 2 && period > 0 ? quota / period : no_quota;
 }
 
 double quota_v1(const std::string& folder) {
-  std::ifstream quota_file(folder + "/cpu.cfs_quota_us");
-  std::ifstream period_file(folder + "/cpu.cfs_period_us");
-  double quota = -1;
-  double period = 0;
-  return quota_file >> quota && period_file >> period && quota > 0 && period > 0 ? quota / period : no_quota;
+  const auto number_in = [&](const char* file) {
+    return std::atof(content_of_file(folder + file).value_or(std::string()).c_str());
+  };
+  const double quota = number_in("/cpu.cfs_quota_us");
+  const double period = number_in("/cpu.cfs_period_us");
+  return quota > 0 && period > 0 ? quota / period : no_quota;
 }
 
 }  // namespace

@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
+#include <cstdlib>
 #include <string>
 #include <string_view>
+
+#include "core/file.hpp"
 
 namespace exactile::cpu {
 namespace {
@@ -30,22 +32,21 @@ bool ask_sysconf(Caches& result) {
 void ask_linux(Caches& result) {
   for (int index = 0;; ++index) {
     const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";
-    int level = 0;
-    std::int64_t kibibytes = 0;  // the file says "48K"
-    std::string type;
-    if (!(std::ifstream(folder + "level") >> level)) return;
-    std::ifstream(folder + "type") >> type;
-    std::ifstream(folder + "size") >> kibibytes;
-    if (type == "Instruction" || kibibytes <= 0 || level < 1 || level > 3) continue;
+    const auto content = [&](const char* file) { return core::content_of_file(folder + file).value_or(std::string()); };
+    const int level = std::atoi(content("level").c_str());
+    const std::int64_t kibibytes = std::atoll(content("size").c_str());  // the file says "48K"
+    if (level == 0) return;
+    if (content("type").starts_with("Instruction") || kibibytes <= 0 || level < 1 || level > 3) continue;
     (level == 1 ? result.l1 : level == 2 ? result.l2 : result.l3) = kibibytes * 1024;
   }
 }
 
 /// What follows the colon of the first line of /proc/cpuinfo that begins with `key`; empty if none does.
 std::string of_first_processor(std::string_view key) {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with(key)) return line.substr(std::min(line.find(": ") + 2, line.size()));
+  const std::string text = core::content_of_file("/proc/cpuinfo").value_or(std::string());
+  for (std::string_view left = text; !left.empty();)
+    if (const auto line = core::next_line(left); line.starts_with(key))
+      return std::string(line.substr(std::min(line.find(": ") + 2, line.size())));
   return {};
 }
 

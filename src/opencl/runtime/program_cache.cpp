@@ -7,12 +7,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <system_error>
 #include <vector>
 
 #include "core/environment.hpp"
+#include "core/file.hpp"
 
 namespace exactile::opencl {
 namespace {
@@ -69,11 +68,7 @@ std::string binary_folder() {
 
 std::optional<std::string> load_binary(std::string_view key) {
   if (binary_folder().empty()) return std::nullopt;
-  std::ifstream file(path_for(key), std::ios::binary);
-  if (!file) return std::nullopt;
-  std::ostringstream stream;
-  stream << file.rdbuf();
-  const std::string content = std::move(stream).str();
+  const std::string content = core::content_of_file(path_for(key)).value_or(std::string());
   if (!content.starts_with(magic)) return std::nullopt;
   const std::size_t sizes_end = content.find('\n', magic.size());
   if (sizes_end == std::string::npos || content.size() - sizes_end - 1 <= key.size()) return std::nullopt;
@@ -93,12 +88,10 @@ void store_binary(std::string_view key, std::string_view binary) noexcept {
     std::string pattern = path.string() + ".XXXXXX";
     const int descriptor = mkstemp(pattern.data());
     if (descriptor < 0) return;
+    const bool is_whole = core::write_all(descriptor, header(key, binary)) && core::write_all(descriptor, binary);
     close(descriptor);
-    std::ofstream file(pattern, std::ios::binary | std::ios::trunc);
-    file << header(key, binary) << binary;
-    file.close();
-    if (file) fs::rename(pattern, path, error);
-    if (!file || error) fs::remove(pattern, error);
+    if (is_whole) fs::rename(pattern, path, error);
+    if (!is_whole || error) fs::remove(pattern, error);
     remove_oldest_binaries(most_bytes);
   } catch (...) {  // a cache that cannot be written is no trouble for the product
   }

@@ -10,8 +10,8 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+
+#include "core/file.hpp"
 
 namespace exactile::tuning {
 namespace {
@@ -40,9 +40,9 @@ Status check_place(const FileKind& kind, const std::string& path) {
   if (!fs::exists(status))
     return fs::is_symlink(fs::symlink_status(path, error)) ? is_refused("is a link to nothing") : Status();
   if (!fs::is_regular_file(status)) return is_refused("is no file");
-  if (!std::ifstream(path).is_open()) return file_trouble("cannot be read", path);
-  const std::string text = content_of(path);
-  if (text.empty() || text.starts_with(kind.beginning) || kind.has_rows(text)) return {};
+  const auto text = core::content_of_file(path);
+  if (!text) return file_trouble("cannot be read", path);
+  if (text->empty() || text->starts_with(kind.beginning) || kind.has_rows(*text)) return {};
   return is_refused("is a file of something else");
 }
 
@@ -68,24 +68,9 @@ class WriteLock {
   bool held_ = false;
 };
 
-bool write_all(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
 }  // namespace
 
-std::string content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream stream;
-  stream << file.rdbuf();
-  return std::move(stream).str();
-}
+std::string content_of(const std::string& path) { return core::content_of_file(path).value_or(std::string()); }
 
 Status check_file_of(const FileKind& kind, const std::string& name) {
   const std::string path = place_of(name);
@@ -111,7 +96,7 @@ Status renew_file(const FileKind& kind, const std::string& name,
   const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
   const int descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (descriptor < 0) return file_trouble("cannot be written", temporary);
-  const bool written = write_all(descriptor, text) && fsync(descriptor) == 0;
+  const bool written = core::write_all(descriptor, text) && fsync(descriptor) == 0;
   const int failure = errno;
   close(descriptor);
   if (written && std::rename(temporary.c_str(), path.c_str()) == 0) return {};
