@@ -2,7 +2,7 @@
 // exactile_blas_race OURS OTHER [--lapack LIBRARY] [--only TEXT] [--rounds N] [--rows ISA] [SIZE...]
 // BLAS routines, and with --lapack factorizations of one LAPACK over either, in turns on one thread: each library in a
 // name space of the loader's. A line a case: routine, n, microseconds of ours and the other's, and other / ours. With
-// --rows, and sizes 16 64 256 1024, the rows of src/blas/openblas.inc: geometric means over a routine's letters.
+// --rows, and sizes 4 16 64 256 1024, the rows of src/blas/openblas.inc: geometric means over a routine's letters.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -101,12 +101,13 @@ class Race {
       ratios.push_back(times[1][static_cast<std::size_t>(round)] / times[0][static_cast<std::size_t>(round)]);
     std::fprintf(options_.rows == nullptr ? stdout : stderr, "%s\t%d\t%.3f\t%.3f\t%.3f\n", label.c_str(), n,
                  median(times[0]), median(times[1]), median(ratios));
-    logarithms_[name.substr(0, name.size() - 1)][n].push_back(std::log(median(ratios)));
+    const std::string row = (label.ends_with(" panel") ? "_PANELS(" : "(") + name.substr(0, name.size() - 1);
+    logarithms_[row][n].push_back(std::log(median(ratios)));
   }
   void print_rows() const {
     if (options_.rows == nullptr) return;
     for (const auto& [name, sizes] : logarithms_) {
-      std::printf("EXACTILE_MEASURED(%s, %s", name.c_str(), options_.rows);
+      std::printf("EXACTILE_MEASURED%s, %s", name.c_str(), options_.rows);
       for (const auto& [n, logarithms] : sizes)
         std::printf(", %.2f", std::exp(std::accumulate(logarithms.begin(), logarithms.end(), 0.0) /
                                        static_cast<double>(logarithms.size())));
@@ -178,6 +179,16 @@ class Cases {
         race("gemm", ops, 2, [=, this](void* f) {
           call(f, ops, ops + 1, &n_, &n_, &n_, &one_, a_.data(), &n_, b_.data(), &n_, &zero_, c_.data(), &n_);
         });
+  }
+  void panels() {
+    for (const Int width : {1, 2, 4, 8, 16})
+      race_(
+          Kind<T>::letter + std::string("gemm panel"), Kind<T>::letter + std::string("gemm_"), width,
+          2. * n_ * width * width * (is_complex ? 4 : 1),
+          [this] { std::copy(start_.begin(), start_.end(), c_.begin()); },
+          [=, this](void* f) {
+            call(f, "N", "N", &n_, &width, &width, &one_, a_.data(), &n_, b_.data(), &n_, &one_, c_.data(), &n_);
+          });
   }
   void vectors() {
     for (const char* op : {"N", "T", "C"})
@@ -258,6 +269,7 @@ void race_all(Race& race, const std::vector<Int>& sizes, bool lapack) {
       continue;
     }
     cases.products();
+    if (n == 1024) cases.panels();
     cases.vectors();
     cases.symmetric();
     cases.rank_k();

@@ -17,9 +17,9 @@ namespace {
 
 }  // namespace
 
-unsigned sizes_faster_elsewhere(char letter, std::string_view stem) noexcept {
+unsigned sizes_faster_elsewhere(std::span<const Measured> rows, char letter, std::string_view stem) noexcept {
   const Vectors here = vectors();
-  for (const Measured& row : measured)
+  for (const Measured& row : rows)
     if (is_routine(row.routine, letter, stem) && row.vectors == here && !is_asked_for_own()) return faster_sizes(row);
   return 0;
 }

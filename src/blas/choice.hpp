@@ -3,8 +3,10 @@
 /// was measured to do faster on this instruction set (openblas.inc). EXACTILE_BLAS_OWN=1 keeps all of them here.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <limits>
+#include <span>
 #include <string_view>
 #include <type_traits>
 
@@ -15,6 +17,13 @@ namespace exactile::blas {
 
 enum class Stem : std::uint8_t { gemm, gemv, symm, hemm, syrk, herk, syr2k, her2k, trmm, trsm };
 
+/// The sizes of the product, of ?gemv's two.
+struct Sizes {
+  Size m;
+  Size n;
+  Size k = 0;
+};
+
 namespace choice {
 
 inline constexpr std::array<std::string_view, 10> stems{"gemm", "gemv",  "symm",  "hemm", "syrk",
@@ -24,19 +33,31 @@ template <class T>
 inline constexpr char type_letter = is_complex_v<T> ? (sizeof(T) == 8 ? 'c' : 'z') : (sizeof(T) == 4 ? 's' : 'd');
 
 /// Orders of the matrices that were measured, each four times the last. A call counts as the nearest of them.
-inline constexpr std::array<Size, 4> measured_sizes{16, 64, 256, 1024};
+inline constexpr std::array<Size, 5> measured_sizes{4, 16, 64, 256, 1024};
+/// Widths of panels that were measured, each twice the last: products of 1024 rows, so many columns and as many terms,
+/// that LAPACK's factorizations are made of.
+inline constexpr std::array<Size, 5> measured_widths{1, 2, 4, 8, 16};
 
-/// A routine's time in OpenBLAS over ours, of each size.
+/// A routine's time in OpenBLAS over ours, of each size or width.
 struct Measured {
   std::string_view routine;
   Vectors vectors;
-  std::array<double, measured_sizes.size()> ratios;
+  std::array<double, 5> ratios;
 };
 #define EXACTILE_MEASURED(routine, isa, ...) Measured{#routine, Vectors::isa, {__VA_ARGS__}},
+#define EXACTILE_MEASURED_PANELS(...)
 inline constexpr std::array measured{
 #include "blas/openblas.inc"
 };
 #undef EXACTILE_MEASURED
+#undef EXACTILE_MEASURED_PANELS
+#define EXACTILE_MEASURED(...)
+#define EXACTILE_MEASURED_PANELS(routine, isa, ...) Measured{#routine, Vectors::isa, {__VA_ARGS__}},
+inline constexpr std::array measured_panels{
+#include "blas/openblas.inc"
+};
+#undef EXACTILE_MEASURED
+#undef EXACTILE_MEASURED_PANELS
 
 /// What lies between this and 1 is within the noise of the measurement.
 inline constexpr double parity = 0.95;
@@ -45,7 +66,7 @@ inline constexpr double parity = 0.95;
   return name.front() == letter && name.substr(1) == stem;
 }
 
-/// Which sizes the other does faster; bit s stands for measured_sizes[s].
+/// Which sizes the other does faster; bit s stands for measured_sizes[s] or measured_widths[s].
 [[nodiscard]] constexpr unsigned faster_sizes(const Measured& row) noexcept {
   unsigned sizes = 0;
   for (std::size_t s = 0; s < row.ratios.size(); ++s)
@@ -63,17 +84,49 @@ inline constexpr double parity = 0.95;
   return bit;
 }
 
+/// Of columns and terms; 0 of what is no panel.
+[[nodiscard]] constexpr Size width_of_panel(Size m, Size n, Size k) noexcept {
+  const Size width = std::max(std::min(m, n), k);
+  return width < 3 * measured_widths.back() / 2 && std::max(m, n) >= 8 * width ? width : 0;
+}
+
+/// The bit of a panel.
+[[nodiscard]] constexpr unsigned width_bit(Size width) noexcept {
+  unsigned bit = 1;
+  for (std::size_t s = 0; s + 1 < measured_widths.size(); ++s)
+    if (2 * width >= 3 * measured_widths[s]) bit = 2U << s;
+  return bit;
+}
+
 /// On one instruction set at least, for one size.
 template <class T, Stem stem>
 inline constexpr bool may_be_faster_elsewhere = [] {
-  for (const Measured& row : measured)
-    if (faster_sizes(row) != 0 && is_routine(row.routine, type_letter<T>, stems[static_cast<std::size_t>(stem)]))
-      return true;
+  for (const std::span<const Measured> rows : {std::span<const Measured>(measured), {measured_panels}})
+    for (const Measured& row : rows)
+      if (faster_sizes(row) != 0 && is_routine(row.routine, type_letter<T>, stems[static_cast<std::size_t>(stem)]))
+        return true;
   return false;
 }();
 
 /// For which sizes an OpenBLAS is the faster one; none where it was not measured on this processor's instruction set.
-[[nodiscard]] unsigned sizes_faster_elsewhere(char letter, std::string_view stem) noexcept;
+[[nodiscard]] unsigned sizes_faster_elsewhere(std::span<const Measured> rows, char letter,
+                                              std::string_view stem) noexcept;
+
+/// Whether it is for these.
+template <class T, Stem stem>
+[[nodiscard]] bool is_faster_elsewhere(const Sizes& sizes) noexcept {
+  constexpr char letter = type_letter<T>;
+  constexpr std::string_view name = stems[static_cast<std::size_t>(stem)];
+  if constexpr (stem == Stem::gemm) {
+    static const unsigned faster_panels = sizes_faster_elsewhere(measured_panels, letter, name);
+    if (const Size width = width_of_panel(sizes.m, sizes.n, sizes.k); width > 0)
+      return (faster_panels & width_bit(width)) != 0;
+  }
+  static const unsigned faster = sizes_faster_elsewhere(measured, letter, name);
+  const double area = static_cast<double>(sizes.m) * static_cast<double>(sizes.n);
+  constexpr bool is_flat = stem == Stem::gemv;
+  return (faster & size_bit(is_flat ? area : area * static_cast<double>(sizes.k), is_flat ? 2 : 3)) != 0;
+}
 
 /// The routine of the OpenBLAS behind this library, which is opened; null where another library is there, or none.
 [[nodiscard]] void* routine_elsewhere(char letter, std::string_view stem) noexcept;
@@ -112,27 +165,15 @@ void call_fortran(void* routine, Values... values) {
 
 }  // namespace choice
 
-/// The sizes of the product, of ?gemv's two.
-struct Sizes {
-  Size m;
-  Size n;
-  Size k = 0;
-};
-
 /// Does the routine by the other BLAS where that is faster; false where nothing has happened. `arguments` are those of
 /// the Fortran routine: letters, sizes, numbers, matrices.
 template <class T, Stem stem, class... Arguments>
 [[nodiscard]] inline bool done_elsewhere([[maybe_unused]] const Sizes& sizes, Arguments... arguments) {
   if constexpr (choice::may_be_faster_elsewhere<T, stem>) {
-    constexpr char letter = choice::type_letter<T>;
-    constexpr std::string_view name = choice::stems[static_cast<std::size_t>(stem)];
-    static const unsigned faster = choice::sizes_faster_elsewhere(letter, name);
-    constexpr bool is_flat = stem == Stem::gemv;
-    const double area = static_cast<double>(sizes.m) * static_cast<double>(sizes.n);
-    const unsigned size = choice::size_bit(is_flat ? area : area * static_cast<double>(sizes.k), is_flat ? 2 : 3);
-    if ((faster & size) == 0 || !(choice::fits(arguments) && ...)) return false;
+    if (!choice::is_faster_elsewhere<T, stem>(sizes) || !(choice::fits(arguments) && ...)) return false;
     // Only now: opening an OpenBLAS starts its threads.
-    static void* const routine = choice::routine_elsewhere(letter, name);
+    static void* const routine =
+        choice::routine_elsewhere(choice::type_letter<T>, choice::stems[static_cast<std::size_t>(stem)]);
     if (routine == nullptr) return false;
     choice::report_fallback();
     choice::call_fortran(routine, choice::fortran_value(arguments)...);
