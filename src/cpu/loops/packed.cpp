@@ -212,7 +212,7 @@ void Packed<K>::multiply_packed_panels(const Block& block, const RowTile& row, S
   for (std::int64_t panel = block.panels.begin; panel < block.panels.end; ++panel) {
     const Range part = panels_.part(panel);
     const std::int64_t vectors = part.end - part.begin;
-    if (vectors < 2 || part.end * kernels_.lanes > o_.n) {
+    if (vectors < 2 || part.end * kernels_.lanes > o_.n || kernels_.is_short(row.height, static_cast<int>(vectors))) {
       multiply_panel(block, row, panel, alpha, false);
     } else {
       if (const std::int64_t width = vectors * kernels_.lanes; width != shape.b_stride) {
@@ -252,8 +252,8 @@ void Packed<K>::multiply_panel(const Block& block, const RowTile& row, std::int6
   const int vectors = static_cast<int>(part.end - part.begin);
   const std::int64_t last_lanes = width - (vectors - 1) * kernels_.lanes;
   const AOrder order = a_.order();
-  // Kernels that do something beside have at least two vectors, and those whole.
-  const bool is_whole = width == packed_width && vectors > 1;
+  // Kernels that do something beside have at least two vectors, and those whole, and half of their rows.
+  const bool is_whole = width == packed_width && vectors > 1 && !kernels_.is_short(row.height, vectors);
   const bool packs_itself = reads_operands<K> && packing && is_whole && o_.b.column_stride == 1;
   const Input<K>* b = row.b + columns.begin * o_.b.column_stride;
   Lane* packed_b = row.packed_b + (columns.begin - block.columns.begin) * packed_lanes<K>(row.terms);

@@ -50,13 +50,11 @@ void add_lines(const Part* w, std::int64_t stride, std::int64_t columns, const F
   constexpr std::int64_t ahead = ahead_across / static_cast<std::int64_t>(sizeof(Part));
   constexpr std::int64_t lanes = lane_count<Lane>;
   const Factors<Lane, Strips, Count> factors = given;  // on this stack: nothing that is stored can change them
+  // At the end of the lines it asks for the beginnings of the next ones.
+  const std::int64_t to_next = Count * stride - (columns - ahead);
   std::int64_t j = 0;
-  const auto add_up_to = [&](std::int64_t end, std::int64_t distance) __attribute__((always_inline)) {
-    for (; j + lanes <= end; j += lanes) add_vector_of(w + j, stride, distance, factors, strips + j, strip, 0);
-  };
-  add_up_to(columns - ahead, ahead);
-  const std::int64_t to_next = Count * stride + std::max<std::int64_t>(ahead - columns, 0);
-  add_up_to(columns, columns > ahead ? to_next - (columns - ahead) : to_next);
+  for (; j + lanes <= columns; j += lanes)
+    add_vector_of(w + j, stride, j + lanes <= columns - ahead ? ahead : to_next, factors, strips + j, strip, 0);
   if (j < columns) add_vector_of(w + j, stride, 0, factors, strips + j, strip, columns - j);
 }
 

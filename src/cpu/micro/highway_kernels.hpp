@@ -12,18 +12,23 @@ namespace exactile::cpu::HWY_NAMESPACE {
 
 inline constexpr int max_stream_rows = 8;
 
+/// Four vectors need more registers than there are without AVX-512, and more reads than several instructions for each
+/// multiply-add wait for.
+template <class T>
+inline constexpr int most_vectors = sizeof(Vector<Number<T>>) == 64 && !std::is_integral_v<T> ? 4 : 2;
+
+/// Rows of a tile of `Sums` registers at most: more would spare next to no reads.
+template <class T, int Sums>
+inline constexpr int tallest = std::is_integral_v<T> ? Sums / 2 : (most_vectors<T> == 4 ? Sums * 2 / 3 : Sums);
+
 /// Only AVX-512 has multiply-adds that read an element and repeat it.
 template <class T, int Sums>
 constexpr auto row_tiles() -> typename MicroKernels<T>::Kernel (*)(int, bool) {
   if constexpr (sizeof(Vector<T>) == 64)
-    return [](int rows, bool masked) { return find_row_tile<T, Sums>(rows, masked); };
+    return [](int rows, bool masked) { return find_row_tile<T, tallest<T, Sums>>(rows, masked); };
   else
     return nullptr;
 }
-
-/// Four vectors need more registers than there are without AVX-512.
-template <class T>
-inline constexpr int most_vectors = sizeof(Vector<Number<T>>) == 64 ? 4 : 2;
 
 template <class T, int Sums>
 typename MicroKernels<T>::Kernel find_any_tile(AOrder order, int rows, int vectors, bool masked) {
@@ -31,23 +36,23 @@ typename MicroKernels<T>::Kernel find_any_tile(AOrder order, int rows, int vecto
     if (vectors == 4) return find_tile<T, 4, Sums / 4>(order, rows, masked);
     if (vectors == 3) return find_tile<T, 3, Sums / 3>(order, rows, masked);
   }
-  return vectors == 2 ? find_tile<T, 2, Sums / 2>(order, rows, masked) : find_tile<T, 1, Sums>(order, rows, masked);
+  return vectors == 2 ? find_tile<T, 2, Sums / 2>(order, rows, masked)
+                      : find_tile<T, 1, tallest<T, Sums>>(order, rows, masked);
 }
 
 template <class T, int Sums>
 typename MicroKernels<T>::PackingKernel find_any_packing_tile(AOrder order, int rows, int vectors) {
   if constexpr (most_vectors<T> == 4) {
-    static constexpr auto wide = packing_heights<T, AOrder::columns, 3>(std::make_integer_sequence<int, Sums / 3>());
-    if (vectors == 3) return wide[static_cast<std::size_t>(rows - 1)];
+    if (vectors == 3) return find_packing_tile<T, AOrder::columns, 3, Sums / 3>(rows);
   }
-  return find_packing_tile<T, 2, Sums / 2>(order, rows);
+  return order == AOrder::rows ? find_packing_tile<T, AOrder::rows, 2, Sums / 2>(rows)
+                               : find_packing_tile<T, AOrder::columns, 2, Sums / 2>(rows);
 }
 
 template <class T, int Sums>
 typename MicroKernels<T>::AskingKernel find_any_asking_tile(AOrder order, int rows, int vectors) {
   if constexpr (most_vectors<T> == 4) {
-    static constexpr auto wide = asking_heights<T, AOrder::columns, 3>(std::make_integer_sequence<int, Sums / 3>());
-    if (vectors == 3) return wide[static_cast<std::size_t>(rows - 1)];
+    if (vectors == 3) return find_asking_tile<T, AOrder::columns, 3, Sums / 3>(rows);
     if (vectors == 4) return find_asking_tile<T, 4, Sums / 4>(order, rows);
   }
   return find_asking_tile<T, 2, Sums / 2>(order, rows);
@@ -73,6 +78,7 @@ const MicroKernels<T>& kernels() {
                                          .rows = Sums / 2,
                                          .most_vectors = most_vectors<T>,
                                          .sums = Sums,
+                                         .tallest = tallest<T, Sums>,
                                          .stream_rows = max_stream_rows,
                                          .instructions = 1,
                                          .peak_loop = &peak_loop<T>};
@@ -94,6 +100,7 @@ const MicroKernels<K>& plain_kernels(int instructions, typename MicroKernels<K>:
                                      .rows = Sums / 2,
                                      .most_vectors = most_vectors<K>,
                                      .sums = Sums,
+                                     .tallest = tallest<K, Sums>,
                                      .instructions = instructions};
   return table;
 }

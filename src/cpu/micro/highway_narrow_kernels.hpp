@@ -7,6 +7,10 @@
 
 namespace exactile::cpu::HWY_NAMESPACE {
 
+/// Three vectors spare reads, which several instructions for each multiply-add do not wait for.
+template <class K, int Instructions>
+inline constexpr int most_packed_vectors = sizeof(Vector<Number<Lane<K>>>) == 64 && Instructions == 1 ? 4 : 2;
+
 /// Tiles of up to `Sums` / 2 rows.
 template <class K, AOrder Order, int Sums, int Vectors>
 typename MicroKernels<K>::Kernel find_packed_tile(int rows, bool masked) {
@@ -16,9 +20,9 @@ typename MicroKernels<K>::Kernel find_packed_tile(int rows, bool masked) {
   return table[masked ? 1 : 0][static_cast<std::size_t>(rows - 1)];
 }
 
-template <class K, int Sums>
+template <class K, int Sums, int Instructions>
 typename MicroKernels<K>::Kernel find_any_packed_tile(AOrder order, int rows, int vectors, bool masked) {
-  if constexpr (most_vectors<Lane<K>> == 4)
+  if constexpr (most_packed_vectors<K, Instructions> == 4)
     if (vectors == 3) return find_packed_tile<K, AOrder::columns, Sums, 3>(rows, masked);
   if (order == AOrder::columns)
     return vectors == 2 ? find_packed_tile<K, AOrder::columns, Sums, 2>(rows, masked)
@@ -27,20 +31,18 @@ typename MicroKernels<K>::Kernel find_any_packed_tile(AOrder order, int rows, in
                       : find_packed_tile<K, AOrder::rows, Sums, 1>(rows, masked);
 }
 
-template <class K, int Sums>
+template <class K, int Sums, int Instructions>
 typename MicroKernels<K>::AskingKernel find_any_asking_packed_tile(AOrder order, int rows, int vectors) {
-  if constexpr (most_vectors<Lane<K>> == 4) {
-    static constexpr auto wide = asking_heights<K, AOrder::columns, 3>(std::make_integer_sequence<int, Sums / 3>());
-    if (vectors == 3) return wide[static_cast<std::size_t>(rows - 1)];
-  }
+  if constexpr (most_packed_vectors<K, Instructions> == 4)
+    if (vectors == 3) return find_asking_tile<K, AOrder::columns, 3, Sums / 3>(rows);
   return find_asking_tile<K, 2, Sums / 2>(order, rows);
 }
 
 /// `Sums`: as of kernels(). A and B: the types of elements, where the kind leaves them open.
 template <class K, int Sums, int Instructions = 1, class A = Input<K>, class B = Input<K>>
 const MicroKernels<K>& packed_kernels() {
-  static constexpr MicroKernels<K> table{.tile = &find_any_packed_tile<K, Sums>,
-                                         .asking_tile = &find_any_asking_packed_tile<K, Sums>,
+  static constexpr MicroKernels<K> table{.tile = &find_any_packed_tile<K, Sums, Instructions>,
+                                         .asking_tile = &find_any_asking_packed_tile<K, Sums, Instructions>,
                                          .add_sums = &add_sums<Sum<K>>,
                                          .pack_a = &pack_groups<K, false, Groups<K, A, B>>,
                                          .pack_b = &pack_groups<K, true, Groups<K, B, A>>,
@@ -48,7 +50,7 @@ const MicroKernels<K>& packed_kernels() {
                                          .lanes = lane_count<Lane<K>>,
                                          .vectors = 2,
                                          .rows = Sums / 2,
-                                         .most_vectors = most_vectors<Lane<K>>,
+                                         .most_vectors = most_packed_vectors<K, Instructions>,
                                          .sums = Sums,
                                          .instructions = Instructions};
   return table;

@@ -184,6 +184,8 @@ HWY_INLINE void multiply_numbers(const TileShape& shape, const T* a_rows, const 
       for (int p = 0; p < Aside::terms; p += 4) four_terms();
     }
   }
+  // Three copies of a term would be a quarter of the kernel's code.
+#pragma GCC unroll 1
   for (; k > 0; --k) {
     term.template operator()<0, false>(rows);
     a.advance(1);
@@ -254,20 +256,33 @@ void asking_kernel(const TileShape& shape, const T* a, const T* b, T* c, T alpha
                                                  AskingAside<N, Vectors, parts<T>>{{}, numbers_ahead});
 }
 
+/// Whether tiles of whole vectors are those of partial ones: the mask of AVX-512 costs next to nothing where a
+/// multiply-add is two instructions.
+template <class K>
+inline constexpr bool whole_as_partial = sizeof(Vector<Number<Lane<K>>>) == 64 &&
+                                         (std::is_integral_v<K> || std::is_same_v<K, I8Pairs> ||
+                                          std::is_same_v<K, I16Pairs> || std::is_same_v<K, I32Wide>);
+
 /// All heights of one width, as a table indexed by rows - 1.
 template <class K, AOrder Order, int Vectors, bool Masked, int... Height>
 constexpr auto heights(std::integer_sequence<int, Height...>) {
-  return std::array{&tile_kernel<K, Order, Height + 1, Vectors, Masked>...};
+  return std::array{&tile_kernel < K, Order, Height + 1, Vectors, Masked || whole_as_partial < K >> ...};
 }
 
-template <class T, AOrder Order, int Vectors, int... Height>
+/// The heights of tiles that are not short.
+template <int MaxRows>
+inline constexpr int least_height = (MaxRows + 1) / 2;
+template <int MaxRows>
+using TallHeights = std::make_integer_sequence<int, MaxRows - least_height<MaxRows> + 1>;
+
+template <class T, AOrder Order, int Vectors, int Least, int... Height>
 constexpr auto packing_heights(std::integer_sequence<int, Height...>) {
-  return std::array{&packing_kernel<T, Order, Height + 1, Vectors>...};
+  return std::array{&packing_kernel<T, Order, Height + Least, Vectors>...};
 }
 
-template <class K, AOrder Order, int Vectors, int... Height>
+template <class K, AOrder Order, int Vectors, int Least, int... Height>
 constexpr auto asking_heights(std::integer_sequence<int, Height...>) {
-  return std::array{&asking_kernel<K, Order, Height + 1, Vectors>...};
+  return std::array{&asking_kernel<K, Order, Height + Least, Vectors>...};
 }
 
 template <class T, bool Masked, int... Height>
@@ -283,20 +298,24 @@ auto find_asking_column(int rows, bool masked) {
   return table[masked ? 1 : 0][static_cast<std::size_t>(rows - 1)];
 }
 
-template <class K, int Vectors, int MaxRows>
-auto find_asking_tile(AOrder order, int rows) {
-  using Heights = std::make_integer_sequence<int, MaxRows>;
-  static constexpr std::array table{asking_heights<K, AOrder::rows, Vectors>(Heights()),
-                                    asking_heights<K, AOrder::columns, Vectors>(Heights())};
-  return table[order == AOrder::columns ? 1 : 0][static_cast<std::size_t>(rows - 1)];
+template <class K, AOrder Order, int Vectors, int MaxRows>
+auto find_asking_tile(int rows) {
+  constexpr int least = least_height<MaxRows>;
+  static constexpr auto table = asking_heights<K, Order, Vectors, least>(TallHeights<MaxRows>());
+  return table[static_cast<std::size_t>(rows - least)];
 }
 
-template <class T, int Vectors, int MaxRows>
-auto find_packing_tile(AOrder order, int rows) {
-  using Heights = std::make_integer_sequence<int, MaxRows>;
-  static constexpr std::array table{packing_heights<T, AOrder::rows, Vectors>(Heights()),
-                                    packing_heights<T, AOrder::columns, Vectors>(Heights())};
-  return table[order == AOrder::columns ? 1 : 0][static_cast<std::size_t>(rows - 1)];
+template <class K, int Vectors, int MaxRows>
+auto find_asking_tile(AOrder order, int rows) {
+  return order == AOrder::rows ? find_asking_tile<K, AOrder::rows, Vectors, MaxRows>(rows)
+                               : find_asking_tile<K, AOrder::columns, Vectors, MaxRows>(rows);
+}
+
+template <class T, AOrder Order, int Vectors, int MaxRows>
+auto find_packing_tile(int rows) {
+  constexpr int least = least_height<MaxRows>;
+  static constexpr auto table = packing_heights<T, Order, Vectors, least>(TallHeights<MaxRows>());
+  return table[static_cast<std::size_t>(rows - least)];
 }
 
 template <class T, int Vectors, int MaxRows>

@@ -94,20 +94,19 @@ template <class T, int Rows, int Vectors, bool Masked>
 HWY_INLINE void update(Vector<T> (&sums)[Rows][Vectors], T* c, std::int64_t c_stride, T alpha, T beta,
                        FirstLanes<Lanes<T>> mask) {
   const Lanes<T> d;
-  if (beta == T(0) && alpha == T(1)) {
+  const Vector<T> alphas = hn::Set(d, alpha);
+  if (beta == T(0)) {
+    if (alpha != T(1)) {
+#pragma GCC unroll 32
+      for (auto& row : sums) {
+#pragma GCC unroll 4
+        for (auto& sum : row) sum = hn::Mul(alphas, sum);
+      }
+    }
 #pragma GCC unroll 32
     for (int i = 0; i < Rows; ++i, c = row_after(c, c_stride)) {
 #pragma GCC unroll 4
       for (int v = 0; v < Vectors; ++v) store<T, Vectors, Masked>(sums[i][v], c, v, mask);
-    }
-    return;
-  }
-  const Vector<T> alphas = hn::Set(d, alpha);
-  if (beta == T(0)) {
-#pragma GCC unroll 32
-    for (int i = 0; i < Rows; ++i, c = row_after(c, c_stride)) {
-#pragma GCC unroll 4
-      for (int v = 0; v < Vectors; ++v) store<T, Vectors, Masked>(hn::Mul(alphas, sums[i][v]), c, v, mask);
     }
     return;
   }

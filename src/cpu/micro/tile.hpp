@@ -3,7 +3,9 @@
 /// The contract between the cache loops and the micro-kernels, free of any instruction set.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "cpu/micro/elements.hpp"
 
@@ -71,9 +73,10 @@ struct MicroKernels {
   /// no such kernels.
   Kernel (*row_tile)(int rows, bool masked) = nullptr;
   /// Whole vectors, whose rows of B are copied to packed_b on the way, one after the other: two vectors, or, with A by
-  /// columns, three.
+  /// columns, three. Of no tile that is short.
   PackingKernel (*packing_tile)(AOrder order, int rows, int vectors) = nullptr;
-  /// Whole vectors, and asks for what comes next on the way: two vectors, most_vectors, or, with A by columns, three.
+  /// Whole vectors, and asks for what comes next on the way: two vectors, most_vectors, or, with A by columns,
+  /// three. Of no tile that is short.
   AskingKernel (*asking_tile)(AOrder order, int rows, int vectors);
   /// As asking_tile, one vector wide, which may be partial; A by rows, rows <= streamed_rows.
   AskingKernel (*asking_column)(int rows, bool masked) = nullptr;
@@ -90,8 +93,11 @@ struct MicroKernels {
   int rows;          ///< rows of a full tile: MR
   int most_vectors;  ///< of a tile at all
   /// Rows of a tile of so many vectors: what the registers hold.
-  [[nodiscard]] int rows_of(int tile_vectors) const { return sums / tile_vectors; }
-  int sums;  ///< vectors of sums that registers hold
+  [[nodiscard]] int rows_of(int tile_vectors) const { return std::min(sums / tile_vectors, tallest); }
+  /// Less than half of those: rows are dealt out evenly, so that only a lonely tile is short.
+  [[nodiscard]] bool is_short(int tile_rows, int tile_vectors) const { return 2 * tile_rows < rows_of(tile_vectors); }
+  int sums;                                       ///< vectors of sums that registers hold
+  int tallest = std::numeric_limits<int>::max();  ///< rows of a tile at all
   int stream_rows = 0;
   int instructions;  ///< for the multiply-adds of one vector and one lane of A
   /// Multiply-adds on registers only, for measuring the peak; returns the operations done.
