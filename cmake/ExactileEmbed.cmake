@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # exactile_embed(<output.cpp> <header> <namespace> <files>): a source file that defines, for each file, a string_view
-# named after it (element.cl: element_cl) with the file's text. Made again whenever a file changes. A linker that drops
-# sections drops the texts that nobody asks for.
+# named after it (element.cl: element_cl) with the file's text. Made again whenever a file changes.
 set(EXACTILE_EMBED_SCRIPT ${CMAKE_CURRENT_LIST_FILE})
 
 function(exactile_embed output header namespace)
@@ -13,7 +12,6 @@ function(exactile_embed output header namespace)
             ${EXACTILE_EMBED_SCRIPT}
     DEPENDS ${files} ${EXACTILE_EMBED_SCRIPT}
     VERBATIM)
-  set_source_files_properties(${output} PROPERTIES COMPILE_OPTIONS -fdata-sections)
 endfunction()
 
 if(CMAKE_SCRIPT_MODE_FILE)
@@ -22,8 +20,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
     get_filename_component(name ${file} NAME)
     string(MAKE_C_IDENTIFIER ${name} identifier)
     file(READ ${file} content)
-    string(APPEND text "\nnamespace {\nconstexpr char text_of_${identifier}[] = R\"embedded(${content})embedded\";\n}\n"
-           "const std::string_view ${identifier}(text_of_${identifier}, sizeof text_of_${identifier} - 1);\n")
+    string(APPEND text "\nconst std::string_view ${identifier} = R\"embedded(${content})embedded\";\n")
   endforeach()
   file(WRITE ${OUTPUT} "${text}\n}  // namespace ${NAMESPACE}\n")
 endif()

@@ -20,15 +20,18 @@ function(exactile_door name)
   file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${door}/${name} SYMBOLIC)
 endfunction()
 
-# exactile_room(<name> SOURCES <files> [SEES <rooms>] [LINKS <libraries>])
+# exactile_room(<name> [SMALL] SOURCES <files> [SEES <rooms>] [LINKS <libraries>]); SMALL: for size, not for speed
 function(exactile_room name)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;SEES;LINKS" ${ARGN})
+  cmake_parse_arguments(ROOM "SMALL" "" "SOURCES;SEES;LINKS" ${ARGN})
   exactile_door(${name})
   add_library(exactile_${name} OBJECT ${ROOM_SOURCES})
   set_target_properties(exactile_${name} PROPERTIES CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON CUDA_STANDARD 20
                                                     CUDA_STANDARD_REQUIRED ON)
   target_compile_options(exactile_${name} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${EXACTILE_WARNINGS}>"
                                                      $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${EXACTILE_WERROR}>>:-Werror>)
+  if(ROOM_SMALL)
+    target_compile_options(exactile_${name} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-Os>)
+  endif()
   set_target_properties(exactile_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
                                                     CUDA_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   target_include_directories(exactile_${name} PUBLIC ${PROJECT_SOURCE_DIR}/include)
