@@ -11,7 +11,7 @@ error_bound() and verify() for those who want to know how far to trust a result.
 """
 from __future__ import annotations
 
-from ._exactile import devices, get_threads, kernels, matmul, set_threads
+from ._exactile import matmul
 from ._exactile import version as __version__
 
 TYPE_CHECKING = False  # typing's own would import typing: longer than all the rest
@@ -19,18 +19,20 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ._check import Verification, error_bound, verify
-    from ._config import show_config
+    from ._config import devices, get_threads, kernels, set_threads, show_config
     from ._grouped import grouped_matmul
     from ._plan import Explanation, Plan, Prepared, explain, prepare
 
 # What is imported when it is asked for: `import exactile` is quick, and does without NumPy.
-_LATER = {"Verification": "_check", "error_bound": "_check", "verify": "_check", "show_config": "_config",
-          "grouped_matmul": "_grouped", "Explanation": "_plan", "Plan": "_plan", "Prepared": "_plan", "explain": "_plan", "prepare": "_plan"}
+_LATER = {"Verification": "_check", "error_bound": "_check", "verify": "_check",
+          "devices": "_config", "get_threads": "_config", "kernels": "_config", "set_threads": "_config",
+          "show_config": "_config", "grouped_matmul": "_grouped",
+          "Explanation": "_plan", "Plan": "_plan", "Prepared": "_plan", "explain": "_plan", "prepare": "_plan"}
 
 __all__ = [
-    "__version__", "devices", "get_threads", "kernels", "matmul", "set_threads",  # at once
-    "Explanation", "Plan", "Prepared", "Verification", "error_bound", "explain", "grouped_matmul", "prepare",
-    "show_config", "verify",
+    "__version__", "matmul",  # at once
+    "Explanation", "Plan", "Prepared", "Verification", "devices", "error_bound", "explain", "get_threads",
+    "grouped_matmul", "kernels", "prepare", "set_threads", "show_config", "verify",
 ]
 
 

@@ -33,3 +33,23 @@ def show_config(mode: str = "text") -> dict[str, Any] | None:
         elif value not in ({}, []):
             print(f"{key}: {value}")
     return None
+
+
+def devices() -> list[dict[str, Any]]:
+    """Every device that the library looks for, a dict each; one that cannot be used says why ('reason')."""
+    return _exactile.devices()
+
+
+def kernels() -> list[dict[str, Any]]:
+    """Every kernel there is, a dict each, in the planner's order of preference."""
+    return _exactile.kernels()
+
+
+def set_threads(count: int | None) -> None:
+    """How many threads a product of this process uses at most, where a call says nothing; None: the default."""
+    _exactile.set_threads(count)
+
+
+def get_threads() -> int:
+    """How many threads a product uses at most where a call says nothing."""
+    return _exactile.get_threads()

@@ -154,6 +154,8 @@ def prepare(b: Any, *, rows: int, dtype: Any = None, accuracy: str = "standard",
     `x @ prepare(b, rows=32)` is matmul(x, b) by that kernel, sooner; x may have any number of rows. The elements of b
     must stay as they are as long as the answer is used.
     """
+    if not hasattr(rows, "__index__"):
+        raise TypeError(f"rows: expected an integer, not {type(rows).__name__}")
     library = library_of(b)
     with library:
         b = library.array(b, "b")

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Grouped products of views; exactile/_grouped.py brings arrays into the form.
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string_view.h>
 
 #include <algorithm>
 #include <optional>
@@ -9,6 +8,7 @@
 #include "exactile/grouped.hpp"
 #include "module.hpp"
 #include "multiply.hpp"
+#include "options.hpp"
 
 namespace exactile::python {
 namespace {
@@ -50,17 +50,17 @@ const void* scales_of(const std::optional<View>& scales, const char* name, Eleme
   return scales->data;
 }
 
-void grouped_multiply(const View& a, const View& b, const View& out, const View& offsets, std::string_view accuracy,
-                      std::string_view backend, nb::handle alpha, nb::handle beta,
-                      const std::optional<View>& row_scales, const std::optional<View>& column_scales,
-                      nb::handle threads, bool reproducible, std::uintptr_t stream) {
+void grouped_multiply(const View& a, const View& b, const View& out, const View& offsets, nb::handle accuracy,
+                      nb::handle backend, nb::handle alpha, nb::handle beta, const std::optional<View>& row_scales,
+                      const std::optional<View>& column_scales, nb::handle threads, nb::handle reproducible,
+                      std::uintptr_t stream) {
   if (a.device != b.device || a.device != out.device || a.device != offsets.device)
     fail(PyExc_ValueError, "grouped_matmul: a, b, offsets and out lie on different devices");
   if (out.read_only) fail(PyExc_ValueError, "grouped_matmul: out is read-only");
   GemmOptions options{.backend = backend_of(backend),
                       .accuracy = accuracy_of(accuracy),
                       .threads = threads_of(threads),
-                      .reproducible = reproducible};
+                      .reproducible = flag_of(reproducible, "reproducible")};
   place(options, out);
   GroupedDescription description = description_of(a, b, out, offsets);
   description.row_scales = row_scales.has_value();
@@ -89,9 +89,9 @@ void grouped_multiply(const View& a, const View& b, const View& out, const View&
 
 void add_grouped(nb::module_& module) {
   module.def("grouped_multiply", &grouped_multiply, nb::arg("a"), nb::arg("b"), nb::arg("out"), nb::arg("offsets"),
-             nb::kw_only(), nb::arg("accuracy"), nb::arg("backend"), nb::arg("alpha").none(), nb::arg("beta").none(),
-             nb::arg("row_scales").none(), nb::arg("column_scales").none(), nb::arg("threads").none(),
-             nb::arg("reproducible"), nb::arg("stream"),
+             nb::kw_only(), nb::arg("accuracy").none(), nb::arg("backend").none(), nb::arg("alpha").none(),
+             nb::arg("beta").none(), nb::arg("row_scales").none(), nb::arg("column_scales").none(),
+             nb::arg("threads").none(), nb::arg("reproducible").none(), nb::arg("stream"),
              nb::sig("def grouped_multiply(a: View, b: View, out: View, offsets: View, *, accuracy: str, backend: str, "
                      "alpha: typing.Any, beta: typing.Any, row_scales: View | None, column_scales: View | None, "
                      "threads: int | None, reproducible: bool, stream: int) -> None"),

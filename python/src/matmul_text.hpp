@@ -4,19 +4,16 @@
 
 namespace exactile::python {
 
-inline constexpr char matmul_signature[] =
-    "def matmul(a: typing.Any, b: typing.Any, /, *, out: typing.Any = None, dtype: typing.Any = None, "
-    "accuracy: str = 'standard', backend: str = 'auto', alpha: typing.Any = 1, beta: typing.Any = 0, "
-    "bias: typing.Any = None, activation: str | None = None, row_scales: typing.Any = None, "
-    "column_scales: typing.Any = None, threads: int | None = None, reproducible: bool = False) -> typing.Any";
-
 inline constexpr char multiply_signature[] =
     "def multiply(a: View, b: View, out: View, *, accuracy: str = 'standard', backend: str = 'auto', "
     "alpha: typing.Any = 1, beta: typing.Any = 0, bias: View | None = None, activation: str | None = None, "
     "row_scales: View | None = None, column_scales: View | None = None, threads: int | None = None, "
     "reproducible: bool = False, stream: int = 0) -> None";
 
-inline constexpr char matmul_text[] = R"(Matrix product of two arrays, by numpy.matmul's rules.
+inline constexpr char matmul_text[] =
+    "matmul(a, b, /, *, out=None, dtype=None, accuracy='standard', backend='auto', alpha=1, beta=0, bias=None, "
+    "activation=None, row_scales=None, column_scales=None, threads=None, reproducible=False)\n--\n\n"
+    R"(Matrix product of two arrays, by numpy.matmul's rules.
 
 activation(alpha * row_scales[:, None] * (a @ b) * column_scales + beta * out + bias), each step in the type that sums.
 

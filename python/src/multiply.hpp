@@ -2,7 +2,6 @@
 /// \file numpy.matmul's rules on top of the library's products.
 #pragma once
 
-#include <atomic>
 #include <optional>
 
 #include "view.hpp"
@@ -59,16 +58,5 @@ void multiply(const View& a, const View& b, const View& c, const Request& reques
 
 /// Sends a product to where its operands lie: to the CUDA device that has `c`.
 void place(GemmOptions& options, const View& c);
-
-/// The limit that holds where a call names none; 0: the library's own.
-inline std::atomic<int> thread_limit{0};
-
-/// From what Python callers write.
-[[nodiscard]] Accuracy accuracy_of(std::string_view name);
-[[nodiscard]] Backend backend_of(std::string_view name);
-[[nodiscard]] Activation activation_of(nb::handle name);
-[[nodiscard]] int threads_of(nb::handle threads);
-/// A number as alpha and beta of products of `input`; `name` is for the sentence of the TypeError.
-[[nodiscard]] Scalar scalar_of(nb::handle number, ElementType input, const char* name);
 
 }  // namespace exactile::python

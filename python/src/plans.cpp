@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products that are planned once, and operands that are brought once into the form that a kernel reads.
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/string_view.h>
 
 #include "module.hpp"
 #include "multiply.hpp"
 #include "numpy.hpp"
+#include "options.hpp"
 
 namespace exactile::python {
 namespace {
@@ -57,7 +57,8 @@ class ArrayPlan {
     return out.is_none() ? number_if_alone(std::move(made), view_c) : made;
   }
 
-  [[nodiscard]] Prepared prepare(std::string_view operand, const View& view, std::uintptr_t stream) const {
+  [[nodiscard]] Prepared prepare(nb::handle name, const View& view, std::uintptr_t stream) const {
+    const std::string_view operand = text_of(name, "operand");
     if (operand != "a" && operand != "b")
       fail(PyExc_ValueError, "operand = '" + std::string(operand) + "': expected 'a' or 'b'");
     const auto made = [&] {
@@ -139,15 +140,14 @@ nb::dict ArrayPlan::summary() const {
   return all;
 }
 
-void make_plan(ArrayPlan* self, const View& a, const View& b, const View& c, std::string_view accuracy,
-               std::string_view backend, nb::handle threads, std::string kernel, std::string parameters,
-               bool reproducible) {
+void make_plan(ArrayPlan* self, const View& a, const View& b, const View& c, nb::handle accuracy, nb::handle backend,
+               nb::handle threads, nb::handle kernel, nb::handle parameters, nb::handle reproducible) {
   GemmOptions options{.backend = backend_of(backend),
-                      .kernel = std::move(kernel),
+                      .kernel = std::string(text_of(kernel, "kernel")),
                       .accuracy = accuracy_of(accuracy),
                       .threads = threads_of(threads),
-                      .parameters = std::move(parameters),
-                      .reproducible = reproducible};
+                      .parameters = std::string(text_of(parameters, "parameters")),
+                      .reproducible = flag_of(reproducible, "reproducible")};
   place(options, c);
   new (self) ArrayPlan(a, b, c, options);
 }
@@ -159,9 +159,9 @@ void add_plans(nb::module_& module) {
       .def_prop_ro("bytes", [](const Prepared& prepared) { return prepared.form.bytes(); })
       .def_prop_ro("view", [](const Prepared& prepared) { return prepared.view; });
   nb::class_<ArrayPlan>(module, "ViewPlan", "A planned product of views.")
-      .def("__init__", &make_plan, nb::arg("a"), nb::arg("b"), nb::arg("out"), nb::kw_only(), nb::arg("accuracy"),
-           nb::arg("backend"), nb::arg("threads").none(), nb::arg("kernel"), nb::arg("parameters"),
-           nb::arg("reproducible"),
+      .def("__init__", &make_plan, nb::arg("a"), nb::arg("b"), nb::arg("out"), nb::kw_only(),
+           nb::arg("accuracy").none(), nb::arg("backend").none(), nb::arg("threads").none(), nb::arg("kernel").none(),
+           nb::arg("parameters").none(), nb::arg("reproducible").none(),
            nb::sig("def __init__(self, a: View, b: View, out: View, *, accuracy: str, backend: str, "
                    "threads: int | None, kernel: str, parameters: str, reproducible: bool) -> None"))
       .def("run", &ArrayPlan::run, nb::arg("a"), nb::arg("b"), nb::arg("out"), nb::arg("alpha").none(),
@@ -172,7 +172,7 @@ void add_plans(nb::module_& module) {
            nb::arg("alpha").none(), nb::arg("beta").none(),
            nb::sig("def straight(self, a: typing.Any, b: typing.Any, out: typing.Any, alpha: typing.Any, "
                    "beta: typing.Any) -> typing.Any"))
-      .def("prepare", &ArrayPlan::prepare, nb::arg("operand"), nb::arg("view"), nb::arg("stream") = 0)
+      .def("prepare", &ArrayPlan::prepare, nb::arg("operand").none(), nb::arg("view"), nb::arg("stream") = 0)
       .def("summary", &ArrayPlan::summary, nb::sig("def summary(self) -> dict[str, typing.Any]"))
       .def("text", &ArrayPlan::text);
 }

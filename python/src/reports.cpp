@@ -9,6 +9,7 @@
 #include "exactile/settings.hpp"
 #include "module.hpp"
 #include "multiply.hpp"
+#include "options.hpp"
 
 namespace exactile::python {
 namespace {
@@ -49,7 +50,7 @@ nb::list kernels_list() {
 }
 
 void set_threads(nb::handle count) {
-  thread_limit.store(count.is_none() ? 0 : threads_of(count), std::memory_order_relaxed);
+  thread_limit.store(count.is_none() ? 0 : threads_of(count, "count"), std::memory_order_relaxed);
 }
 
 int get_threads() {
@@ -58,7 +59,7 @@ int get_threads() {
 }
 
 /// The factors of |c| and of |a||b| in the accuracy's bound.
-nb::tuple bound_factors(std::string_view accuracy, std::string_view input, std::string_view output, std::int64_t k) {
+nb::tuple bound_factors(nb::handle accuracy, std::string_view input, std::string_view output, std::int64_t k) {
   const auto [of_result, of_terms] =
       apriori_bound(accuracy_of(accuracy), {type_of_name(input), type_of_name(output)}, k);
   return nb::make_tuple(of_result, of_terms);
@@ -67,16 +68,14 @@ nb::tuple bound_factors(std::string_view accuracy, std::string_view input, std::
 }  // namespace
 
 void add_reports(nb::module_& module) {
-  module.def("devices", &devices_list, nb::sig("def devices() -> list[dict[str, typing.Any]]"),
-             "Every device that the library looks for, a dict each; one that cannot be used says why ('reason').");
-  module.def("kernels", &kernels_list, nb::sig("def kernels() -> list[dict[str, typing.Any]]"),
-             "Every kernel there is, a dict each, in the planner's order of preference.");
+  module.def("devices", &devices_list, nb::sig("def devices() -> list[dict[str, typing.Any]]"));
+  module.def("kernels", &kernels_list, nb::sig("def kernels() -> list[dict[str, typing.Any]]"));
   module.def("set_threads", &set_threads, nb::arg("count").none(),
-             nb::sig("def set_threads(count: int | None) -> None"),
-             "How many threads a product of this process uses at most, where a call says nothing; None: the default.");
-  module.def("get_threads", &get_threads, "How many threads a product uses at most where a call says nothing.");
+             nb::sig("def set_threads(count: int | None) -> None"));
+  module.def("get_threads", &get_threads);
   module.def("ignored_settings", &ignored_settings, "Settings in the environment that mean nothing, a sentence each.");
-  module.def("bound_factors", &bound_factors, nb::arg("accuracy"), nb::arg("inputs"), nb::arg("result"), nb::arg("k"),
+  module.def("bound_factors", &bound_factors, nb::arg("accuracy").none(), nb::arg("inputs"), nb::arg("result"),
+             nb::arg("k"),
              nb::sig("def bound_factors(accuracy: str, inputs: str, result: str, k: int) -> tuple[float, float]"),
              "The factors of |c| and of |a||b| in the error bound of sums of k products.");
 }

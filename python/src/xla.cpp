@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The product as XLA calls it: exactile/jax.py registers these handlers. No Python runs here, and XLA's threads may not
 // hold the GIL; arrays are contiguous, their stacks equally long.
-#include <nanobind/stl/string_view.h>
-
 #include "module.hpp"
 #include "multiply.hpp"
+#include "options.hpp"
 #include "xla_ffi.hpp"
 
 namespace exactile::python {
@@ -103,7 +102,7 @@ void add_xla(nb::module_& module) {
       nb::arg("on_gpu"), nb::sig("def xla_handler(on_gpu: bool) -> object"),
       "A capsule with the function that XLA calls for products on the processor or on a CUDA device.");
   module.def(
-      "xla_accuracy", [](std::string_view name) { return static_cast<int>(accuracy_of(name)); }, nb::arg("name"),
+      "xla_accuracy", [](nb::handle name) { return static_cast<int>(accuracy_of(name)); }, nb::arg("name"),
       "What the function takes for an accuracy.");
 }
 

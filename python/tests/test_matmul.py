@@ -211,13 +211,40 @@ def test_epilogue(random):
                           ({"backend": "abacus"}, ValueError, "backend = 'abacus'"),
                           ({"activation": "tanh"}, ValueError, "activation = 'tanh'"),
                           ({"threads": 0}, ValueError, "threads = 0"),
-                          ({"alpha": "2"}, TypeError, "number"), ({"beta": None}, TypeError, "number"),
+                          ({"accuracy": 3}, TypeError, "accuracy: expected a str, not int"),
+                          ({"activation": 3}, TypeError, "activation: expected a str, not int"),
+                          ({"threads": "2"}, TypeError, "threads: expected None or an integer, not str"),
+                          ({"reproducible": 1}, TypeError, "reproducible: expected a bool, not int"),
+                          ({"alpha": "2"}, TypeError, "alpha: expected a real number, not str"),
+                          ({"beta": None}, TypeError, "beta: expected a real number, not NoneType"),
                           ({"backend": "cuda"}, RuntimeError, "(?i)cuda")], ids=str)
 def test_arguments_that_are_refused(keywords, kind, says):
     if keywords.get("backend") == "cuda" and any(d["available"] and d["backend"] == "cuda" for d in exactile.devices()):
         pytest.skip("there is a CUDA device")
     with pytest.raises(kind, match=says):
         exactile.matmul(np.eye(3), np.eye(3), **keywords)
+
+
+@pytest.mark.parametrize("call, says",
+                         [(lambda a: exactile.matmul(a, a, accurracy="reduced"),
+                           r"matmul\(\) got an unexpected keyword argument 'accurracy'"),
+                          (lambda a: exactile.matmul(a), r"matmul\(\) missing 1 required positional argument: 'b'"),
+                          (lambda a: exactile.matmul(), r"missing 2 required positional arguments: 'a' and 'b'"),
+                          (lambda a: exactile.matmul(a, a, a), "takes 2 positional arguments but 3 were given"),
+                          (lambda a: exactile.matmul(a, b=a), "positional-only arguments passed as keyword .*: 'b'"),
+                          (lambda a: exactile.Plan(a, a, accurracy=""), "unexpected keyword argument 'accurracy'"),
+                          (lambda a: exactile.kernels(backend="cpu"), "unexpected keyword argument 'backend'"),
+                          (lambda a: exactile.set_threads("2"), "count: expected None or an integer, not str")],
+                         ids=range(8))
+def test_calls_that_python_would_refuse(call, says):
+    with pytest.raises(TypeError, match=says):
+        call(np.eye(3))
+
+
+def test_keywords_made_at_run_time():
+    name = "".join(["o", "u", "t"])  # not interned
+    out = np.empty((3, 3))
+    assert exactile.matmul(np.eye(3), np.eye(3), **{name: out}) is out
 
 
 def test_activations_of_integers():

@@ -96,7 +96,7 @@ def test_thread_limit():
     finally:
         exactile.set_threads(None)
     assert exactile.get_threads() == default
-    with pytest.raises(ValueError, match="threads = -1"):
+    with pytest.raises(ValueError, match="count = -1"):
         exactile.set_threads(-1)
 
 
