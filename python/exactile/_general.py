@@ -29,7 +29,8 @@ def matmul(a: Any, b: Any, out: Any, dtype: Any, accuracy: str, backend: str, al
             view_a, view_b, library.view(target), accuracy=accuracy, backend=backend, alpha=alpha, beta=beta,
             bias=_bias(library, bias, types, a), activation=activation,
             row_scales=scales_of(library, row_scales, types, a),
-            column_scales=scales_of(library, column_scales, types, a), threads=threads, reproducible=reproducible, stream=library.stream(a))
+            column_scales=scales_of(library, column_scales, types, a), threads=threads, reproducible=reproducible,
+            stream=library.stream(a))
         return finish(library, target, out, types)
 
 

@@ -16,11 +16,12 @@ def grouped_matmul(a: Any, b: Any, offsets: Any, *, out: Any = None, dtype: Any 
 
     a has shape (rows, k), b (groups, k, n), a transposed view is read as it is; offsets has groups + 1 elements that
     ascend from 0 or more to rows at most. Sums are multiplied by row_scales, of shape (rows,), and by column_scales, of
-    shape (groups, n), where these are given. Rows in no group are left as they are in `out`, and are not set without it.
-    Arrays of NumPy, torch and CuPy, all in one memory. In host memory the bits are those of matmul(a[i:j], b[g]). On a
-    CUDA device of compute capability 9.0 it is one launch on the library's current stream, of float16, bfloat16, or
-    float8_e4m3fn under "reduced", each also with dtype float32. The launch reads int64 offsets on the device, so a
-    captured graph serves every routing; bad offsets are clamped there, not refused. `dtype`, `accuracy`, `backend`, `threads` and `reproducible` as matmul() has them.
+    shape (groups, n), where these are given. Rows in no group are left as they are in `out`, and are not set without
+    it. Arrays of NumPy, torch and CuPy, all in one memory. In host memory the bits are those of matmul(a[i:j], b[g]).
+    On a CUDA device of compute capability 9.0 it is one launch on the library's current stream, of float16, bfloat16,
+    or float8_e4m3fn under "reduced", each also with dtype float32. The launch reads int64 offsets on the device, so a
+    captured graph serves every routing; bad offsets are clamped there, not refused. `dtype`, `accuracy`, `backend`,
+    `threads` and `reproducible` as matmul() has them.
     """
     library = library_of(a, b, out)
     if library.own_matmul is not None:
