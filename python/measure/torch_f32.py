@@ -33,8 +33,9 @@ def against_torch(size, options):
 
 
 def overhead(call, size=64, calls=200, rounds=41):
-    """Microseconds of the host for a product of CUDA tensors, and how many of them are not the C++ call's. The device
-    is idle before each sample, and few enough calls wait in its queue that none of them waits for it."""
+    """Microseconds of the host for a product of CUDA tensors, and how many of them are not the C++ call's: of calls one
+    behind the other in C++, and of the same calls with a Python program between them, whose code takes the caches. The
+    device is idle before each sample, and few enough calls wait in its queue that none of them waits for it."""
     a, b = (torch.randn(size, size, device="cuda") for _ in "ab")
     c = torch.empty_like(a)
     out = {"matmul": lambda: exactile.matmul(a, b), "matmul_out": lambda: exactile.matmul(a, b, out=c),
@@ -50,16 +51,28 @@ def overhead(call, size=64, calls=200, rounds=41):
 
         return sample
 
-    def direct():
-        torch.cuda.synchronize()
-        return call.seconds("float32", (size,) * 3, [x.data_ptr() for x in (a, b, c)], calls=calls, device=0,
-                            stream=torch.cuda.current_stream().cuda_stream) / calls
+    stream = torch.cuda.current_stream().cuda_stream
+    pointers = [x.data_ptr() for x in (a, b, c)]
 
-    times = in_turns({**{name: hosts(function) for name, function in out.items()}, "call": direct}, rounds)
+    def in_cpp():
+        torch.cuda.synchronize()
+        return call.seconds("float32", (size,) * 3, pointers, calls=calls, device=0, stream=stream) / calls
+
+    def between():
+        torch.cuda.synchronize()
+        seconds = 0
+        for _ in range(calls // 2):
+            exactile.matmul(a, b)
+            seconds += call.seconds("float32", (size,) * 3, pointers, device=0, stream=stream)
+        return seconds / (calls // 2)
+
+    times = in_turns({**{name: hosts(function) for name, function in out.items()}, "call": in_cpp,
+                      "call_between": between}, rounds)
     best = {name: 1e6 * statistics.median(seconds) for name, seconds in times.items()}
     nothing = best.pop("nothing")
-    answer = {f"{name}_us": round(value - (0 if name == "call" else nothing), 3) for name, value in best.items()}
-    return {"size": size, **answer, "overhead_us": round(answer["matmul_us"] - answer["call_us"], 3)}
+    answer = {f"{name}_us": round(value - (0 if "call" in name else nothing), 3) for name, value in best.items()}
+    return {"size": size, **answer, "overhead_us": round(answer["matmul_us"] - answer["call_us"], 3),
+            "overhead_between_us": round(answer["matmul_us"] - answer["call_between_us"], 3)}
 
 
 def main():

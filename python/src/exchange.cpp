@@ -23,46 +23,66 @@ struct Exchange {
 
 namespace {
 
-/// Of a class of arrays, remembered for the last one that was asked for: programs have one. Guarded by the GIL.
-const Exchange* exchange_of(nb::handle array_class) {
-  static PyObject* known = nullptr;
-  static const Exchange* exchange = nullptr;
-  PyObject* const type = array_class.ptr();
-  if (type == known) return exchange;
+/// A class of arrays, and what is asked of each of them: looked up once, which takes longer than to ask.
+struct ArrayClass {
+  PyObject* type = nullptr;
+  const Exchange* exchange = nullptr;
+  PyObject* has_gradient = nullptr;  ///< the attribute itself, or null
+  descrgetfunc read = nullptr;       ///< and what reads it of an array
+  PyObject* is_negated = nullptr;    ///< a method, or null
+};
+
+PyObject* attribute_or_null(nb::handle array_class, const char* name) {
+  PyObject* const found = PyObject_GetAttrString(array_class.ptr(), name);
+  if (found == nullptr) PyErr_Clear();
+  return found;
+}
+
+ArrayClass look_up(nb::handle array_class) {
   const nb::object capsule = nb::getattr(array_class, "__dlpack_c_exchange_api__", nb::none());
-  const Exchange* found = nullptr;
-  if (PyCapsule_IsValid(capsule.ptr(), "dlpack_exchange_api"))
-    found = static_cast<const Exchange*>(PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
-  if (found != nullptr && (found->major != dlpack::major || found->look == nullptr)) found = nullptr;
-  Py_INCREF(type);  // so that no other class comes to lie at its address
-  Py_XDECREF(known);
-  known = type;
-  return exchange = found;
+  ArrayClass found{.type = array_class.inc_ref().ptr()};  // so that no other class comes to lie at its address
+  if (PyCapsule_IsValid(capsule.ptr(), "dlpack_exchange_api") == 0) return found;
+  const auto* exchange = static_cast<const Exchange*>(PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
+  if (exchange->major != dlpack::major || exchange->look == nullptr) return found;
+  found.exchange = exchange;
+  found.has_gradient = attribute_or_null(array_class, "requires_grad");
+  if (found.has_gradient != nullptr)
+    found.read = reinterpret_cast<descrgetfunc>(PyType_GetSlot(Py_TYPE(found.has_gradient), Py_tp_descr_get));
+  found.is_negated = attribute_or_null(array_class, "is_neg");
+  return found;
+}
+
+/// Remembered for the last class that was asked for: programs have one. Guarded by the GIL.
+const ArrayClass& class_of(nb::handle array) {
+  static ArrayClass known;
+  const nb::handle type = array.type();
+  if (type.ptr() == known.type) return known;
+  const ArrayClass found = look_up(type);
+  for (PyObject* const object : {known.type, known.has_gradient, known.is_negated}) Py_XDECREF(object);
+  return known = found;
+}
+
+bool is_true(PyObject* answer) {
+  if (answer == nullptr) PyErr_Clear();
+  return nb::steal<nb::object>(answer).is(nb::handle(Py_True));
 }
 
 /// What a tensor's elements alone do not say: that it has a gradient, or that its library negates it when it is read.
-/// The names live as long as the process, and the method is called unbound: no object is made for a call.
-bool is_lazy(nb::handle tensor) {
-  static PyObject* const has_gradient = PyUnicode_InternFromString("requires_grad");
-  static PyObject* const is_negated = PyUnicode_InternFromString("is_neg");
-  PyObject* const object = tensor.ptr();
-  const nb::object gradient = nb::steal(PyObject_GetAttr(object, has_gradient));
-  if (!gradient.is_valid()) PyErr_Clear();
-  const nb::object negated = nb::steal(PyObject_VectorcallMethod(is_negated, &object, 1, nullptr));
-  if (!negated.is_valid()) PyErr_Clear();
-  return gradient.is(nb::handle(Py_True)) || negated.is(nb::handle(Py_True));
+bool is_lazy(const ArrayClass& kind, PyObject* tensor) {
+  if (kind.read != nullptr && is_true(kind.read(kind.has_gradient, tensor, kind.type))) return true;
+  return kind.is_negated != nullptr && is_true(PyObject_Vectorcall(kind.is_negated, &tensor, 1, nullptr));
 }
 
 /// Of a tensor that is read and written as it lies; false for others.
-bool look(const Exchange& exchange, nb::handle tensor, View& view, dlpack::Tensor& found) {
-  if (exchange.look(tensor.ptr(), &found) != 0) {
+bool look(const ArrayClass& kind, nb::handle tensor, View& view, dlpack::Tensor& found) {
+  if (kind.exchange->look(tensor.ptr(), &found) != 0) {
     PyErr_Clear();
     return false;
   }
   const bool is_integer = found.type.code == dlpack::integer || found.type.code == dlpack::unsigned_integer;
   const bool is_real =
       found.type.code != dlpack::complex && found.type.bits * found.type.lanes >= (is_integer ? 32 : 16);
-  return is_real && describe(found, view).empty() && !is_lazy(tensor);
+  return is_real && describe(found, view).empty() && !is_lazy(kind, tensor.ptr());
 }
 
 void set_error(void*, const char* kind, const char* message) {
@@ -81,11 +101,11 @@ void run(const ExchangedPair& pair, const View& c, Request& request) {
 
 bool look_at_pair(nb::handle a, nb::handle b, ExchangedPair& pair) {
   if (!a.type().is(b.type())) return false;
-  pair.exchange = exchange_of(a.type());
+  const ArrayClass kind = class_of(a);
   dlpack::Tensor left;
   dlpack::Tensor right;
-  if (pair.exchange == nullptr || !look(*pair.exchange, a, pair.a, left) || !look(*pair.exchange, b, pair.b, right))
-    return false;
+  if (kind.exchange == nullptr || !look(kind, a, pair.a, left) || !look(kind, b, pair.b, right)) return false;
+  pair.exchange = kind.exchange;
   pair.type = left.type;
   pair.device = left.device;
   return left.type == right.type && pair.a.device == pair.b.device;
@@ -94,7 +114,7 @@ bool look_at_pair(nb::handle a, nb::handle b, ExchangedPair& pair) {
 bool look_at_out(const ExchangedPair& pair, nb::handle a, nb::handle out, View& view) {
   if (out.is_none()) return true;
   dlpack::Tensor found;
-  if (!a.type().is(out.type()) || !look(*pair.exchange, out, view, found)) return false;
+  if (!a.type().is(out.type()) || !look(class_of(a), out, view, found)) return false;
   for (std::size_t i = 0; i < static_cast<std::size_t>(view.dimensions); ++i)
     if (view.extents[i] > 1 && view.strides[i] <= 0) return false;
   return found.type == pair.type && view.device == pair.a.device;
