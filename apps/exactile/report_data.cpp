@@ -54,11 +54,11 @@ class ReportReader {
       : data_(data), path_(path), document_(parse_json(read_text(path), path)) {}
 
   void read() {
-    if (document_.find("$schema") != nullptr) {  // results/schema.json lies among the files it describes
-      note("exactile: {}: is a JSON schema and holds no results; left out", printable(path_));
-      return;
-    }
     const std::string schema = word(document_, "schema");
+    // Both lie in results/ among the files that can be drawn.
+    if (document_.find("$schema") != nullptr || schema == "exactile.training/1")
+      return note("exactile: {}: {}; left out", printable(path_),
+                  schema.empty() ? "is a JSON schema and holds no results" : "times no products");
     if (document_.members() == nullptr || schema.empty())
       refuse("names no schema; expected {}", fmt::join(known_schemas, ", "));
     if (std::ranges::find(known_schemas, schema) == std::end(known_schemas))

@@ -116,6 +116,16 @@ def test_every_contender_has_its_line_and_every_kernel_its_bar(pages):
     assert page.silent()
 
 
+def test_every_accuracy_has_its_line(pages):
+    document = results.document()
+    document["results"] += [row | {"accuracy": "reduced"} for row in document["results"] if row["m"] == row["n"] == row["k"] < 1000]
+    page = pages(document)
+    for chart in ("speed", "roofline", "error"):
+        page.scroll_to(chart)
+        assert {"exactile", "exactile, reduced", "blis", "blis, reduced"} <= {item.text for item in page.all(f"#{chart} .legendtext")}
+    assert page.silent()
+
+
 def test_sorting(pages):
     page = pages(results.document())
     speeds = lambda: [float(text) for text in page.column("GFLOP-s") if text]  # noqa: E731

@@ -82,10 +82,12 @@ def test_hostile_texts_are_data(program, report):
     assert data_of(page)["runs"][0]["device"] == HOSTILE
 
 
-def test_the_schema_among_results_is_left_out(program, report):
+def test_what_lies_among_results_without_products_is_left_out(program, report):
     (program.folder / "schema.json").write_text('{"$schema": "https://json-schema.org/draft/2020-12/schema"}')
-    page, done = report("in.json", "schema.json")
-    assert "schema.json: is a JSON schema" in done.stderr and len(data_of(page)["runs"]) == 1
+    (program.folder / "training.json").write_text('{"schema": "exactile.training/1", "results": []}')
+    page, done = report("in.json", "schema.json", "training.json")
+    assert "schema.json: is a JSON schema" in done.stderr and "training.json: times no products" in done.stderr
+    assert len(data_of(page)["runs"]) == 1
 
 
 @pytest.mark.parametrize("change,says", [

@@ -38,10 +38,15 @@ function fit(chart, width) {
   chart.layout.height = 360 + 22 * lines;
 }
 
-const logarithmic = (title) => ({type: 'log', title: {text: title}, exponentformat: 'power', dtick: undefined});
+/** Ticks in full or with a prefix (k, M, G, T): at 1, 2 and 5, or over more than three decades at powers of ten. */
+function logarithmic(title, tickformat, values, more = {}) {
+  const [low, high] = [Math.min, Math.max].map((end) => Math.log10(values.reduce((a, b) => end(a, b))));
+  return {type: 'log', title: {text: title, standoff: 12}, tickformat, dtick: high - low > 3 ? 1 : 'D2', ...more};
+}
+const ofSpeeds = (list) => logarithmic('operations a second', '~s', list.map(speedOf));
 
-const hover = (row) => [plain(row.product), plain(row.series) + (row.kernel && row.kernel !== row.series ?
-  ` (${plain(row.kernel)})` : ''), `${digits(row.gflops)} GFLOP/s, ${secondsText(row.seconds)}`,
+const hover = (row) => [plain(row.product), plain(row.label) + (row.kernel && row.kernel !== row.series ?
+  ` (${plain(row.kernel)})` : ''), `${speedText(row.gflops)}, ${secondsText(row.seconds)}`,
 row.error ? `error ${digits(row.error, 2)}` : '', row.ratio ? `${digits(row.ratio)} × ${plain(row.rival)}` : '']
   .filter(Boolean).join('<br>');
 
@@ -62,12 +67,16 @@ const mostPoints = 1000;  // of one contender: more take a browser seconds
 function scatter(name, all, x, y, more = {}) {
   const list = all.length > mostPoints ? apart(all, x, y) : all;
   return {type: 'scatter', mode: 'markers', name: plain(name), x: list.map(x), y: list.map(y), text: list.map(hover),
-    hoverinfo: 'text', marker: {color: colour(name), symbol: symbol(name), size: 8}, ...more};
+    hoverinfo: 'text', marker: markOf(all), ...more};
 }
 
-/** Ours last: drawn above the others. */
-const bySeries = (list) => grouped(list, (row) => row.series)
-  .sort(([a], [b]) => (a === 'exactile') - (b === 'exactile'));
+/** [[label, series, rows]...], each accuracy for itself. Ours last: drawn above the others. */
+const byLabel = (list) => grouped(list, (row) => row.label).map(([label, of]) => [label, of[0].series, of])
+  .sort(([, a], [, b]) => (a === 'exactile') - (b === 'exactile'));
+/** Stars are accuracies other than standard. */
+const markOf = (of) => ({color: colour(of[0].series), size: 8,
+  symbol: of[0].accuracy === 'standard' ? symbol(of[0].series) : 'star'});
+const speedOf = (row) => row.gflops * 1e9;
 
 const ceilingsOf = (list) => unique(list.map((row) => row.run)).flatMap((run) => run.ceilings ? [run.ceilings] : []);
 
@@ -83,26 +92,28 @@ function peakOf(list) {
 function speedChart(list) {
   const timed = list.filter((row) => row.gflops);
   if (!timed.length) return 'No speeds among these results.';
-  const traces = bySeries(timed).flatMap(([name, of]) => {
+  const traces = byLabel(timed).flatMap(([name, series, of]) => {
     // Of several results at one edge (other runs, other layouts) the line goes through the fastest.
     const cubes = grouped(of.filter((row) => row.cube), (row) => row.edge)
       .map(([, same]) => same.reduce((a, b) => a.gflops >= b.gflops ? a : b)).sort((a, b) => a.edge - b.edge);
     const others = of.filter((row) => !cubes.includes(row));
     const shared = {legendgroup: name};
+    const mark = markOf(of);
     return [
-      ...(cubes.length ? [scatter(name, cubes, (row) => row.edge, (row) => row.gflops,
-        {...shared, mode: 'lines+markers', line: {color: colour(name), width: name === 'exactile' ? 3 : 1.5}})] : []),
-      ...(others.length ? [scatter(name, others, (row) => row.edge, (row) => row.gflops, {...shared,
-        showlegend: !cubes.length, marker: {color: colour(name), symbol: `${symbol(name)}-open`, size: 7}})] : []),
+      ...(cubes.length ? [scatter(name, cubes, (row) => row.edge, speedOf,
+        {...shared, mode: 'lines+markers', line: {color: mark.color, width: series === 'exactile' ? 3 : 1.5}})] : []),
+      ...(others.length ? [scatter(name, others, (row) => row.edge, speedOf, {...shared,
+        showlegend: !cubes.length, marker: {...mark, symbol: `${mark.symbol}-open`, size: 7}})] : []),
     ];
   });
   const peak = chosen.type ? peakOf(timed) : null;
   if (peak) {
     const edges = timed.map((row) => row.edge);
     traces.push({type: 'scatter', mode: 'lines', name: 'measured peak', x: [Math.min(...edges), Math.max(...edges)],
-      y: [peak, peak], line: {dash: 'dash', color: css('--dim'), width: 1}, hoverinfo: 'name'});
+      y: [1e9 * peak, 1e9 * peak], line: {dash: 'dash', color: css('--dim'), width: 1}, hoverinfo: 'name'});
   }
-  return {traces, layout: layout({xaxis: logarithmic('∛(m n k batch)'), yaxis: logarithmic('GFLOP/s')})};
+  return {traces, layout: layout({xaxis: logarithmic('∛(m n k batch)', 'd', timed.map((row) => row.edge)),
+    yaxis: ofSpeeds(timed)})};
 }
 
 const ladderPlaces = (list) => grouped(list.filter((row) => row.gflops), (row) => row.product)
@@ -115,12 +126,13 @@ function ladderChart(list, product) {
   if (!shown) return 'No product here was timed by more than one kernel or library.';
   const best = grouped(list.filter((row) => row.product === shown && row.gflops), (row) => row.series)
     .map(([, of]) => of.sort((a, b) => b.gflops - a.gflops)[0]).sort((a, b) => a.gflops - b.gflops);
-  const trace = {type: 'bar', orientation: 'h', y: best.map((row) => plain(row.series)), x: best.map((row) => row.gflops),
-    text: best.map((row) => digits(row.gflops)), textposition: 'outside', cliponaxis: false, hovertext: best.map(hover),
+  const trace = {type: 'bar', orientation: 'h', y: best.map((row) => plain(row.series)), x: best.map(speedOf),
+    text: best.map((row) => speedText(row.gflops)), textposition: 'outside', cliponaxis: false, hovertext: best.map(hover),
     hoverinfo: 'text', marker: {color: best.map((row) => row.ours ? css('--ours') : colour(row.series))}};
-  const low = Math.floor(Math.log10(best[0].gflops * 0.8)), high = Math.log10(best[best.length - 1].gflops) + 0.35;
+  const low = Math.log10(speedOf(best[0])), high = Math.log10(speedOf(best[best.length - 1]));
+  const range = [low - 0.25, high + 0.35 * Math.max(1, high - low)];
   return {traces: [trace], title: shown, named: ['y'], layout: layout({height: 110 + 24 * best.length, bargap: 0.25,
-    xaxis: {...logarithmic('GFLOP/s'), range: [low, high]}, yaxis: {type: 'category', autorange: 'reversed', ticksuffix: ' '}})};
+    xaxis: {...ofSpeeds(best), range}, yaxis: {type: 'category', autorange: 'reversed', ticksuffix: ' '}})};
 }
 
 function rooflineChart(list) {
@@ -130,10 +142,10 @@ function rooflineChart(list) {
   if (!timed.length || !peak) return 'No ceiling was measured with these results.';
   if (!chosen.type) return 'Ceilings are those of one type: choose one.';
   const bandwidths = ceilingsOf(timed).map((c) => c.gbytes_per_second).filter(Boolean);
-  const traces = bySeries(timed).map(([name, of]) => scatter(name, of, (row) => row.intensity, (row) => row.gflops));
+  const traces = byLabel(timed).map(([name, , of]) => scatter(name, of, (row) => row.intensity, speedOf));
   const xs = timed.map((row) => row.intensity);
   const low = Math.min(...xs) / 2, high = Math.max(...xs) * 2;
-  const ceiling = (name, x, y) => ({type: 'scatter', mode: 'lines', name, x, y, hoverinfo: 'name',
+  const ceiling = (name, x, y) => ({type: 'scatter', mode: 'lines', name, x, y: y.map((gflops) => 1e9 * gflops), hoverinfo: 'name',
     line: {color: css('--ink'), width: 1.5, dash: name === 'measured peak' ? 'solid' : 'dot'}});
   if (bandwidths.length) {
     const bandwidth = Math.max(...bandwidths), ridge = peak / bandwidth;
@@ -143,17 +155,16 @@ function rooflineChart(list) {
   } else {
     traces.push(ceiling('measured peak', [low, high], [peak, peak]));
   }
-  return {traces, layout: layout({xaxis: logarithmic('operations for each byte'), yaxis: logarithmic('GFLOP/s')})};
+  return {traces, layout: layout({xaxis: logarithmic('operations for each byte', '~g', xs), yaxis: ofSpeeds(timed)})};
 }
 
 function errorChart(list) {
   const known = list.filter((row) => row.error && row.seconds);
   if (!known.length) return 'No errors with times among these results.';
-  const named = grouped(known, (row) => `${row.series}${row.accuracy === 'standard' ? '' : `, ${row.accuracy}`}`);
-  const traces = named.map(([name, of]) => scatter(of[0].series, of, (row) => row.seconds, (row) => row.error,
-    {name: plain(name), marker: {color: colour(of[0].series), size: 8,
-      symbol: of[0].accuracy === 'standard' ? symbol(of[0].series) : 'star'}}));
-  return {traces, layout: layout({xaxis: logarithmic('seconds'), yaxis: logarithmic('norm of the error over that of C')})};
+  const traces = byLabel(known).map(([name, , of]) => scatter(name, of, (row) => row.seconds, (row) => row.error));
+  return {traces, layout: layout({
+    xaxis: logarithmic('time', '~s', known.map((row) => row.seconds), {ticksuffix: 's'}),
+    yaxis: logarithmic('norm of the error over that of C', '.0e', known.map((row) => row.error))})};
 }
 
 function heatTrace(x, y, z, text) {

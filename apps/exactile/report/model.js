@@ -54,6 +54,7 @@ for (const row of rows) {
   const several = (kernelsOf.get(`${row.place}|${data.runs.indexOf(row.run)}`)?.size ?? 0) > 1;
   row.series = row.contender.startsWith('exactile:') ? row.contender.slice('exactile:'.length)
     : several && row.contender === 'exactile' && row.kernel ? row.kernel : row.contender;
+  row.label = row.accuracy === 'standard' ? row.series : `${row.series}, ${row.accuracy}`;
 }
 
 const chosen = {type: '', accuracy: '', hidden: new Set()};
@@ -82,6 +83,13 @@ function digits(value, count = 3) {
   const size = Math.abs(value);
   return size >= 1e6 || size < 1e-3 ? value.toExponential(count - 1)
     : size >= 10 ** (count - 1) ? value.toFixed(0) : String(Number(value.toPrecision(count)));
+}
+
+/** Operations a second, from 10^9 of them. */
+function speedText(gflops) {
+  if (gflops === null) return '';
+  const [unit, name] = [[1e3, 'T'], [1, 'G'], [1e-3, 'M']].find(([size]) => gflops >= size) ?? [1e-6, 'k'];
+  return `${digits(gflops / unit)} ${name}`;
 }
 
 function secondsText(seconds) {

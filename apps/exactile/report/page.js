@@ -65,7 +65,8 @@ function overviewOf(device) {
   card.append(facts([['products', unique(list.map((row) => row.place)).length], ['compared', ratios.length],
     ['ahead on', ratios.length ? `${digits(100 * ratios.filter((r) => r >= 1).length / ratios.length)} %` : ''],
     ['lowest', ratios.length ? `${digits(Math.min(...ratios))} ×` : ''],
-    ['contenders', unique(list.map((row) => row.contender)).join(', ')]]));
+    ['kernels', unique(list.filter((row) => row.contender.startsWith('exactile:')).map((row) => row.series)).length],
+    ['rivals', unique(list.filter((row) => !row.ours).map((row) => row.contender)).join(', ')]]));
   return card;
 }
 
