@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "exactile/exactile.hpp"
+#include "measure/stopwatch.hpp"
 
 namespace {
 
@@ -40,16 +40,13 @@ struct Matrices {
   std::vector<float> a, b, c;
 };
 
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 double run(Matrices& matrices, std::int64_t n, Backend backend) {
-  const double start = seconds_now();
-  const auto status = exactile::gemm(exactile::MatrixView<const float>(matrices.a.data(), n, n),
-                                     exactile::MatrixView<const float>(matrices.b.data(), n, n),
-                                     exactile::MatrixView(matrices.c.data(), n, n), {.options = {.backend = backend}});
-  const double seconds = seconds_now() - start;
+  exactile::Status status;
+  const double seconds = exactile::measure::seconds_of([&] {
+    status = exactile::gemm(exactile::MatrixView<const float>(matrices.a.data(), n, n),
+                            exactile::MatrixView<const float>(matrices.b.data(), n, n),
+                            exactile::MatrixView(matrices.c.data(), n, n), {.options = {.backend = backend}});
+  });
   if (!status.ok()) {
     std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
     std::exit(2);
@@ -81,16 +78,18 @@ void in_one_process() {
     const std::int64_t n = std::lround(16 * std::pow(1024.0, step / 39.0));
     double best[3] = {1e9, 1e9, 1e9};
     // In turns, so that what slows the machine down slows all of them.
-    const double until = seconds_now() + 3 * patience;
+    double spent = 0;
     int round = 0;
     do {
       for (int place = 0; place < 3; ++place) {  // each after each other one: a GPU's driver empties the caches
         const int which = round % 2 == 0 ? place : 2 - place;
-        best[which] = std::min(best[which], run(matrices, n, all[which]));
+        const double seconds = run(matrices, n, all[which]);
         check(matrices, n);
+        best[which] = std::min(best[which], seconds);
+        spent += seconds;
       }
       ++round;
-    } while (seconds_now() < until || round < 2);
+    } while (spent < 3 * patience || round < 2);
     const double ratio = best[2] / std::min(best[0], best[1]);
     sum += ratio;
     worst = std::max(worst, ratio);

@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -22,8 +21,12 @@
 #include <string_view>
 #include <vector>
 
+#include "measure/rounds.hpp"
+#include "measure/stopwatch.hpp"
+
 namespace {
 
+namespace measure = exactile::measure;
 using Int = std::int32_t;
 
 struct Library {
@@ -53,13 +56,6 @@ Library open(const char* path, const char* lapack) {
   return library;
 }
 
-/// The thread's own: what others do on a shared machine takes none of it.
-double now() {
-  timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return 1e6 * static_cast<double>(t.tv_sec) + 1e-3 * static_cast<double>(t.tv_nsec);
-}
-
 /// Fortran's way: every argument by its address, and behind them the lengths of strings.
 template <class... Args>
 void call(void* routine, const Args*... args) {
@@ -74,11 +70,6 @@ struct Options {
   const char* rows = nullptr;
 };
 
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
-}
-
 class Race {
  public:
   Race(Library ours, Library other, Options options) : libraries_{ours, other}, options_(options) {}
@@ -87,22 +78,22 @@ class Race {
   void operator()(const std::string& label, const std::string& name, Int n, double flops,
                   const std::function<void()>& prepare, const std::function<void(void*)>& run) {
     if (label.find(options_.only) == std::string::npos) return;
-    void* const routines[] = {libraries_[0].routine(name), libraries_[1].routine(name)};
     const int calls = std::max(1, static_cast<int>(2e6 / (flops + 2000)));
-    std::vector<double> times[2];
-    for (int round = 0; round < options_.rounds + 1; ++round)
-      for (int turn = 0; turn < 2; ++turn) {
-        const int which = (round + turn) % 2;
-        const double time = time_of(routines[which], calls, prepare, run);
-        if (round > 0) times[which].push_back(time);
-      }
-    std::vector<double> ratios;
-    for (int round = 0; round < options_.rounds; ++round)
-      ratios.push_back(times[1][static_cast<std::size_t>(round)] / times[0][static_cast<std::size_t>(round)]);
+    std::vector<measure::Series> all;
+    for (const Library& library : libraries_)
+      all.push_back({.time = [&, routine = library.routine(name)](std::int64_t groups) {
+        return seconds_of_groups(groups, calls, prepare, [&] { run(routine); });
+      }});
+    measure::time_rounds(all, {.warm_up_seconds = 1e-9,  // one group
+                               .least_rounds = options_.rounds,
+                               .most_rounds = options_.rounds,
+                               .shortest_group_seconds = 0});
+    const auto microseconds = [&](const measure::Series& series) { return 1e6 * summarize(series).median / calls; };
+    const double ratio = measure::ratio_of(all[1], all[0]).all;
     std::fprintf(options_.rows == nullptr ? stdout : stderr, "%s\t%d\t%.3f\t%.3f\t%.3f\n", label.c_str(), n,
-                 median(times[0]), median(times[1]), median(ratios));
+                 microseconds(all[0]), microseconds(all[1]), ratio);
     const std::string row = (label.ends_with(" panel") ? "_PANELS(" : "(") + name.substr(0, name.size() - 1);
-    logarithms_[row][n].push_back(std::log(median(ratios)));
+    logarithms_[row][n].push_back(std::log(ratio));
   }
   void print_rows() const {
     if (options_.rows == nullptr) return;
@@ -116,12 +107,16 @@ class Race {
   }
 
  private:
-  static double time_of(void* routine, int calls, const std::function<void()>& prepare,
-                        const std::function<void(void*)>& run) {
-    prepare();
-    const double start = now();
-    for (int i = 0; i < calls; ++i) run(routine);
-    return (now() - start) / calls;
+  static double seconds_of_groups(std::int64_t groups, int calls, const std::function<void()>& prepare,
+                                  const std::function<void()>& run) {
+    double seconds = 0;
+    for (std::int64_t group = 0; group < groups; ++group) {
+      prepare();
+      seconds += measure::thread_seconds_of([&] {
+        for (int i = 0; i < calls; ++i) run();
+      });
+    }
+    return seconds;
   }
 
   Library libraries_[2];

@@ -3,12 +3,11 @@
 // products without them in the same rounds. FILE keeps to results/schema.json.
 #include <fmt/chrono.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <ctime>
 #include <fstream>
 #include <iostream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
@@ -16,9 +15,12 @@
 
 #include "exactile/exactile.hpp"
 #include "exactile/value_or_throw.hpp"
+#include "measure/rounds.hpp"
+#include "measure/stopwatch.hpp"
 
 namespace {
 
+namespace measure = exactile::measure;
 using Json = nlohmann::ordered_json;
 using exactile::Accuracy;
 
@@ -27,15 +29,7 @@ class Contestant {
  public:
   virtual ~Contestant() = default;
   virtual void run() = 0;
-  [[nodiscard]] double median() const {
-    std::vector<double> sorted = seconds_;
-    std::ranges::sort(sorted);
-    return sorted[sorted.size() / 2];
-  }
   std::string type, fill, accuracy;
-
- protected:
-  std::vector<double> seconds_;
 };
 
 template <class T>
@@ -54,12 +48,7 @@ class Product final : public Contestant {
     if (of == "cancelling" || of == "wide cancelling") cancel(n, of == "cancelling" ? 0 : 100, random);
   }
 
-  void run() override {
-    const auto start = std::chrono::steady_clock::now();
-    const exactile::Status status = plan_.run({.a = a_.data(), .b = b_.data(), .c = c_.data()});
-    seconds_.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    if (!status.ok()) std::cerr << status.message() << "\n";
-  }
+  void run() override { exactile::or_throw(plan_.run({.a = a_.data(), .b = b_.data(), .c = c_.data()})); }
 
  private:
   static std::size_t size(std::int64_t count) { return static_cast<std::size_t>(count); }
@@ -98,22 +87,27 @@ std::unique_ptr<Contestant> product(std::int64_t n, const std::string& fill, Acc
 
 /// The first is the rival.
 void race(std::int64_t n, const std::vector<std::unique_ptr<Contestant>>& all, double seconds, Json& rows) {
-  const auto start = std::chrono::steady_clock::now();
-  do {
-    for (const auto& one : all) one->run();
-  } while (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < seconds);
-  const auto speed = [&](double time) { return 2.0 * std::pow(static_cast<double>(n), 3) / time * 1e-9; };
+  std::vector<measure::Series> series;
+  for (const auto& one : all)
+    series.push_back({.time = [&one](std::int64_t calls) {
+      return measure::seconds_of([&] {
+        for (std::int64_t i = 0; i < calls; ++i) one->run();
+      });
+    }});
+  measure::time_rounds(series, {.seconds = seconds / static_cast<double>(all.size())});
+  const auto speed = [&](const measure::Series& of) {
+    return 2.0 * std::pow(static_cast<double>(n), 3) / summarize(of).median * 1e-9;
+  };
   const std::string rival = "exactile " + all.front()->type + " standard";
-  for (const auto& one : all) {
-    if (one == all.front()) continue;
-    rows.push_back({{"type", one->type},
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    rows.push_back({{"type", all[i]->type},
                     {"m", n},
                     {"n", n},
                     {"k", n},
-                    {"accuracy", one->accuracy},
-                    {"fill", one->fill},
-                    {"gflops", {{"exactile", speed(one->median())}, {rival, speed(all.front()->median())}}},
-                    {"ratio", all.front()->median() / one->median()},
+                    {"accuracy", all[i]->accuracy},
+                    {"fill", all[i]->fill},
+                    {"gflops", {{"exactile", speed(series[i])}, {rival, speed(series[0])}}},
+                    {"ratio", 1 / measure::ratio_of(series[i], series[0]).all},
                     {"rival", rival}});
     std::cout << rows.back().dump() << std::endl;
   }

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Grouped products on a GPU, in TFLOP/s over the real rows: the one launch of GroupedPlan in each of its configurations
-// (or those named by --parameters), a plan for each group launched one after the other, and cuBLAS's GemmEx a group.
+// (or those named by --parameters), a plan for each group launched one after the other, and cuBLAS's product a group.
 // All take turns; medians. Weights lie as they do in models, n x k with contiguous k.
-#include <dlfcn.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <functional>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "comparison/ours.hpp"
+#include "comparison/rivals.hpp"
 #include "exactile/exactile.hpp"
 #include "exactile/value_or_throw.hpp"
+#include "measure/rounds.hpp"
 
 namespace {
 
@@ -81,86 +83,61 @@ struct Operands {
   }
 };
 
-struct Contender {
+/// What takes its turns.
+struct Entrant {
   std::string name;
-  std::function<Status()> run;
-  std::vector<double> seconds = {};
+  std::function<void()> run;
 };
 
-Contender of_plan(const Operands& o, const Context& context, const std::string& parameters) {
+Entrant of_plan(const Operands& o, const Context& context, const std::string& parameters) {
   const auto plan = value_or_throw(GroupedPlan::make(
       o.description(), {.backend = Backend::cuda, .memory = Memory::device, .parameters = parameters}));
   return {
       "GroupedPlan " + parameters, [plan, &o, execution = context.execution()] {
-        return plan.run(
+        or_throw(plan.run(
             {.a = o.a.at(), .b = o.b.at(), .c = o.c_row(0), .offsets = static_cast<const std::int64_t*>(o.there.at())},
-            execution);
+            execution));
       }};
 }
 
-Contender of_plans(const Operands& o, const Context& context) {
-  std::vector<Plan> plans;
-  const GroupedDescription d = o.description();
+/// A product for each group, one after the other.
+Entrant of_loop(const Operands& o, const comparison::NamedContender& contender) {
+  const Sizes& s = o.sizes;
+  auto calls = std::make_shared<std::vector<std::unique_ptr<comparison::Call>>>();
   for (std::size_t g = 0; g + 1 < o.offsets.size(); ++g) {
-    GemmDescription product{
-        .types = d.types, .m = o.offsets[g + 1] - o.offsets[g], .n = d.n, .k = d.k, .a = d.a, .b = d.b, .c = d.c};
-    product.b.batch_stride = 0;
-    plans.push_back(value_or_throw(Plan::make(product, {.backend = Backend::cuda, .memory = Memory::device})));
+    const std::int64_t rows = o.offsets[g + 1] - o.offsets[g];
+    calls->push_back(contender.contender->prepare({.type = ElementType::bf16,
+                                                   .output = ElementType::bf16,
+                                                   .m = rows,
+                                                   .n = s.n,
+                                                   .k = s.k,
+                                                   .a = {.rows = rows, .leading = s.k},
+                                                   .b = {.rows = s.n, .leading = s.k, .transposed = true},
+                                                   .c = {.rows = rows, .leading = s.n}}));
   }
-  return {"a Plan for each group", [plans, &o, execution = context.execution()]() -> Status {
-            for (std::size_t g = 0; g < plans.size(); ++g) {
-              const auto group = static_cast<std::int64_t>(g);
-              const Status s = plans[g].run({.a = o.a.at(o.offsets[g] * o.sizes.k * 2),
-                                             .b = o.b.at(group * o.sizes.n * o.sizes.k * 2),
-                                             .c = o.c_row(o.offsets[g])},
-                                            execution);
-              if (!s.ok()) return s;
-            }
-            return {};
+  return {contender.name + " for each group", [calls, &o] {
+            for (std::size_t g = 0; g < calls->size(); ++g)
+              (*calls)[g]->run({.a = o.a.at(o.offsets[g] * o.sizes.k * 2),
+                                .b = o.b.at(static_cast<std::int64_t>(g) * o.sizes.n * o.sizes.k * 2),
+                                .c = o.c_row(o.offsets[g])},
+                               {}, 1);
           }};
 }
 
-/// Nothing where there is no cuBLAS. C^T = W * A^T, by columns.
-std::vector<Contender> of_cublas(const Operands& o, const Context& context) {
-  void* library = dlopen("libcublas.so.13", RTLD_LAZY);
-  if (library == nullptr) library = dlopen("libcublas.so.12", RTLD_LAZY);
-  if (library == nullptr) return {};
-  constexpr int transposed = 1, as_is = 0, bf16 = 14, compute_f32 = 68, any = -1;
-  void* handle = nullptr;
-  reinterpret_cast<int (*)(void**)>(dlsym(library, "cublasCreate_v2"))(&handle);
-  reinterpret_cast<int (*)(void*, void*)>(dlsym(library, "cublasSetStream_v2"))(handle, context.execution().queue);
-  using GemmEx = int(void*, int, int, int, int, int, const void*, const void*, int, int, const void*, int, int,
-                     const void*, void*, int, int, int, int);
-  auto* const gemm_ex = reinterpret_cast<GemmEx*>(dlsym(library, "cublasGemmEx"));
-  return {{"cuBLAS GemmEx for each group", [=, &o]() -> Status {
-             const float one = 1, zero = 0;
-             const int n = static_cast<int>(o.sizes.n), k = static_cast<int>(o.sizes.k);
-             for (std::size_t g = 0; g + 1 < o.offsets.size(); ++g) {
-               const int rows = static_cast<int>(o.offsets[g + 1] - o.offsets[g]);
-               const int error = gemm_ex(handle, transposed, as_is, n, rows, k, &one,
-                                         o.b.at(static_cast<std::int64_t>(g) * o.sizes.n * o.sizes.k * 2), bf16, k,
-                                         o.a.at(o.offsets[g] * o.sizes.k * 2), bf16, k, &zero, o.c_row(o.offsets[g]),
-                                         bf16, n, compute_f32, any);
-               if (error != 0) return {StatusCode::device_failure, "cublasGemmEx: " + std::to_string(error)};
-             }
-             return {};
-           }}};
-}
-
-double median(std::vector<double> x) {
-  std::ranges::sort(x);
-  return x[x.size() / 2];
-}
-
-void race(std::vector<Contender> all, const Context& context, double operations, int rounds) {
-  for (int round = -1; round < rounds; ++round)
-    for (Contender& contender : all) {
-      const auto seconds = value_or_throw(context.time(contender.run));
-      if (round >= 0) contender.seconds.push_back(seconds);
-    }
-  for (const Contender& contender : all)
-    std::printf("%-48s %8.3f ms  %6.1f TFLOP/s\n", contender.name.c_str(), 1e3 * median(contender.seconds),
-                1e-12 * operations / median(contender.seconds));
+void race(const std::vector<Entrant>& all, const Context& context, double operations, int rounds) {
+  std::vector<measure::Series> series;
+  for (const Entrant& entrant : all)
+    series.push_back({.time = [&](std::int64_t calls) {
+      return value_or_throw(context.time([&] {
+        for (std::int64_t i = 0; i < calls; ++i) entrant.run();
+        return Status();
+      }));
+    }});
+  measure::time_rounds(series, {.least_rounds = rounds, .most_rounds = rounds, .shortest_group_seconds = 1e-3});
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const double seconds = summarize(series[i]).median;
+    std::printf("%-48s %8.3f ms  %6.1f TFLOP/s\n", all[i].name.c_str(), 1e3 * seconds, 1e-12 * operations / seconds);
+  }
 }
 
 Operands operands_of(const Sizes& sizes, const Context& context) {
@@ -198,13 +175,17 @@ int main(int argc, char** argv) {
   try {
     const Context context = value_or_throw(Context::make(Backend::cuda));
     const Operands o = operands_of(sizes, context);
-    std::vector<Contender> all;
+    comparison::FoundRivals found;
+    std::vector<Entrant> all;
     for (const std::string& each : parameters) all.push_back(of_plan(o, context, each));
     if (!is_alone) {
-      all.push_back(of_plans(o, context));
-      for (Contender& rival : of_cublas(o, context)) all.push_back(std::move(rival));
+      found = comparison::find_rivals(Backend::cuda, &context);
+      found.rivals.push_back(
+          {"Plan", comparison::make_exactile({.backend = Backend::cuda, .kernel = {}, .context = &context})});
+      for (const comparison::NamedContender& one : found.rivals)
+        if (one.name == "Plan" || one.name == "cublas") all.push_back(of_loop(o, one));
     }
-    race(std::move(all), context, operation_count(o.description().types, o.rows(), sizes.n, sizes.k), sizes.rounds);
+    race(all, context, operation_count(o.description().types, o.rows(), sizes.n, sizes.k), sizes.rounds);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 2;

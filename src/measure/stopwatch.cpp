@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <utility>
 #include <vector>
 
@@ -74,6 +75,18 @@ double seconds_of(const std::function<void()>& work) {
   const double start = now();
   work();
   return now() - start;
+}
+
+double thread_seconds_of(const std::function<void()>& work) {
+  const auto thread_now = [] {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  };
+  clear_upper_registers();
+  const double start = thread_now();
+  work();
+  return thread_now() - start;
 }
 
 Timing time_calls(const std::function<bool(std::int64_t)>& run, const TimingLimits& limits) {

@@ -29,6 +29,8 @@ struct TimingLimits {
 
 /// Seconds of one piece of work by the host's clock.
 [[nodiscard]] double seconds_of(const std::function<void()>& work);
+/// The same by the calling thread's own clock, which stands while other processes have the core; waiting counts not.
+[[nodiscard]] double thread_seconds_of(const std::function<void()>& work);
 
 /// Times `run(i)`, i = 0, 1, 2, ...; the caller uses i to rotate operands out of the caches. Calls shorter than the
 /// clock can resolve are timed in groups. `run` answers false to stop (an error, or an interruption).
