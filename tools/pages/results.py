@@ -12,9 +12,9 @@ SCHEMA = FOLDER / "schema.json"
 
 # What pages and pictures show, and the file that has it. A new device's files take the places of the old ones here.
 ROLES = {
-    "cpu": "zen5-cpu",
+    "cpu": "xeon-cpu",
     "threads": "xeon-cpu-threads",
-    "cpu_ladder": "zen5-cpu-ladder",
+    "cpu_ladder": "xeon-cpu-ladder",
     "gpu_ladder": "h200-cuda-ladder",
     "gpu_f32": "h100-cuda-square",
     "gpu_f64": "h100-cuda-square",
@@ -22,7 +22,7 @@ ROLES = {
     "gpu_tensor": "h200-cuda-tensor",
     "gpu_errors": "h200-cuda-f32-errors",
     "gpu_choice": "h200-cuda-choice",
-    "host": "h200-host-to-host",
+    "host": "h100-host-to-host",
     "opencl": "h100-opencl",
 }
 
@@ -49,8 +49,8 @@ def find(rows, **wanted):
 
 
 def device(data):
-    """Its name without what is behind a bracket."""
-    return data["device"]["name"].split(" (")[0]
+    """Its name without what is behind a bracket, marks and a last "Processor"."""
+    return data["device"]["name"].replace("(R)", "").split(" (")[0].removesuffix(" Processor")
 
 
 def as_standard(rows):

@@ -119,7 +119,6 @@ def families():
         software = " ".join(
             f"{key} {value}" for key, value in data["software"].items() if key in ("CUDA", "driver", "compiler")
         )
-        software += ", transcribed" if data["provenance"]["kind"] == "transcribed" else ""
         lines.append(
             [
                 f"[{data['family']}](../results/{file.name})",
