@@ -105,17 +105,18 @@ def families():
     lines = []
     for file in files():
         data = load(file.stem)
-        ratios, lowest = {}, []
+        ratios = {}
         for row in data["results"]:
-            if "ratio" in row:
+            if "ratio" in row and not (is_ours(row) and kind(row) == row["type"]):  # ours beside itself
                 against = f", to our {row['rival'].removeprefix('exactile ')}" if is_ours(row) else ""
                 ratios.setdefault(kind(row) + against, []).append(row)
         if not ratios:
             continue
-        for rows in ratios.values():
+        told = []
+        for name, rows in ratios.items():
             least = min(rows, key=lambda row: row["ratio"])
-            lowest.append(f"{least['ratio']:.2f}, {shape(least)}")
-        means = [f"{name} {geometric_mean([row['ratio'] for row in rows]):.2f}" for name, rows in ratios.items()]
+            mean = geometric_mean([row["ratio"] for row in rows])
+            told.append(f"{name} {mean:.2f}" + (f"; {least['ratio']:.2f} at {shape(least)}" if len(rows) > 1 else ""))
         software = " ".join(
             f"{key} {value}" for key, value in data["software"].items() if key in ("CUDA", "driver", "compiler")
         )
@@ -124,13 +125,12 @@ def families():
                 f"[{data['family']}](../results/{file.name})",
                 device(data),
                 len(data["results"]),
-                "<br>".join(means),
-                "<br>".join(lowest),
+                "<br>".join(told),
                 f"{data['date']} {data['commit']}",
                 software,
             ]
         )
-    return table(["results", "device", "products", "mean ratio", "lowest", "date, commit", "with"], lines)
+    return table(["results", "device", "products", "mean ratio; the lowest", "date, commit", "with"], lines)
 
 
 def fill(row):
