@@ -5,6 +5,7 @@ import pathlib
 import posixpath
 import re
 
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -64,3 +65,11 @@ def on_page_markdown(markdown, page, files, **_):
         return f"{text} (`{path}`)" if text != path else f"`{path}`"
 
     return LINK.sub(rewrite, markdown)
+
+
+def on_post_build(config):
+    """A page that is read without a network must load nothing from one."""
+    for page in pathlib.Path(config.site_dir).rglob("*.html"):
+        loaded = re.search(r'<(?:script|iframe|img)[^>]* src="?https?:[^>]*>', page.read_text(encoding="utf-8"))
+        if loaded:
+            raise PluginError(f"{page.name} loads {loaded[0]} from elsewhere")
