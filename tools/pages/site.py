@@ -27,7 +27,7 @@ def decisions():
 def python_reference():
     """The package's docstrings; matmul is compiled, so its text comes from the source."""
     source = (ROOT / "python" / "src" / "matmul_text.hpp").read_text(encoding="utf-8")
-    matmul = re.search(r'matmul_text\[\] = R"\((.*?)\)"', source, flags=re.S)[1]
+    matmul = re.search(r'matmul_text\[\] =.*?R"\((.*?)\)"', source, flags=re.S)[1]
     modules = "".join(f"## {title}\n\n::: exactile.{module}\n\n" for title, module in PYTHON_MODULES)
     return f"# Python reference\n\n## matmul\n\n```text\n{matmul}```\n\n{modules}"
 
