@@ -86,7 +86,11 @@ class DeviceChoice : public testing::Test {
                                                        },
                                                    .devices = []() -> std::vector<DeviceInfo> { return {}; },
                                                    .measure_peak = nullptr};
-    static const plan::Offload second{.backend = &second_backend, .why_absent = [] { return std::string_view(); }};
+    static const plan::Offload second{.backend = &second_backend,
+                                      .why_absent = [] { return std::string_view(); },
+                                      .first_use_seconds = nullptr,
+                                      .only_by_name = nullptr,
+                                      .is_pinned = nullptr};
     const std::array all{&offload, &second};
     const plan::Problem problem{
         .description = contiguous(f32, n, n, n), .threads = threads, .reproducible = reproducible};
