@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "results_file.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <ctime>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <system_error>
 
 #include "failure.hpp"
@@ -25,6 +30,24 @@ std::string text_of(const Json& object, std::string_view key) {
 }
 
 }  // namespace
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  localtime_r(&now, &parts);
+  return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
+}
+
+std::string command_line() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  if (!text.empty() && text.back() == '\0') text.pop_back();
+  const std::size_t program = text.find('\0');
+  text = fs::path(text.substr(0, program)).filename().string() +
+         (program == std::string::npos ? "" : text.substr(program));
+  std::ranges::replace(text, '\0', ' ');
+  return text;
+}
 
 ResultsFile::ResultsFile(std::string path, Json head) : path_(std::move(path)), head_(std::move(head)) {
   std::error_code error;

@@ -10,6 +10,11 @@
 
 namespace exactile::program {
 
+/// The local day as 2026-01-31.
+[[nodiscard]] std::string today();
+/// Of this process, as it was typed, without the folder of the program.
+[[nodiscard]] std::string command_line();
+
 class ResultsFile {
  public:
   /// Reads what is there; "" keeps nothing. `head` is the document without its results. Throws Failure: bad input where

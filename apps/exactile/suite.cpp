@@ -6,10 +6,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -31,25 +27,6 @@
 
 namespace exactile::program {
 namespace {
-
-std::string today() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  localtime_r(&now, &parts);
-  return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
-}
-
-/// As it was typed, without the folder of the program.
-std::string command_line() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)), {});
-  if (!text.empty() && text.back() == '\0') text.pop_back();
-  const std::size_t program = text.find('\0');
-  text = std::filesystem::path(text.substr(0, program)).filename().string() +
-         (program == std::string::npos ? "" : text.substr(program));
-  std::ranges::replace(text, '\0', ' ');
-  return text;
-}
 
 DeviceInfo device_of(Backend backend, int number) {
   int index = 0;

@@ -13,6 +13,7 @@ RIVALS = {
     "cublasxt": "cuBLASXt",
     "clblast": "CLBlast",
     "openblas": "OpenBLAS",
+    "openblas_vector": "OpenBLAS gemv",
     "onednn": "oneDNN",
     "onednn_matmul": "oneDNN matmul",
     "mkl": "MKL",
@@ -77,7 +78,7 @@ def headlines():
     chosen = [
         ("one core", "cpu", dict(type="f32", **square)),
         ("one core", "cpu", dict(type="f64", **square)),
-        ("one core", "cpu", dict(type="f32", batch=10000)),
+        ("one core", "cpu", dict(type="f32", m=8, n=2048, k=2048)),
         ("", "gpu_f32", dict(type="f32", m=8192, n=8192, k=8192)),
         ("", "gpu_f64", dict(type="f64", m=8192)),
         ("", "gpu_narrow", dict(type="bf16", m=8192, n=8192, k=8192)),
@@ -133,9 +134,10 @@ def families():
     return table(["results", "device", "products", "mean ratio; the lowest", "date, commit", "with"], lines)
 
 
-def fill(row):
-    """What other operands than N(0, 1) hold."""
-    return f", {row['fill'].replace('_', ' ')} operands" if "fill" in row else ""
+def remarks(row):
+    """Several threads, and what other operands than N(0, 1) hold."""
+    threads = f", {row['threads']} threads" if row.get("threads", 1) > 1 else ""
+    return threads + (f", {row['fill'].replace('_', ' ')} operands" if "fill" in row else "")
 
 
 def losses():
@@ -146,7 +148,7 @@ def losses():
         for row in data["results"]:
             if row.get("ratio", 1) < 0.95 and not is_ours(row):
                 one = (row["ratio"], f"{row['ratio']:.2f} {best_rival(row)}, {device(data)}")
-                lost.setdefault(f"{kind(row)} {shape(row)}{fill(row)}", []).append(one)
+                lost.setdefault(f"{kind(row)} {shape(row)}{remarks(row)}", []).append(one)
     worst = sorted((sorted(runs), product_) for product_, runs in lost.items())
     return table(["product", "ratio to"], [[product_, "<br>".join(text for _, text in runs)] for runs, product_ in worst])
 
