@@ -191,7 +191,7 @@ __global__ void __launch_bounds__(ExactShape<IsWide>::threads, ExactShape<IsWide
   const int lane = static_cast<int>(threadIdx.x % 32);
   ExactElement<IsWide> element(memory + warp * Shape::warp_digits, lane);
   const std::uint32_t all = *f.doubt_count;
-  const std::uint32_t share = min((all + gridDim.x - 1) / gridDim.x, 32U);  // one for each lane at most
+  const std::uint32_t share = min(all / gridDim.x + 1, 32U);  // one for each lane at most
   for (std::uint64_t first = blockIdx.x * share; first < all; first += gridDim.x * share) {
     Doubt mine{};
     if (lane < share && first + lane < all) mine = f.doubts[first + lane];
