@@ -51,12 +51,12 @@ class SuiteRun {
     add_rivals();
     limits_.seconds = options.seconds;
     limits_.rotates = options.rotates;
-    constexpr double until_workers_sleep = 0.05;  // longer than OpenMP's and OpenBLAS's spin
+    constexpr double until_workers_sleep = 0.5;
     constexpr double until_the_clock_settles = 0.3;
     if (context_)
       limits_.settling_seconds = std::min(until_the_clock_settles, options.seconds);
     else if (threads_ > 1)
-      limits_.pause_seconds = until_workers_sleep;
+      limits_.longest_pause_seconds = until_workers_sleep;
   }
 
   Exit run() {
@@ -219,8 +219,9 @@ class SuiteRun {
       options.kernel.clear();
       const Result<Plan> plan = Plan::make(comparison::description_of(product), options);
       const double call = plan.ok() ? chosen_cost(plan.value().summary()) : 0;
+      const double pause = limits_.longest_pause_seconds / 4;  // OpenBLAS's workers spin for a fifth of it
       const double one = std::max(limits_.seconds, limits_.least_rounds * call) + limits_.warm_up_seconds + 2 * call +
-                         limits_.least_rounds * (limits_.settling_seconds + limits_.pause_seconds) + 0.1;
+                         limits_.least_rounds * (limits_.settling_seconds + pause) + 0.1;
       costs.push_back(static_cast<double>(contenders_.size()) * one);
     }
     return costs;

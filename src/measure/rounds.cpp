@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <ctime>
 #include <thread>
 
 namespace exactile::measure {
@@ -56,7 +57,7 @@ double one_round(std::vector<Runner>& runners, bool forward, const RoundLimits& 
   double timed = 0;
   for (std::size_t i = 0; i < runners.size(); ++i) {
     timed += runners[forward ? i : runners.size() - 1 - i].take_turn(forward, turn_seconds);
-    if (limits.pause_seconds > 0) std::this_thread::sleep_for(std::chrono::duration<double>(limits.pause_seconds));
+    wait_until_idle(limits.longest_pause_seconds);
   }
   return timed;
 }
@@ -78,6 +79,24 @@ void time_rounds(std::vector<Series>& all_series, const RoundLimits& limits) {
   double timed = 0;
   for (int round = 0; round < limits.most_rounds && (round < limits.least_rounds || timed < enough); ++round)
     timed += one_round(runners, round % 2 == 0, limits);
+}
+
+bool wait_until_idle(double longest_seconds) {
+  constexpr double look_seconds = 0.005;
+  constexpr double busy_share = 0.1;  // of one processor: more than asking costs, far less than a spinning thread
+  const auto processor_seconds = [] {
+    std::timespec used{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
+  };
+  double before = processor_seconds();
+  for (double waited = 0; waited < longest_seconds; waited += look_seconds) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(look_seconds));
+    const double now = processor_seconds();
+    if (now - before < busy_share * look_seconds) return true;
+    before = now;
+  }
+  return false;
 }
 
 double rough_seconds(const Series& series, const RoundLimits& limits) {

@@ -22,8 +22,10 @@ struct RoundLimits {
   /// Of its own calls before each sample: long enough for a GPU's clock to settle where that contender's power leaves
   /// it. 0 is as long as the processor's caches take.
   double settling_seconds = 0;
-  /// Threaded libraries leave workers spinning after a call; this long after each, they sleep.
-  double pause_seconds = 0;
+  /// Threaded libraries leave workers spinning after a call (OpenBLAS's for 0.1 s, Intel's OpenMP for 0.2 s), which
+  /// would slow the next contender. The process is left alone after each sample until it uses no processor, at most
+  /// this long.
+  double longest_pause_seconds = 0;
 };
 
 /// One contender and its samples: seconds for one call, one sample a round. Every other round runs the other way round.
@@ -35,6 +37,8 @@ struct Series {
 
 /// Warms every series up, then takes rounds. What a series throws goes on to the caller.
 void time_rounds(std::vector<Series>& all_series, const RoundLimits& limits);
+/// Sleeps until no thread of this process is at work, at most so long; whether none is.
+bool wait_until_idle(double longest_seconds);
 /// Seconds of one call, after one that is not timed: to tell who is out of the running.
 [[nodiscard]] double rough_seconds(const Series& series, const RoundLimits& limits);
 
