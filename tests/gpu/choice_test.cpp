@@ -34,10 +34,12 @@ Device made_up(int capability) {
           .memory_bytes_per_second = 1.2e12};
 }
 
-const DeviceRows& shipped() {
+const std::vector<DeviceRows>& all_shipped() {
   static const std::vector<DeviceRows> all = parse_rows(cuda_tsv);
-  return all.at(0);
+  return all;
 }
+
+const DeviceRows& shipped() { return all_shipped().at(0); }
 
 TEST(CudaChoice, EveryTypeIsPlannedForEveryGeneration) {
   for (const int capability : {80, 86, 89, 90, 100, 120}) {
@@ -178,9 +180,24 @@ TEST(CudaChoice, WhatShipsIsReadWhole) {
   std::ptrdiff_t products = 0;
   for (std::size_t at = text.find("\nproduct\t"); at != std::string_view::npos; at = text.find("\nproduct\t", at + 1))
     ++products;
-  EXPECT_EQ(std::ssize(shipped().products), products);
-  EXPECT_GT(products, 1000);
-  EXPECT_GT(shipped().overheads.launch, 0);
+  std::ptrdiff_t read = 0;
+  for (const DeviceRows& rows : all_shipped()) {
+    read += std::ssize(rows.products);
+    EXPECT_GT(rows.products.size(), 1000U) << rows.name;
+    EXPECT_GT(rows.overheads.launch, 0) << rows.name;
+  }
+  EXPECT_EQ(read, products);
+}
+
+TEST(CudaChoice, TheRowsOfOneDeviceAreReadAlone) {
+  const std::vector<DeviceRows> heads = parse_devices(cuda_tsv);
+  ASSERT_EQ(heads.size(), all_shipped().size());
+  for (std::size_t i = 0; i < heads.size(); ++i) {
+    EXPECT_TRUE(heads[i].products.empty());
+    EXPECT_EQ(heads[i].facts.memory_bytes_per_second, all_shipped()[i].facts.memory_bytes_per_second);
+    EXPECT_EQ(to_text(parse_rows(cuda_tsv, heads[i].name)), to_text(all_shipped()[i]));
+  }
+  EXPECT_TRUE(parse_rows(cuda_tsv, "NVIDIA").products.empty()) << "the beginning of a name is no name";
 }
 
 /// Products measured on a device that obeys the formula exactly.

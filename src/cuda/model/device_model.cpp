@@ -9,6 +9,7 @@
 #include "cuda/model/rank.hpp"
 #include "cuda/model/rows_file.hpp"
 #include "cuda/model/shipped.hpp"
+#include "tuning/table/file.hpp"
 
 namespace exactile::cuda::model {
 namespace {
@@ -16,14 +17,20 @@ namespace {
 /// The rows of the device, or of the one that is most like it: of its compute capability, else of the nearest; then of
 /// its number of SMs.
 DeviceRows nearest_rows(const Device& device) {
-  std::vector<DeviceRows> all = rows_of(user_rows_file());
-  for (DeviceRows& shipped : parse_rows(cuda_tsv)) all.push_back(std::move(shipped));
   const auto distance = [&](const DeviceRows& rows) {
     return std::tuple(rows.name != device.name, std::abs(rows.facts.compute_capability - device.compute_capability),
                       std::abs(rows.facts.sm_count - device.sm_count));
   };
-  if (all.empty()) return {};
-  return *std::ranges::min_element(all, {}, distance);
+  const std::string of_user = tuning::content_of(user_rows_file());
+  std::string_view text;
+  DeviceRows nearest;
+  for (const std::string_view one : {std::string_view(of_user), cuda_tsv})
+    for (DeviceRows& rows : parse_devices(one))
+      if (text.empty() || distance(rows) < distance(nearest)) {
+        text = one;
+        nearest = std::move(rows);
+      }
+  return parse_rows(text, nearest.name);
 }
 
 }  // namespace

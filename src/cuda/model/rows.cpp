@@ -182,6 +182,17 @@ void read_line(std::string_view line, std::vector<DeviceRows>& all) {
   }
 }
 
+template <class IsWanted>
+std::vector<DeviceRows> read_lines(std::string_view text, const IsWanted& is_wanted) {
+  std::vector<DeviceRows> all;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (!line.empty() && line.front() != '#' && is_wanted(line)) read_line(line, all);
+  }
+  return all;
+}
+
 }  // namespace
 
 RatesKey rates_key(std::string_view kernel, ElementType type, const Configuration& c, int path) {
@@ -202,13 +213,20 @@ std::string to_string(const RatesKey& key) {
 }
 
 std::vector<DeviceRows> parse_rows(std::string_view text) {
-  std::vector<DeviceRows> all;
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-    if (!line.empty() && line.front() != '#') read_line(line, all);
-  }
-  return all;
+  return read_lines(text, [](std::string_view) { return true; });
+}
+
+DeviceRows parse_rows(std::string_view text, std::string_view name) {
+  const auto is_named = [&](std::string_view line) {
+    line.remove_prefix(std::min(line.find('\t') + 1, line.size()));
+    return line.starts_with(name) && line.substr(name.size()).starts_with('\t');
+  };
+  std::vector<DeviceRows> found = read_lines(text, is_named);
+  return found.empty() ? DeviceRows() : std::move(found.front());
+}
+
+std::vector<DeviceRows> parse_devices(std::string_view text) {
+  return read_lines(text, [](std::string_view line) { return line.starts_with("device\t"); });
 }
 
 std::string to_text(const DeviceRows& rows) {

@@ -67,6 +67,10 @@ struct DeviceRows {
 
 /// Lines that cannot be read are left out.
 [[nodiscard]] std::vector<DeviceRows> parse_rows(std::string_view text);
+/// Of the named device alone.
+[[nodiscard]] DeviceRows parse_rows(std::string_view text, std::string_view name);
+/// Which devices there are rows of: their names and facts.
+[[nodiscard]] std::vector<DeviceRows> parse_devices(std::string_view text);
 [[nodiscard]] std::string to_text(const DeviceRows& rows);
 
 }  // namespace exactile::cuda::model
