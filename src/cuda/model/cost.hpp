@@ -4,7 +4,8 @@
 ///
 ///     seconds = launch + max(C, M) + overlap * min(C, M) + S
 ///     C = (waves + head) * (tile + steps * step)             what SMs compute
-///     M = bytes / (share * bandwidth)                        what device memory moves meanwhile
+///     M = bytes / (share * bandwidth)                        what device memory moves meanwhile: half of it where L2
+///                                                            holds all, as if every other call found it there
 ///     S = side_kernels * side_launch + copied_bytes / (copy_share * bandwidth)
 ///                                    + turned_bytes / (turn_share * bandwidth)
 ///
