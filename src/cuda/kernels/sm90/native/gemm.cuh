@@ -56,10 +56,10 @@ __global__ void __launch_bounds__(T::cta_threads, T::ctas_per_sm)
     return first_of(k_slice, peers.k_rank + 1) - first_of(k_slice, peers.k_rank);
   };
   const auto row_of = [&](const TilePlace& place) {
-    return first_row_of(place) + (place.row * p.cluster.rows + peers.row) * T::tile_m;
+    return min(first_row_of(place) + (place.row * p.cluster.rows + peers.row) * T::tile_m, p.reach.last_row);
   };
   const auto column_of = [&](const TilePlace& place) {
-    return (place.column * p.cluster.columns + peers.column) * T::tile_n;
+    return min((place.column * p.cluster.columns + peers.column) * T::tile_n, p.reach.last_column);
   };
 
   const auto place_of = [&](const TilePlace& place) {
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(T::cta_threads, T::ctas_per_sm)
   const Producer producer{warp - T::consumer_warps};
   Producing<T> producing;
   if (warpgroup == T::consumers) {
-    producing = Producing<T>(producer, peers);  // takes as long as making barriers
+    producing = Producing<T>(producer, peers, p.reach);  // takes as long as making barriers
     if constexpr (!is_grouped) producing.place = place_of(p.scheduler(first_tile));
   } else if (threadIdx.x == 0) {
     pipeline.initialise(pipeline.full, 1);

@@ -2,6 +2,7 @@
 #include "cuda/kernels/sm90/native/grouped.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/checked.hpp"
 #include "cuda/kernels/sm90/native/alignment.hpp"
@@ -96,6 +97,7 @@ class Grouped final : public plan::GroupedExecutable {
             .by_split_k = Divisor(1),
             .blocks_per_slice = blocks,
             .blocks = blocks,
+            .reach = {config_.tile.m, config_.tile.n, std::numeric_limits<int>::max(), std::numeric_limits<int>::max()},
             .a_is_shared = true,
             .b_is_shared = false,
             .out = out};

@@ -85,12 +85,14 @@ __device__ inline void load_streamed(std::uint32_t shared, const CUtensorMap* a,
 template <class T>
 struct Producing {
   Share share;  ///< of the operand that this warp loads
+  int bytes;    ///< that arrive for a block
   LoadCoord place;
 
   Producing() = default;
-  __device__ Producing(const Producer& producer, const Peers& peers)
-      : share(producer.loads_a() ? Share(T::a_major, T::tile_m, peers.column, peers.cluster.columns, peers.beside())
-                                 : Share(T::b_major, T::tile_n, peers.row, peers.cluster.rows, peers.above())) {}
+  __device__ Producing(const Producer& producer, const Peers& peers, const Reach& reach)
+      : share(producer.loads_a() ? Share(T::a_major, reach.rows, peers.column, peers.cluster.columns, peers.beside())
+                                 : Share(T::b_major, reach.columns, peers.row, peers.cluster.rows, peers.above())),
+        bytes((reach.rows + reach.columns) * row_bytes) {}
 };
 
 /// A producer warp's part of one tile, by one of its threads. `state`: of the first of its blocks, `next`: which block
@@ -108,7 +110,7 @@ __device__ inline void load_tile(const PipelineAddresses<T>& pipeline, int stage
     const std::uint32_t full = pipeline.full_of(state.stage);
     if (producer.loads_a()) {
       if (next == 0) announce(state.stage);
-      isa::mbarrier_arrive_expect(full, T::a_bytes + T::b_bytes);
+      isa::mbarrier_arrive_expect(full, producing.bytes);
       if constexpr (T::streams_a) {
         load_streamed<T>(pipeline.a_of(state.stage), a, place.row, block, place.a_batch, full);
       } else {

@@ -3,6 +3,9 @@
 /// How TMA reads an operand: tensor maps of A and B.
 #pragma once
 
+#include <algorithm>
+
+#include "core/checked.hpp"
 #include "cuda/kernels/sm90/native/product.hpp"
 #include "cuda/kernels/sm90/tensor_map.hpp"
 
@@ -35,6 +38,12 @@ struct SourceSize {
   std::int64_t count;
 };
 
+/// Rows (columns) of a tile that so many CTAs load together: no more than there are, each whole swizzles.
+[[nodiscard]] inline int loaded(Major major, std::int64_t mn, int tile_mn, int shares) {
+  if (major == Major::mn) return tile_mn;
+  return static_cast<int>(std::min<std::int64_t>(tile_mn, core::round_up(mn, 8 * shares)));
+}
+
 /// `shares`: CTAs that load a tile together: each some rows (columns), or some of the k.
 [[nodiscard]] inline Status map_operand(CUtensorMap& map, const Source& source, const SourceSize& size,
                                         const LaunchConfig& config, int tile_mn, int shares) {
@@ -50,7 +59,7 @@ struct SourceSize {
                                .row_bytes = source.pitch * bytes,
                                .batch_bytes = (size.count == 1 ? matrix : source.batch_pitch) * bytes,
                                .box_columns = static_cast<int>(128 / bytes),
-                               .box_rows = k_major ? tile_mn / shares : box_k,
+                               .box_rows = k_major ? loaded(source.major, size.mn, tile_mn, shares) / shares : box_k,
                                // Of 256 bytes other CTAs take a half, which costs 8 % of the bandwidth; so do rows
                                // that straddle lines of L2.
                                .promotion = streams_a(config.tile) || source.pitch * bytes % 128 != 0

@@ -2,6 +2,7 @@
 #include "cuda/kernels/sm90/native/product.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -49,11 +50,15 @@ class Product final : public DeviceProduct {
 
     const Output<Accumulator> out = output(arguments);
     Parameters<Accumulator> p = parameters(config_.split_k > 1 ? partial_output(partial) : out);
+    const int shares_of_b = streams_a(config_.tile) ? 1 : config_.cluster.rows;
+    p.reach = {.rows = loaded(a.major, d.m, config_.tile.m, config_.cluster.columns),
+               .columns = loaded(b.major, d.n, config_.tile.n, shares_of_b),
+               .last_row = last_tile(p.out, d.m, config_.tile.m),
+               .last_column = last_tile(p.out, d.n, config_.tile.n)};
     if (Status s = map_operand(p.a, a, {d.m, d.k, plan::distinct_matrices(d.a, d.batch_count)}, config_, config_.tile.m,
                                config_.cluster.columns);
         !s.ok())
       return s;
-    const int shares_of_b = streams_a(config_.tile) ? 1 : config_.cluster.rows;
     if (Status s = map_operand(p.b, b, {d.n, d.k, plan::distinct_matrices(d.b, d.batch_count)}, config_, config_.tile.n,
                                shares_of_b);
         !s.ok())
@@ -204,9 +209,18 @@ class Product final : public DeviceProduct {
             .by_split_k = Divisor(static_cast<int>(config_.split_k)),
             .blocks_per_slice = static_cast<int>(config_.blocks_per_slice),
             .blocks = blocks,
+            .reach = {},
             .a_is_shared = plan::distinct_matrices(d.a, d.batch_count) == 1,
             .b_is_shared = plan::distinct_matrices(d.b, d.batch_count) == 1,
             .out = out};
+  }
+
+  /// Where the last tile along M or N begins, rows of C at whole words of 16 bytes. What two tiles have in common they
+  /// both store, with the same bits; not so where C is read.
+  [[nodiscard]] static int last_tile(const Output<Accumulator>& out, std::int64_t mn, int tile_mn) {
+    constexpr int word = 8;
+    if (out.reads_c) return std::numeric_limits<int>::max();
+    return static_cast<int>(core::round_up(std::max<std::int64_t>(mn - tile_mn, 0), word));
   }
 
   /// The grid: what the device holds at a time, if there are as many tiles. Where a cluster divides K it has one tile.

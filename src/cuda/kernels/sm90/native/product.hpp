@@ -50,6 +50,15 @@ struct TileScheduler {
   }
 };
 
+/// What a CTA loads of a tile. TMA takes long over rows that an operand does not have: a tile that would reach beyond
+/// the last ones begins earlier, and one that is larger than the operand is loaded in part.
+struct Reach {
+  int rows;      ///< of A, of a tile
+  int columns;   ///< of B
+  int last_row;  ///< where a tile begins at most
+  int last_column;
+};
+
 template <class Accumulator, class Scheduler = TileScheduler>
 struct Parameters {
   CUtensorMap a;
@@ -62,7 +71,8 @@ struct Parameters {
   Divisor by_split_k;
   int blocks_per_slice;  ///< blocks of K in a slice
   int blocks;            ///< in all of K
-  bool a_is_shared;      ///< one A for all products
+  Reach reach;
+  bool a_is_shared;  ///< one A for all products
   bool b_is_shared;
   Output<Accumulator> out;
 };
