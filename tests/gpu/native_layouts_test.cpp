@@ -186,11 +186,11 @@ void run_all(GemmTypes types) {
   int count = 0;
   // In boxes; in aligned rows where a tile is no box; in rows at any address, with copies of A and B, or of one of
   // them; copies of the A and B of several products, because of their rows or of where the first ones lie, also where
-  // they have one B.
-  for (const PaddedShape& shape :
-       {PaddedShape{300, 528, 1104}, PaddedShape{261, 137, 515}, PaddedShape{141, 275, 515, 3},
-        PaddedShape{137, 272, 205}, PaddedShape{137, 261, 208}, PaddedShape{75, 139, 515, 0, 3, 3},
-        PaddedShape{66, 144, 208, 0, 3, 3}, PaddedShape{75, 139, 515, 0, 3, 3, true}})
+  // they have one B. In the second, tiles of one column share it in clusters of four rows.
+  for (const PaddedShape& shape : {PaddedShape{300, 528, 1104}, PaddedShape{264, 72, 328}, PaddedShape{261, 137, 515},
+                                   PaddedShape{141, 275, 515, 3}, PaddedShape{137, 272, 205},
+                                   PaddedShape{137, 261, 208}, PaddedShape{75, 139, 515, 0, 3, 3},
+                                   PaddedShape{66, 144, 208, 0, 3, 3}, PaddedShape{75, 139, 515, 0, 3, 3, true}})
     for (const bool b_is_transposed : {false, true}) {
       AllLayouts<In, Out> layouts(types, shape, b_is_transposed);
       count += layouts.run(device, false);

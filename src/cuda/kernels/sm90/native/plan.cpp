@@ -111,12 +111,23 @@ namespace {
 std::span<const ClusterShape> clusters_for(TileShape tile, ClusterK cluster_k) {
   static constexpr ClusterShape streaming[] = {{streaming_rows, 1}};
   static constexpr ClusterShape whole[] = {{2, 1}, {1, 2}, {1, 1}, {2, 2}};
+  static constexpr ClusterShape narrow[] = {{2, 1}, {1, 2}, {1, 1}, {2, 2}, {4, 1}, {4, 2}};
   static constexpr ClusterShape halves[] = {{2, 1}, {1, 2}, {1, 1}, {4, 1}};
   static constexpr ClusterShape quarters[] = {{2, 1}, {1, 2}, {1, 1}};
   if (streams_a(tile)) return streaming;
+  if (cluster_k == 1 && tile.n <= 128) return narrow;
   if (cluster_k == 1) return whole;
   if (cluster_k == 2) return halves;
   return quarters;
+}
+
+/// Clusters of four rows, where the cluster does not divide K, are for products that have so many rows of tiles; two
+/// columns of them for those that have more than one.
+bool suits(const LaunchConfig& layout) {
+  const ClusterShape& cluster = layout.cluster;
+  if (cluster.rows < 4 || cluster.k > 1 || streams_a(layout.tile)) return true;
+  const bool has_columns = layout.d.n > layout.tile.n;
+  return layout.d.m > 3 * layout.tile.m && has_columns == (cluster.columns > 1);
 }
 
 /// Bytes that copies of operands read and write, and their kernels.
@@ -213,6 +224,7 @@ std::vector<Candidate> candidates(const GemmDescription& description, ElementTyp
              ++ctas_per_sm) {
           const LaunchConfig layout =
               make_launch_config(description, multiplied, kind, cluster, ctas_per_sm, is_transposed);
+          if (!suits(layout)) break;
           const Demand demand = demand_of(layout, device);
           // The device fills an SM before the next: with fewer tiles some would have none.
           if (ctas_per_sm > 1 && demand.tiles <= (ctas_per_sm - 1) * device.sm_count) break;

@@ -43,12 +43,31 @@ struct TileKind {
 };
 
 /// THE table of configurations: adding one is a row here, and nothing else.
-inline constexpr TileKind tiles_of_16_bits[] = {
-    {{128, 256}},          {{192, 192}},         {{192, 144}},         {{128, 192}},         {{128, 160}},
-    {{128, 128}},          {{128, 64}},          {{64, 40}},           {{64, 16}},           {{128, 16}},
-    {{64, 128}},           {{64, 64}},           {{128, 256}, {2, 0}}, {{128, 128}, {2, 0}}, {{128, 128}, {4, 0}},
-    {{128, 96}, {2, 0}},   {{64, 96}, {2, 0}},   {{64, 48}, {2, 0}},   {{64, 32}, {4, 0}},   {{128, 256}, {1, 64}},
-    {{128, 160}, {1, 32}}, {{64, 128}, {1, 32}}, {{64, 64}, {1, 32}}};
+inline constexpr TileKind tiles_of_16_bits[] = {{{128, 256}},
+                                                {{192, 192}},
+                                                {{192, 144}},
+                                                {{128, 192}},
+                                                {{128, 160}},
+                                                {{128, 128}},
+                                                {{128, 96}},
+                                                {{128, 64}},
+                                                {{128, 16}},
+                                                {{64, 128}},
+                                                {{64, 96}},
+                                                {{64, 64}},
+                                                {{64, 40}},
+                                                {{64, 16}},
+                                                {{128, 256}, {2, 0}},
+                                                {{128, 128}, {2, 0}},
+                                                {{128, 128}, {4, 0}},
+                                                {{128, 96}, {2, 0}},
+                                                {{64, 96}, {2, 0}},
+                                                {{64, 48}, {2, 0}},
+                                                {{64, 32}, {4, 0}},
+                                                {{128, 256}, {1, 64}},
+                                                {{128, 160}, {1, 32}},
+                                                {{64, 128}, {1, 32}},
+                                                {{64, 64}, {1, 32}}};
 inline constexpr TileKind tiles_of_8_bits[] = {{{128, 256}}, {{128, 192}}, {{128, 128}}, {{128, 64}}, {{128, 16}}};
 inline constexpr TileKind tiles_of_tf32[] = {{{128, 256}}, {{128, 128}}, {{128, 64}}, {{128, 16}}};
 
@@ -121,9 +140,9 @@ enum class OperandMajor { k, mn, none };
 /// TMA can use.
 [[nodiscard]] GemmDescription reachable(GemmDescription description);
 
-/// Whether kernels of that tile take an MN-major operand: wide ones B, narrow ones A, some both.
+/// Whether kernels of that tile take an MN-major operand: most both, narrow ones A, those 192 wide B.
 [[nodiscard]] constexpr bool takes_mn_major(bool is_a, TileShape tile) {
-  return is_a ? tile.m == 64 || tile.n <= 64 || tile.n % 64 != 0 : tile.n % 64 == 0;
+  return is_a ? tile.m == 64 || tile.n != 192 : tile.n % 64 == 0;
 }
 
 /// MN-major boxes hold 64 rows (columns): whether so many CTAs that load a tile together each load whole boxes, rather
