@@ -53,18 +53,21 @@ GemmDescription oriented(const GemmDescription& description) {
   return is_transposed(description) ? plan::transposed(description) : description;
 }
 
-bool is_aligned(const GemmDescription& d, const void* w) {
-  constexpr std::int64_t bytes = 16;
+int alignment_of(const GemmDescription& d, const void* w) {
   const bool along_k = contiguous_of(d) == Contiguous::k;
   const std::int64_t near = along_k ? d.b.row_stride : d.b.column_stride;
   const std::int64_t far = along_k ? d.b.column_stride : d.b.row_stride;
-  return near == 1 && !d.b.pointer_array && far * size_of(d) % bytes == 0 &&
-         (d.batch_count == 1 || d.b.batch_stride * size_of(d) % bytes == 0) &&
-         reinterpret_cast<std::uintptr_t>(w) % bytes == 0;
+  const auto size = static_cast<int>(size_of(d));
+  if (near != 1 || d.b.pointer_array) return size;
+  for (const int bytes : {16, 4})
+    if (bytes > size && far * size % bytes == 0 && (d.batch_count == 1 || d.b.batch_stride * size % bytes == 0) &&
+        reinterpret_cast<std::uintptr_t>(w) % bytes == 0)
+      return bytes;
+  return size;
 }
 
 Division division_of(const GemmDescription& d, const Device& device, int split_k) {
-  Division division{.contiguous = contiguous_of(d), .rows = rows_of(d), .is_aligned = is_aligned(d, nullptr)};
+  Division division{.contiguous = contiguous_of(d), .rows = rows_of(d), .is_aligned = alignment_of(d, nullptr) == 16};
   const int of_lane = static_cast<int>(std::min<std::int64_t>(most_elements_of_lane, 16 / size_of(d)));
   division.tile_columns = division.contiguous == Contiguous::k ? warps * columns_of_warp : 32 * of_lane;
   division.column_tiles = core::ceil_divide(d.n, division.tile_columns);

@@ -40,7 +40,7 @@ enum class Contiguous { k, n };
 struct Division {
   Contiguous contiguous = Contiguous::k;
   int rows = 1;             ///< of the instance: 1, 4 or 8
-  bool is_aligned = false;  ///< W is read by vectors, of 16 bytes where these are 8 elements at most
+  bool is_aligned = false;  ///< W is read by vectors of 16 bytes, where these are 8 elements at most
   int tile_columns = 0;     ///< of C, of a CTA
   std::int64_t column_tiles = 0;
   std::int64_t k_of_slice = 0;
@@ -56,8 +56,9 @@ struct Division {
 [[nodiscard]] bool is_transposed(const GemmDescription& description);
 [[nodiscard]] GemmDescription oriented(const GemmDescription& description);
 
-/// Whether W at that address can be read by vectors of 16 bytes; of d as oriented().
-[[nodiscard]] bool is_aligned(const GemmDescription& d, const void* w);
+/// Bytes at whose multiples all lines of W at that address begin, and which are read at a time: 16, 4, or those of an
+/// element; of d as oriented().
+[[nodiscard]] int alignment_of(const GemmDescription& d, const void* w);
 
 /// Of d as oriented(). `split_k` is an upper limit: a slice has slice_step() terms or more. Where there are more slices
 /// than a cluster has CTAs, the last ones of the last cluster may be empty.

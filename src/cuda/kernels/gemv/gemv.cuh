@@ -13,7 +13,8 @@
 
 #include <algorithm>
 
-#include "cuda/kernels/gemv/division.hpp"
+#include "cuda/kernels/gemv/collect.cuh"
+#include "cuda/kernels/gemv/stream.cuh"
 #include "cuda/tile/cluster_sums.cuh"
 #include "cuda/tile/early_launch.cuh"
 #include "cuda/tile/epilogue.cuh"
@@ -37,7 +38,7 @@ struct Parameters {
   Epilogue<In, UsualOut<In>> epilogue;
   Epilogue<In, DeviceAccumulator<In>> epilogue_of_sums;  ///< where C has the type that sums
   bool c_is_of_sums;
-  std::int64_t column_tiles;
+  unsigned column_tiles;
   std::int64_t k_of_slice;
   int split_k;
   int ranks;  ///< of a cluster
@@ -57,231 +58,11 @@ __device__ void store(const Parameters<In>& p, std::int64_t product, std::int64_
   }
 }
 
-/// An instance. `is_aligned`: W is read by vectors, else by elements.
-template <class InT, int Rows, Contiguous where, bool is_aligned>
-struct Shape {
-  using In = InT;
-  using Accumulator = DeviceAccumulator<In>;
-  static constexpr int size = static_cast<int>(sizeof(In));
-  static constexpr int rows = Rows;
-  static constexpr bool along_k = where == Contiguous::k;
-  /// Elements of a load.
-  static constexpr int width = is_aligned ? (along_k ? 16 / size : std::min(most_elements_of_lane, 16 / size)) : 1;
-  /// Loads that give a lane what one would where W is aligned.
-  static constexpr int loads = std::max(1, std::min(most_elements_of_lane, 16 / size) / width);
-  static constexpr int columns = along_k ? columns_of_warp : loads * width;  ///< of a lane
-  /// Columns of W, or rows of it, in a warp's step: 64 bytes of a lane where N is contiguous.
-  static constexpr int lines = along_k ? columns : 64 / (columns * size);
-  static constexpr int tile_columns = along_k ? warps * columns : 32 * columns;
-  static constexpr int step = along_k ? 32 * loads * width : warps * lines;  ///< of K, of a CTA
-  /// Of K, kept in shared memory at a time.
-  static constexpr int chunk = std::min(2048, 16384 / (rows * static_cast<int>(sizeof(Accumulator))));
-  static constexpr int bytes_of_sums = rows * columns * static_cast<int>(sizeof(Accumulator));  ///< of a lane
-  static constexpr int ctas_per_sm = ctas_of_sm(bytes_of_sums);
-  static_assert(chunk % step == 0 && slice_step(where, size) % step == 0);
-};
-
-template <class T, int width>
-struct alignas(width * sizeof(T)) Vector {
-  T at[width];
-};
-
-/// `width` neighbours, or one element; those from `valid` on are 0. `full`: all are valid.
-template <int width, bool full, class In>
-[[nodiscard]] __device__ inline Vector<In, width> load(const In* from, std::int64_t valid) {
-  if constexpr (full) return *reinterpret_cast<const Vector<In, width>*>(from);
-  Vector<In, width> x{};
-#pragma unroll
-  for (int e = 0; e < width; ++e)
-    if (e < valid) x.at[e] = from[e];
-  return x;
-}
-
-/// The vectors: elements of each row from k on, in the type that sums, 0 where there are none.
-template <class S>
-class Vectors {
- public:
-  using Accumulator = typename S::Accumulator;
-  /// Elements that a lane reads at a time: where K is contiguous those of a load from W or half of them, else those
-  /// that meet its lines of W.
-  static constexpr int width =
-      std::min(S::along_k ? S::width : S::lines, std::max(1, 16 / static_cast<int>(sizeof(Accumulator))));
-  using Read = Vector<Accumulator, width>;
-
-  __device__ explicit Vectors(Accumulator* shared) : shared_(shared) {}
-
-  template <class In>
-  __device__ void fill(const In* a, const OperandLayout& layout, std::int64_t m, std::int64_t k, std::int64_t k_end) {
-    const auto count =
-        static_cast<int>(min(static_cast<std::int64_t>(S::chunk), k_end - k + S::step - 1)) / S::step * S::step;
-#pragma unroll
-    for (int r = 0; r < S::rows; ++r)
-#pragma unroll 4
-      for (int p = static_cast<int>(threadIdx.x); p < count; p += threads)
-        shared_[r * S::chunk + place(p)] =
-            r < m && k + p < k_end ? widen(a[r * layout.row_stride + (k + p) * layout.column_stride]) : Accumulator{};
-  }
-
-  /// Part `part` of what meets the lane's load that begins at `load` for lane 0; or, where N is contiguous, of what
-  /// meets lines from `load` on.
-  [[nodiscard]] __device__ Read read(int r, int load, int part) const {
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    const int at = S::along_k ? (part * 32 + lane) * width : part * width;
-    return *reinterpret_cast<const Read*>(shared_ + r * S::chunk + load + at);
-  }
-
- private:
-  /// Where K is contiguous, what lanes read at the same time lies side by side.
-  static __device__ int place(int p) {
-    if constexpr (!S::along_k || S::width == width) return p;
-    constexpr int group = 32 * S::width;
-    const int in_group = p % group, lane = in_group / S::width, e = in_group % S::width;
-    return p - in_group + (e / width * 32 + lane) * width + e % width;
-  }
-
-  Accumulator* shared_;
-};
-
-/// What a lane holds of W for a step: of each column, or of each line, some loads.
-template <class S>
-struct Step {
-  Vector<typename S::In, S::width> at[S::lines][S::loads];
-};
-
-/// A CTA's part of W.
-template <class S>
-class Stream {
- public:
-  using In = typename S::In;
-  using Accumulator = typename S::Accumulator;
-
-  __device__ Stream(const GemmDescription& d, const In* w, std::int64_t column, std::int64_t k_end)
-      : k_stride_(d.b.row_stride), n_stride_(d.b.column_stride), k_end_(k_end) {
-    const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-    const std::int64_t first = column + (S::along_k ? warp * S::columns : lane * S::width);
-    in_step_ = S::along_k ? lane * S::width : warp * S::lines;
-    w_ = w + first * n_stride_ + in_step_ * k_stride_;
-    columns_ = d.n - first;
-    has_all_columns_ = S::along_k ? columns_ >= S::columns : column + S::tile_columns <= d.n;
-  }
-
-  __device__ void load_step(Step<S>& to, std::int64_t k) const {
-    if (has_all_columns_ && k + S::step <= k_end_) {
-      load_step<true>(to, k);
-    } else {
-      load_step<false>(to, k);
-    }
-  }
-
-  /// `p`: where the step begins in the vectors.
-  __device__ void multiply(const Step<S>& step, const Vectors<S>& vectors, int p,
-                           Accumulator (&sums)[S::rows][S::columns]) const {
-    constexpr int width = Vectors<S>::width;
-    if constexpr (S::along_k) {
-#pragma unroll
-      for (int l = 0; l < S::loads; ++l)
-#pragma unroll
-        for (int part = 0; part < S::width / width; ++part)
-#pragma unroll
-          for (int r = 0; r < S::rows; ++r) {
-            const auto x = vectors.read(r, p + l * 32 * S::width, part);
-#pragma unroll
-            for (int e = 0; e < width; ++e)
-#pragma unroll
-              for (int c = 0; c < S::columns; ++c)
-                sums[r][c] = multiply_add(x.at[e], widen(step.at[c][l].at[part * width + e]), sums[r][c]);
-          }
-    } else {
-#pragma unroll
-      for (int part = 0; part < S::lines / width; ++part)
-#pragma unroll
-        for (int r = 0; r < S::rows; ++r) {
-          const auto x = vectors.read(r, p + in_step_, part);
-#pragma unroll
-          for (int i = 0; i < width; ++i)
-#pragma unroll
-            for (int c = 0; c < S::columns; ++c)
-              sums[r][c] =
-                  multiply_add(x.at[i], widen(step.at[part * width + i][c / S::width].at[c % S::width]), sums[r][c]);
-        }
-    }
-  }
-
- private:
-  template <bool full>
-  __device__ void load_step(Step<S>& to, std::int64_t k) const {
-#pragma unroll
-    for (int i = 0; i < S::lines; ++i)
-#pragma unroll
-      for (int l = 0; l < S::loads; ++l) {
-        constexpr int apart = 32 * S::width;  // loads of a lane
-        const std::int64_t left_of_k = k_end_ - k - in_step_;
-        if constexpr (S::along_k) {
-          to.at[i][l] = load<S::width, full>(w_ + i * n_stride_ + (k + l * apart) * k_stride_,
-                                             i < columns_ ? left_of_k - l * apart : 0);
-        } else {
-          to.at[i][l] = load<S::width, full>(w_ + (k + i) * k_stride_ + l * apart * n_stride_,
-                                             i < left_of_k ? columns_ - l * apart : 0);
-        }
-      }
-  }
-
-  const In* w_;
-  std::int64_t k_stride_, n_stride_, k_end_, columns_;
-  int in_step_;
-  bool has_all_columns_;
-};
-
-template <class T>
-[[nodiscard]] __device__ inline T from_lane(T x, int mask) {
-  if constexpr (is_complex_v<T>) {
-    return {__shfl_xor_sync(0xffffffffU, x.real, mask), __shfl_xor_sync(0xffffffffU, x.imaginary, mask)};
-  } else if constexpr (sizeof(T) == 8 && std::is_integral_v<T>) {
-    return static_cast<T>(__shfl_xor_sync(0xffffffffU, static_cast<long long>(x), mask));
-  } else {
-    return __shfl_xor_sync(0xffffffffU, x, mask);
-  }
-}
-
-/// Adds the CTA's sums up: [row][column of the tile] in shared memory. All threads have left the vectors behind.
-template <class S>
-__device__ void collect(typename S::Accumulator (&sums)[S::rows][S::columns], typename S::Accumulator* tile) {
-  using Accumulator = typename S::Accumulator;
-  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-  if constexpr (S::along_k) {
-#pragma unroll
-    for (int r = 0; r < S::rows; ++r)
-#pragma unroll
-      for (int c = 0; c < S::columns; ++c) {
-        Accumulator x = sums[r][c];
-#pragma unroll
-        for (int mask = 16; mask > 0; mask /= 2) x = add(x, from_lane(x, mask));
-        if (lane == 0) tile[r * S::tile_columns + warp * S::columns + c] = x;
-      }
-    __syncthreads();
-  } else {
-    Accumulator* const of_warps = tile + S::rows * S::tile_columns;  // [warp][column]
-#pragma unroll
-    for (int r = 0; r < S::rows; ++r) {
-#pragma unroll
-      for (int c = 0; c < S::columns; ++c)
-        of_warps[warp * S::tile_columns + c / S::width * (32 * S::width) + lane * S::width + c % S::width] = sums[r][c];
-      __syncthreads();
-      for (int j = static_cast<int>(threadIdx.x); j < S::tile_columns; j += threads) {
-        Accumulator x = of_warps[j];
-#pragma unroll
-        for (int other = 1; other < warps; ++other) x = add(x, of_warps[other * S::tile_columns + j]);
-        tile[r * S::tile_columns + j] = x;
-      }
-      __syncthreads();
-    }
-  }
-}
-
 /// The vectors, and afterwards the CTA's sums, and where N is contiguous those of its warps.
 template <class S>
 inline constexpr int shared_bytes = static_cast<int>(sizeof(typename S::Accumulator)) *
-                                    std::max(S::rows* S::chunk, (S::rows + (S::along_k ? 0 : warps)) * S::tile_columns);
+                                    std::max(S::rows* S::chunk,
+                                             (S::rows + (S::along_k ? 0 : warps * rows_at_once<S>)) * S::tile_columns);
 
 template <class S>
 __global__ void __launch_bounds__(threads, S::ctas_per_sm)
@@ -290,16 +71,16 @@ __global__ void __launch_bounds__(threads, S::ctas_per_sm)
   extern __shared__ __align__(16) unsigned char shared[];
   auto* const kept = reinterpret_cast<Accumulator*>(shared);
   const GemmDescription& d = p.d;
-  const std::int64_t tile = blockIdx.x / static_cast<unsigned>(p.split_k);
+  const unsigned tile = blockIdx.x / static_cast<unsigned>(p.split_k);  // division of 64 bits takes a while
   const auto slice = static_cast<int>(blockIdx.x % static_cast<unsigned>(p.split_k));
   const std::int64_t product = tile / p.column_tiles;
-  const std::int64_t column = (tile - product * p.column_tiles) * S::tile_columns;
+  const std::int64_t column = static_cast<std::int64_t>(tile % p.column_tiles) * S::tile_columns;
   const std::int64_t k_begin = slice * p.k_of_slice;
   const std::int64_t k_end = min(k_begin + p.k_of_slice, d.k);
 
   start_kernel_after();
   wait_for_kernel_before();
-  Vectors<S> vectors(kept);
+  Vectors<S> vectors(reinterpret_cast<typename S::Kept*>(shared));
   const Stream<S> stream(d, product_base(p.w, d.b, product), column, k_end);
   const auto* const a = product_base(p.a, d.a, product);
   Accumulator sums[S::rows][S::columns] = {};

@@ -34,7 +34,7 @@ class Product final : public DeviceProduct {
                            .epilogue = Epilogue<In, UsualOut<In>>(d_, arguments),
                            .epilogue_of_sums = Epilogue<In, DeviceAccumulator<In>>(d_, arguments),
                            .c_is_of_sums = d_.types.output == accumulator_type(d_.types.input),
-                           .column_tiles = division_.column_tiles,
+                           .column_tiles = static_cast<unsigned>(division_.column_tiles),
                            .k_of_slice = division_.k_of_slice,
                            .split_k = division_.split_k,
                            .ranks = division_.ranks};
@@ -62,15 +62,20 @@ class Product final : public DeviceProduct {
  private:
   template <Contiguous where>
   [[nodiscard]] Status launch_where(const Parameters<In>& p, cudaStream_t stream) const {
-    return is_aligned(d_, p.w) ? launch_rows<where, true>(p, stream) : launch_rows<where, false>(p, stream);
+    constexpr int size = sizeof(In);
+    const int alignment = alignment_of(d_, p.w);
+    if (alignment == 16) return launch_rows<where, 16>(p, stream);
+    if constexpr (size < 4)
+      if (alignment == 4) return launch_rows<where, 4>(p, stream);
+    return launch_rows<where, size>(p, stream);
   }
 
-  template <Contiguous where, bool is_aligned>
+  template <Contiguous where, int alignment>
   [[nodiscard]] Status launch_rows(const Parameters<In>& p, cudaStream_t stream) const {
     switch (division_.rows) {
-      case 1: return enqueue<Shape<In, 1, where, is_aligned>>(p, stream);
-      case 4: return enqueue<Shape<In, 4, where, is_aligned>>(p, stream);
-      default: return enqueue<Shape<In, most_rows, where, is_aligned>>(p, stream);
+      case 1: return enqueue<Shape<In, 1, where, alignment>>(p, stream);
+      case 4: return enqueue<Shape<In, 4, where, alignment>>(p, stream);
+      default: return enqueue<Shape<In, most_rows, where, alignment>>(p, stream);
     }
   }
 

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A CTA's sums of vectors times a matrix, from the registers of its lanes to shared memory.
+#pragma once
+
+#include <algorithm>
+
+#include "cuda/kernels/gemv/division.hpp"
+#include "cuda/tile/types.cuh"
+
+namespace exactile::cuda::gemv_family {
+
+template <class T>
+[[nodiscard]] __device__ inline T from_lane(T x, int mask) {
+  if constexpr (is_complex_v<T>) {
+    return {__shfl_xor_sync(0xffffffffU, x.real, mask), __shfl_xor_sync(0xffffffffU, x.imaginary, mask)};
+  } else if constexpr (sizeof(T) == 8 && std::is_integral_v<T>) {
+    return static_cast<T>(__shfl_xor_sync(0xffffffffU, static_cast<long long>(x), mask));
+  } else {
+    return __shfl_xor_sync(0xffffffffU, x, mask);
+  }
+}
+
+/// Adds `count` sums over the lanes of a warp, each by the tree of xor shuffles: lanes give half of what they have away
+/// for as much of the other half. A lane ends with the sum that is returned, in x[0].
+template <int count, class T>
+__device__ int add_lanes(T (&x)[count]) {
+  static_assert(count <= 32 && (count & (count - 1)) == 0);
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  int which = 0;
+#pragma unroll
+  for (int mask = 16, held = count; mask > 0; mask /= 2, held = held > 1 ? held / 2 : 1) {
+    if (held == 1) {
+      x[0] = add(x[0], from_lane(x[0], mask));
+      continue;
+    }
+    const bool takes_upper = (lane & mask) != 0;
+    which += takes_upper ? held / 2 : 0;
+#pragma unroll
+    for (int i = 0; i < held / 2; ++i) {
+      const T given = takes_upper ? x[i] : x[i + held / 2];
+      x[i] = add(takes_upper ? x[i + held / 2] : x[i], from_lane(given, mask));
+    }
+  }
+  return which;
+}
+
+/// Rows whose sums all warps have in shared memory at a time, where N is contiguous.
+template <class S>
+inline constexpr int rows_at_once =
+    std::clamp(32768 / (warps * S::tile_columns * static_cast<int>(sizeof(typename S::Accumulator))), 1, S::rows);
+
+/// Adds the CTA's sums up: [row][column of the tile] in shared memory. All threads have left the vectors behind.
+template <class S>
+__device__ void collect(typename S::Accumulator (&sums)[S::rows][S::columns], typename S::Accumulator* tile) {
+  using Accumulator = typename S::Accumulator;
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  if constexpr (S::along_k) {
+    constexpr int count = S::rows * S::columns;
+    Accumulator all[count];
+#pragma unroll
+    for (int i = 0; i < count; ++i) all[i] = sums[i / S::columns][i % S::columns];
+    const int i = add_lanes(all);
+    if (lane % (32 / count) == 0) tile[i / S::columns * S::tile_columns + warp * S::columns + i % S::columns] = all[0];
+    __syncthreads();
+  } else {
+    constexpr int at_once = rows_at_once<S>;
+    Accumulator* const of_warps = tile + S::rows * S::tile_columns;  // [warp][row][column]
+#pragma unroll
+    for (int first = 0; first < S::rows; first += at_once) {
+#pragma unroll
+      for (int r = 0; r < at_once; ++r)
+#pragma unroll
+        for (int c = 0; c < S::columns; ++c)
+          of_warps[(warp * at_once + r) * S::tile_columns + c / S::width * (32 * S::width) + lane * S::width +
+                   c % S::width] = sums[first + r][c];
+      __syncthreads();
+      for (int e = static_cast<int>(threadIdx.x); e < at_once * S::tile_columns; e += threads) {
+        Accumulator x = of_warps[e];
+#pragma unroll
+        for (int other = 1; other < warps; ++other) x = add(x, of_warps[other * at_once * S::tile_columns + e]);
+        tile[first * S::tile_columns + e] = x;
+      }
+      __syncthreads();
+    }
+  }
+}
+
+}  // namespace exactile::cuda::gemv_family
