@@ -27,6 +27,7 @@ struct PreparedState {
   const plan::KernelEntry* kernel;  ///< null where there was nothing to compute
   Memory memory;
   int device;
+  bool reproducible;
   OperandShape shape;
   const void* elements;
   std::shared_ptr<const plan::PreparedForm> form;

@@ -31,10 +31,10 @@ std::string to_text(const OperandShape& s) {
   return text;
 }
 
-std::string to_text(const plan::KernelEntry* kernel, Memory memory, int device) {
+std::string to_text(const plan::KernelEntry* kernel, Memory memory, int device, bool reproducible) {
   if (kernel == nullptr) return "a product with nothing to compute";
-  return fmt::format("kernel '{}' on device {}, operands in {} memory", kernel->name, device,
-                     memory == Memory::host ? "host" : "device");
+  return fmt::format("kernel '{}' on device {}, operands in {} memory{}", kernel->name, device,
+                     memory == Memory::host ? "host" : "device", reproducible ? ", reproducible" : "");
 }
 
 }  // namespace
@@ -51,8 +51,8 @@ Result<PreparedOperand> PlanState::prepare(Operand operand, const void* elements
     form = std::move(made).value();
   }
   return PreparedOperand(std::make_shared<const PreparedState>(
-      PreparedState{operand, kernel_, problem_.memory, problem_.device, shape_of(problem_.description, operand),
-                    elements, std::move(form)}));
+      PreparedState{operand, kernel_, problem_.memory, problem_.device, problem_.reproducible,
+                    shape_of(problem_.description, operand), elements, std::move(form)}));
 }
 
 /// Puts the elements where arguments have them, and the form beside; says why this plan cannot take what is given.
@@ -67,10 +67,11 @@ Status PlanState::use_prepared(Operand operand, const PreparedOperand* prepared,
   if (state.operand != operand)
     return invalid(fmt::format("prepared_{} was prepared as {}: expected one prepared as {}", name,
                                to_string(state.operand), name));
-  if (state.kernel != kernel_ || state.memory != problem_.memory || state.device != problem_.device)
+  if (state.kernel != kernel_ || state.memory != problem_.memory || state.device != problem_.device ||
+      state.reproducible != problem_.reproducible)
     return invalid(fmt::format("prepared_{} was prepared for {}: expected one for {}", name,
-                               to_text(state.kernel, state.memory, state.device),
-                               to_text(kernel_, problem_.memory, problem_.device)));
+                               to_text(state.kernel, state.memory, state.device, state.reproducible),
+                               to_text(kernel_, problem_.memory, problem_.device, problem_.reproducible)));
   if (const OperandShape expected = shape_of(problem_.description, operand); !(state.shape == expected))
     return invalid(fmt::format("prepared_{} is {}: expected {}", name, to_text(state.shape), to_text(expected)));
   elements = state.elements;

@@ -22,7 +22,7 @@ constexpr std::array of_16_bits{Member{"sm90_bf16_wgmma", uncut}, Member{"sm90_f
 constexpr std::array of_long_16_bits{Member{"sm90_bf16_wgmma", uncut}, Member{"sm90_f16_wgmma", uncut}};
 constexpr std::array of_8_bits{Member{"sm90_f8e4m3_wgmma", uncut}, Member{"sm90_f8e5m2_wgmma", uncut}};
 constexpr std::array of_tf32{Member{"sm90_f32_tf32_wgmma", uncut}};
-constexpr std::array of_slices{Member{"sm90_f32_fp16x3_wgmma", "SPLIT_K=1"}};
+constexpr std::array of_slices{Member{"sm90_f32_fp16x3_wgmma", "SPLIT_K=1"}, Member{"sm90_f32_fp16x3_mma", ""}};
 constexpr std::array of_f64{Member{"sm90_f64_mma", ""}, Member{"sm80_f64_mma", ""}};
 constexpr std::array of_few_terms{Member{"short_sums", ""}};
 // Smaller tiles sum a chunk in pieces.
@@ -38,7 +38,9 @@ constexpr std::array<OrderOfSums, 8> orders{{
     {"f8, 128 of K at a time on tensor cores, added in f32 in order; slices of 32768 where K is above 65536",
      of_8_bits},
     {"tf32, K in one piece on tensor cores; slices of 8192 where K is above 16384", of_tf32},
-    {"f32 as two f16 slices scaled by row and column, chunks of 64 of K, added in order", of_slices},
+    {"f32 as two f16 slices scaled by row and column, in which 128 of K or more count eightfold; chunks of 64 of K, "
+     "added in order",
+     of_slices},
     {"f32, pieces of 32 of K on CUDA cores, added in order", of_few_terms},
     {"chunks of 512 of K on CUDA cores, added in order", of_cuda_cores},
 }};

@@ -120,6 +120,13 @@ TEST(Prepared, WhatDoesNotFitIsRefusedInWords) {
                  "for kernel '" +
                      elsewhere.summary().kernel + "' on device 0, operands in host memory");
 
+  const Plan blocked = Plan::make(d, {.kernel = "portable_blocked"}).value();
+  const Plan reproducible = Plan::make(d, {.kernel = "portable_blocked", .reproducible = true}).value();
+  const PreparedOperand of_any_order = blocked.prepare(Operand::b, plain.b).value();
+  expect_refused(reproducible, {.a = plain.a, .c = plain.c, .prepared_b = &of_any_order},
+                 "prepared_b was prepared for kernel 'portable_blocked' on device 0, operands in host memory: expected "
+                 "one for kernel 'portable_blocked' on device 0, operands in host memory, reproducible");
+
   // C may not lie over the elements, though they are not given.
   EXPECT_EQ(plan.run({.a = plain.a, .c = const_cast<void*>(plain.b), .prepared_b = &b}).code(),
             StatusCode::invalid_argument);

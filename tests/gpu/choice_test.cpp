@@ -11,6 +11,7 @@
 #include "cuda/kernel_list.hpp"
 #include "cuda/model/fit.hpp"
 #include "cuda/model/shipped.hpp"
+#include "cuda/order_of_sums.hpp"
 #include "gpu/h200.hpp"
 #include "gpu/row_major.hpp"
 
@@ -84,13 +85,14 @@ TEST(CudaChoice, WhatIsCertifiedIsEstimatedByMeasuredRates) {
     }
 }
 
-std::string_view choice(const Device& device, const GemmDescription& d) {
+std::string_view choice(const Device& device, const GemmDescription& d, bool is_reproducible = false) {
   const DeviceModel model(device, shipped(), kernels());
-  const plan::Problem problem{.description = d, .memory = Memory::device};
+  const plan::Problem problem{.description = d, .memory = Memory::device, .reproducible = is_reproducible};
   std::string_view best;
   double least = std::numeric_limits<double>::infinity();
   for (const Kernel* kernel : kernels()) {
-    if (!can_do(*kernel, problem, device)) continue;
+    if (!can_do(*kernel, problem, device) || !order_refuses(problem, device.compute_capability, kernel->name).empty())
+      continue;
     const double seconds = model.rank(*kernel, problem, kernel->candidates(problem, device), true).front().seconds;
     if (seconds >= least) continue;
     least = seconds;
@@ -108,6 +110,15 @@ TEST(CudaChoice, KernelsForSpecialProductsAreTaken) {
   EXPECT_EQ(choice(made_up(80), test::row_major(bf16, 4096, 4096, 4096)), "sm80_bf16_mma");
   EXPECT_EQ(choice(h200, test::row_major(bf16, 4096, 4096, 4096)), "sm90_bf16_wgmma");
   EXPECT_EQ(choice(h200, test::row_major(f64, 4096, 4096, 4096)), "sm90_f64_mma");
+}
+
+TEST(CudaChoice, ReproducibleF32OfFewRowsSharesK) {
+  for (const std::int64_t few : {1, 16, 64}) {
+    EXPECT_EQ(choice(h200, test::row_major(f32, few, 4096, 4096), true), "sm90_f32_fp16x3_mma") << few;
+    EXPECT_EQ(choice(h200, test::row_major(f32, 4096, few, 4096), true), "sm90_f32_fp16x3_mma") << few;
+    EXPECT_EQ(choice(h200, test::row_major(f32, few, few, 32768), true), "sm90_f32_fp16x3_mma") << few;
+  }
+  EXPECT_EQ(choice(h200, test::row_major(f32, 1024, 1024, 1024), true), "sm90_f32_fp16x3_wgmma");
 }
 
 TEST(CudaChoice, LargeComplexProductsAreRealOnesOnTensorCores) {

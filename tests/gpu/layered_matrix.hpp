@@ -31,13 +31,26 @@ inline constexpr int layout_kinds = 5;
   return (rows - 1) * layout.row_stride + (columns - 1) * layout.column_stride + 1;
 }
 
+/// Of f32: one in a thousand is 10^4 times as large, one in ninety 10^-6 times.
+inline void spread(std::vector<std::byte>& elements) {
+  for (std::size_t i = 0; i < elements.size() / sizeof(float); ++i) {
+    const float factor = i % 1009 == 5 ? 1e4f : i % 89 == 3 ? 1e-6f : 1.0f;
+    float x;
+    std::memcpy(&x, elements.data() + i * sizeof x, sizeof x);
+    x *= factor;
+    std::memcpy(elements.data() + i * sizeof x, &x, sizeof x);
+  }
+}
+
 class LayeredMatrix {
  public:
+  /// `is_spread`: whether it is spread().
   LayeredMatrix(const Context& context, ElementType type, std::int64_t rows, std::int64_t columns,
-                verification::Fill fill, verification::Part part)
+                verification::Fill fill, verification::Part part, bool is_spread = false)
       : size_(size_in_bytes(type)), rows_(rows), columns_(columns) {
     std::vector<std::byte> elements(static_cast<std::size_t>(rows * columns * size_));
     verification::fill(fill, 7, type, rows, columns, {.row_stride = columns}, 1, elements.data(), part);
+    if (is_spread) spread(elements);
     for (int kind = 0; kind < layout_kinds; ++kind) {
       const OperandLayout to = layout_of(kind, rows, columns);
       std::vector<std::byte> laid(static_cast<std::size_t>(extent_of(to, rows, columns) * size_));

@@ -162,7 +162,7 @@ TEST(PreparedOnDevice, HoldsWhatIsSplitAhead) {
   const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
   for (const std::string& kernel : f32_kernels()) {
-    if (!kernel.starts_with("sm90_f32_fp16x3")) continue;
+    if (!kernel.starts_with("sm90_f32_fp16x3") || kernel == "sm90_f32_fp16x3_mma") continue;  // that prepares nothing
     for (const GemmDescription& d : layouts()) {
       const SlicedCase product(context.value(), kernel, d);
       ASSERT_TRUE(product.plan()) << kernel;

@@ -42,15 +42,15 @@ struct Part {
 class Whole {
  public:
   Whole(const Context& context, const Kind& kind, std::int64_t m, std::int64_t n, std::int64_t k,
-        Fill fill = Fill::normal)
+        Fill fill = Fill::normal, bool is_spread = false)
       : context_(context),
         kind_(kind),
         m_(m),
         n_(n),
         k_(k),
         out_(size_in_bytes(kind.types.output)),
-        a_(context, kind.types.input, m, k, fill, verification::Part::a),
-        b_(context, kind.types.input, k, n, fill, verification::Part::b),
+        a_(context, kind.types.input, m, k, fill, verification::Part::a, is_spread),
+        b_(context, kind.types.input, k, n, fill, verification::Part::b, is_spread),
         room_(context.allocate(2 * (m + 16) * (n + 16) * out_)) {
     c_ = run({0, m, 0, n}, 0, options_of(kind));
   }

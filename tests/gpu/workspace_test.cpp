@@ -5,6 +5,7 @@
 
 #include "cuda/kernels/complex/complex_kernels.hpp"
 #include "cuda/kernels/sm90/native/plan.hpp"
+#include "cuda/kernels/sm90/sm90_f32_fp16x3_mma.hpp"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
 #include "gpu/h200.hpp"
 #include "gpu/row_major.hpp"
@@ -21,7 +22,7 @@ plan::Problem products(std::int64_t size, std::int64_t k, std::int64_t batch, bo
 
 TEST(Workspace, OfSlicesIsAtMostHalfOfTheDevicesMemory) {
   const Kernel* const kernels[] = {&sm90_f32_fp16x3_wgmma, &sm90_f32_bf16x6_wgmma, &sm90_f32_fp16x3_split_a_wgmma,
-                                   &sm90_f32_fp16x3_split_b_wgmma};
+                                   &sm90_f32_fp16x3_split_b_wgmma, &sm90_f32_fp16x3_mma};
   for (const Kernel* kernel : kernels) {
     int refused = 0, taken = 0;
     for (const bool b_is_shared : {false, true})

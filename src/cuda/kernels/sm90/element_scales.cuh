@@ -15,10 +15,17 @@ namespace exactile::cuda::sm90 {
 /// Which elements of C a kernel computes.
 enum class Pass {
   main,     ///< all that the slices can hold; the others are marked
+  halves,   ///< the same, half of a tile's columns at a time
   fixup,    ///< those marked by the kernel before
   single,   ///< all
   split_k,  ///< all, from slices of K
 };
+
+/// Whether elements are left to the kernel after.
+[[nodiscard]] constexpr bool leaves_some(Pass pass) { return pass == Pass::main || pass == Pass::halves; }
+
+/// Columns that are computed at a time.
+[[nodiscard]] constexpr int width_of(Pass pass) { return pass == Pass::halves ? tile_n / 2 : tile_n; }
 
 /// C, and what is done before it is written.
 struct Output {
@@ -112,8 +119,13 @@ struct ProductScales {
   VectorScales rows;
   VectorScales columns;
   float underflow_scale;
-  float most_element_error;  ///< in Pass::main: no element with a larger one is this kernel's
+  float most_element_error;  ///< where some are left: no element with a larger one is this kernel's
 };
+
+/// Somewhat less than the error of so many: where counts are above, so are errors, however they were rounded.
+[[nodiscard]] __host__ __device__ inline float most_element_error(unsigned most_underflows, float underflow_scale) {
+  return static_cast<float>(most_underflows) * underflow_scale * (1 - 0x1p-10f);
+}
 
 /// Scales of the columns of a tile, for one warpgroup.
 struct ColumnScales {
@@ -121,12 +133,12 @@ struct ColumnScales {
 };
 
 /// By all threads of a warpgroup.
-template <class Slices>
+template <class Slices, int width>
 __device__ inline void load_columns(ColumnScales& columns, const ProductScales& product, int first_column,
                                     int barrier) {
   isa::named_barrier(barrier, warpgroup_threads);  // those of the tile before are no longer needed
 #pragma unroll
-  for (int i = 0; i < tile_n / warpgroup_threads; ++i) {
+  for (int i = 0; i < width / warpgroup_threads; ++i) {
     const int column = i * warpgroup_threads + static_cast<int>(threadIdx.x) % warpgroup_threads;
     columns.scale[column] =
         packed_scale<Slices>(product.columns.max_bits[first_column + column],

@@ -53,7 +53,7 @@ __device__ inline void store_rows(const Output& c, Staging<columns>& staging, co
       const int i = at.row + first + r * rows_at_once;
       auto* const staged = reinterpret_cast<float*>(staging.at(first + r * rows_at_once, at.lane % columns));
       float sum = *staged;
-      if constexpr (pass != Pass::main) {
+      if constexpr (!leaves_some(pass)) {
         unsigned unsummed = __ballot_sync(~0u, r < rows && __float_as_uint(sum) == unsummed_bits);
         if (unsummed != 0 && at.lane == 0) count_f32_sums(c, __popc(unsummed));
         for (; unsummed != 0; unsummed &= unsummed - 1) {
@@ -126,9 +126,9 @@ template <Pass pass, int columns>
         const float sum = sums[0][index];
         const unsigned mark = 1u << index;
         pair[s] = scaled_back(sum, rows[r], scale);
-        if (needs_fixup(sum, rows[r], scale, pass == Pass::main ? most_error : __builtin_inff())) {
-          if (pass == Pass::main) marks |= mark;
-          pair[s] = __uint_as_float(pass == Pass::main ? skipped_bits : unsummed_bits);
+        if (needs_fixup(sum, rows[r], scale, leaves_some(pass) ? most_error : __builtin_inff())) {
+          if (leaves_some(pass)) marks |= mark;
+          pair[s] = __uint_as_float(leaves_some(pass) ? skipped_bits : unsummed_bits);
         }
         if (pass == Pass::fixup && (wanted & mark) == 0) pair[s] = __uint_as_float(skipped_bits);
       }
@@ -152,7 +152,7 @@ __device__ inline void store_pieces(Accumulators& sums, const Output& c, const C
   }
   const bool is_issuer = at.warp == 0 && at.lane == 0;
   constexpr int piece_sums = Space::columns / 2;
-  constexpr int pieces = tile_n / Space::columns;
+  constexpr int pieces = width_of(pass) / Space::columns;
 #pragma unroll(by_tma ? pieces : 1)
   for (int piece = 0; piece < pieces; ++piece) {
     auto& out = space.staging[piece % Space::buffers];
@@ -181,17 +181,18 @@ __device__ inline void store_pieces(Accumulators& sums, const Output& c, const C
       }
     }
     take_forward<piece_sums>(sums);
-    if constexpr (pass == Pass::main || pass == Pass::fixup) take_forward<piece_sums>(marks, piece_marks);
+    if constexpr (leaves_some(pass) || pass == Pass::fixup) take_forward<piece_sums>(marks, piece_marks);
   }
 }
 
-/// Stores a warpgroup's sums. `marks`: which to store in Pass::fixup; afterwards, which need fix-up in Pass::main.
+/// Stores a warpgroup's sums. `marks`: which to store in Pass::fixup; afterwards, which are left, those of
+/// half a tile in the last two words.
 /// `barrier`: a named barrier of the warpgroup's own.
 template <class Slices, Pass pass, class Space>
 __device__ inline void store_tile(Accumulators& sums, const Output& c, const CUtensorMap* c_map, Space& space,
                                   const FragmentCoord& at, int barrier, const ProductScales& product,
                                   const SplitPair& operands, unsigned (&marks)[4]) {
-  if (pass == Pass::main && c.by_tma) {
+  if (leaves_some(pass) && c.by_tma) {
     store_pieces<Slices, pass, true>(sums, c, c_map, space, at, barrier, product, operands, marks);
   } else {
     // Not kept from further up: there is more to be found here, and fewer registers for it.

@@ -45,6 +45,7 @@ SlicedWorkspace::SlicedWorkspace(const GemmDescription& d, const SlicedForm& for
       buckets(d.m, d.n, d.batch_count,
               std::abs(d.a.column_stride) > std::abs(d.a.row_stride) &&
                   std::abs(d.b.row_stride) <= std::abs(d.b.column_stride)),
+      has_sample(form.has_sample),
       split_k(form.may_split_k ? split_k_of(scheduler.count(), static_cast<int>(d.k)) : 1) {
   const std::int64_t tiles = scheduler.count() * cluster;
   const std::int64_t blocks = blocks_of<Fp16x3>(static_cast<int>(d.k));  // no slices need more
@@ -86,7 +87,8 @@ SplitOperand split_operand(const GemmDescription& d, const SlicedWorkspace& layo
           .batches = static_cast<int>(is_a ? layout.a_batches : layout.b_batches),
           .slices = nullptr,
           .scales = {},
-          .scales_pitch = static_cast<int>(is_a ? layout.a_pitch : layout.b_pitch)};
+          .scales_pitch = static_cast<int>(is_a ? layout.a_pitch : layout.b_pitch),
+          .sample = layout.has_sample ? ScaleSample(static_cast<int>(d.k)) : ScaleSample()};
 }
 
 GemmParameters sliced_parameters(const GemmDescription& d, const GemmArguments& arguments,
@@ -132,7 +134,7 @@ GemmParameters sliced_parameters(const GemmDescription& d, const GemmArguments& 
                     .list = reinterpret_cast<FixupElement*>(base + layout.fixup_list),
                     .fixup_blocks = {fixup_blocks, fixup_blocks + b_first / fixup_block_size},
                     .warps = reinterpret_cast<unsigned*>(base + layout.fixup_warps),
-                    .marks = reinterpret_cast<uint4*>(base + layout.fixup_marks)}};
+                    .marks = reinterpret_cast<uint2*>(base + layout.fixup_marks)}};
 }
 
 PrepackedOperand::PrepackedOperand(const SplitOperand& operand, std::int64_t row_bytes) {

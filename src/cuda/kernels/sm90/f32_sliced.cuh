@@ -30,8 +30,9 @@ namespace exactile::cuda::sm90 {
 
 /// What distinguishes the workspaces of kernels.
 struct SlicedForm {
-  int bytes_per_block;  ///< of the largest slices that will lie there
-  bool may_split_k;     ///< whether K may be split
+  int bytes_per_block;      ///< of the largest slices that will lie there
+  bool may_split_k;         ///< whether K may be split
+  bool has_sample = false;  ///< whether scales have a ScaleSample
 };
 
 /// Places in the workspace, in bytes from its start.
@@ -60,7 +61,8 @@ struct SlicedWorkspace {
   std::int64_t split_k_sums;
   std::int64_t carry_sums;
   std::int64_t bytes;
-  int split_k;  ///< of K; where there is room for fix-up there is none for partial sums, and the other way round
+  bool has_sample;  ///< of SlicedForm
+  int split_k;      ///< of K; where there is room for fix-up there is none for partial sums, and the other way round
 
   /// Of a description with_contiguous_rows(). `clusters`: that run at a time.
   SlicedWorkspace(const GemmDescription& description, const SlicedForm& form, int clusters);
@@ -124,9 +126,9 @@ template <class Slices>
   return std::int64_t{blocks_of<Slices>(k)} * block_bytes<Slices>;
 }
 
-/// The tensor maps of A's and B's slices.
+/// The tensor maps of A's and B's slices, of so many columns at a time.
 template <class Slices>
-[[nodiscard]] Status make_slice_maps(GemmParameters& p) {
+[[nodiscard]] Status make_slice_maps(GemmParameters& p, int width = tile_n) {
   const auto map = [](CUtensorMap& to, const SplitOperand& operand, int box_rows) {
     const std::int64_t row_bytes = slices_row_bytes<Slices>(operand.k);
     constexpr bool is_half = std::is_same_v<typename Slices::Element, __half>;
@@ -141,7 +143,7 @@ template <class Slices>
                                 .box_rows = box_rows});
   };
   if (Status s = map(p.a, p.operands.a, tile_m); !s.ok()) return s;
-  return map(p.b, p.operands.b, tile_n / cluster);
+  return map(p.b, p.operands.b, width / cluster);
 }
 
 /// More tiny elements than that in a row and a column together, of 2k, are not tried by f16. Where others are spread
@@ -159,7 +161,7 @@ template <class Slices, Pass pass>
   p.blocks = blocks_of<Slices>(p.operands.a.k);
   p.underflow_scale = underflow_scale<Slices>(p.operands.a.k);
   p.most_underflows = most_underflows(p.operands.a.k);
-  const int tiles = p.scheduler.count() * p.split_k;
+  const int tiles = p.scheduler.count() * p.split_k * (tile_n / width_of(pass));
   const int clusters = std::min(tiles, clusters_of(device));
   const bool may_be_cut = pass == Pass::main || pass == Pass::single;
   p.stream_k = {tiles, clusters, p.blocks / Slices::chunk_stages, may_be_cut && pays_stream_k(tiles, clusters)};

@@ -69,13 +69,16 @@ struct Fixup {
   int* filled;               ///< [buckets]: those that have elements, in no particular order
   FixupElement* list;        ///< [cluster tiles][cluster][list_capacity], in no particular order
   FixupBlocks fixup_blocks;  ///< all that tiles take in which have marked ones
-  unsigned* warps;           ///< [cluster tiles][cluster]: a bit for each consumer warp with marks, and those below
-  uint4* marks;              ///< [cluster tiles][cluster][consumer threads]: a bit for each sum
+  unsigned* warps;           ///< [cluster tiles][cluster]: two bits for each consumer warp with marks, and those below
+  uint2* marks;              ///< [cluster tiles][cluster][consumer threads][half of the columns]: a bit for each sum
 };
 
 /// Beside the warps' bits: the kernel before did not try the tile; it has listed some of the tile's elements.
-inline constexpr unsigned skipped_tile_bit = 1u << 8;
-inline constexpr unsigned listed_bit = 1u << 9;
+inline constexpr unsigned skipped_tile_bit = 1u << 16;
+inline constexpr unsigned listed_bit = 1u << 17;
+
+/// Which halves of a tile's columns.
+inline constexpr unsigned both_halves = 3;
 
 /// Where a thread's marks are.
 [[nodiscard]] __device__ inline std::int64_t mark_index(int cta_tile, int warpgroup) {
@@ -89,12 +92,14 @@ inline constexpr unsigned listed_bit = 1u << 9;
 
 /// The marks of the kernel before.
 __device__ inline void read_marks(unsigned (&marks)[4], const Fixup& fixup, int cta_tile, int warpgroup, int warp) {
-  if ((fixup.warps[cta_tile] >> (4 * warpgroup + warp) & 1) == 0) return;
-  const uint4 words = fixup.marks[mark_index(cta_tile, warpgroup)];
-  marks[0] = words.x;
-  marks[1] = words.y;
-  marks[2] = words.z;
-  marks[3] = words.w;
+  const unsigned halves = fixup.warps[cta_tile] >> 2 * (4 * warpgroup + warp);
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    if ((halves >> half & 1) == 0) continue;
+    const uint2 words = fixup.marks[2 * mark_index(cta_tile, warpgroup) + half];
+    marks[2 * half] = words.x;
+    marks[2 * half + 1] = words.y;
+  }
 }
 
 /// The place of a thread's sum: `index` as `marks` have it.
@@ -131,34 +136,37 @@ __device__ inline void list_for_fixup(const unsigned (&marks)[4], const Fixup& f
 
 static_assert(fixup_block_size == cluster * tile_m && fixup_block_size == tile_n);
 
-/// By a warp.
-__device__ inline void write_all_marks(const uint4& marks, const Fixup& fixup, const SplitPair& operands,
-                                       const FragmentCoord& at, int cta_tile, int warpgroup) {
-  fixup.marks[mark_index(cta_tile, warpgroup)] = marks;
+/// By a warp, of some halves.
+__device__ inline void write_all_marks(const unsigned (&marks)[4], const Fixup& fixup, const SplitPair& operands,
+                                       const FragmentCoord& at, int cta_tile, int warpgroup, unsigned halves) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half)
+    if ((halves >> half & 1) != 0)
+      fixup.marks[2 * mark_index(cta_tile, warpgroup) + half] = make_uint2(marks[2 * half], marks[2 * half + 1]);
   if (at.lane != 0) return;
   fixup.count->some_marked = 1;
-  atomicOr(fixup.warps + cta_tile, 1u << (4 * warpgroup + at.warp));
+  atomicOr(fixup.warps + cta_tile, halves << 2 * (4 * warpgroup + at.warp));
   fixup.fixup_blocks.a[fixup_block_of(operands.a, at.batch, at.row)] = 1;
   fixup.fixup_blocks.b[fixup_block_of(operands.b, at.batch, at.column)] = 1;
 }
 
-/// Lists or marks sums for the kernels after. `at`: where those of the warpgroup are.
+/// Lists or marks sums of some halves for the kernels after. `at`: where those of the warpgroup are in the whole tile.
 __device__ inline void write_marks(const unsigned (&marks)[4], const Fixup& fixup, const SplitPair& operands,
-                                   const FragmentCoord& at, int cta_tile, int warpgroup) {
+                                   const FragmentCoord& at, int cta_tile, int warpgroup, unsigned halves) {
   const auto own = static_cast<unsigned>(__popc(marks[0]) + __popc(marks[1]) + __popc(marks[2]) + __popc(marks[3]));
   if (!__any_sync(~0u, own != 0)) return;
   const unsigned all = __reduce_add_sync(~0u, own);
-  if (all <= most_listed) {
+  if (all <= (halves == both_halves ? most_listed : most_listed / 2)) {
     list_for_fixup(marks, fixup, at, cta_tile, own, all);
   } else {
-    write_all_marks(make_uint4(marks[0], marks[1], marks[2], marks[3]), fixup, operands, at, cta_tile, warpgroup);
+    write_all_marks(marks, fixup, operands, at, cta_tile, warpgroup, halves);
   }
 }
 
 /// Leaves all sums of a warpgroup to the kernel after.
 __device__ inline void skip_tile(const Fixup& fixup, const SplitPair& operands, const FragmentCoord& at, int cta_tile,
-                                 int warpgroup) {
-  write_all_marks(make_uint4(~0u, ~0u, ~0u, ~0u), fixup, operands, at, cta_tile, warpgroup);
+                                 int warpgroup, unsigned halves) {
+  write_all_marks({~0u, ~0u, ~0u, ~0u}, fixup, operands, at, cta_tile, warpgroup, halves);
   if (threadIdx.x == 0) atomicOr(fixup.warps + cta_tile, skipped_tile_bit);
 }
 

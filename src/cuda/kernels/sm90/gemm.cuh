@@ -26,7 +26,7 @@ struct GemmParameters {
   int blocks;                    ///< of block_k
   SplitPair operands;            ///< with A's rows down C, B's across
   float underflow_scale;
-  unsigned most_underflows;  ///< in Pass::main: a row and a column with more tiny elements together are not tried
+  unsigned most_underflows;  ///< where some are left: a row and a column with more tiny elements together are not tried
   Output out;
   Fixup fixup;
 };
@@ -56,6 +56,7 @@ struct GemmParameters {
 /// A tile, and the blocks of K to be summed there.
 struct WorkTile {
   int tile;
+  int half;  ///< in Pass::halves: of its columns
   int k_slice;
   int first_block;
   int blocks;
@@ -63,15 +64,18 @@ struct WorkTile {
   bool carries_out;  ///< to the cluster after
 };
 
-template <class Slices>
+template <class Slices, Pass pass>
 [[nodiscard]] __device__ inline WorkTile work_tile_at(const GemmParameters& p, int cluster, int index) {
-  const StreamKTile share = p.stream_k.at(cluster, index);
+  StreamKTile share = p.stream_k.at(cluster, index);
+  const int half = pass == Pass::halves ? share.tile % 2 : 0;
+  if (pass == Pass::halves) share.tile /= 2;
   const int k_slice = share.tile / p.scheduler.count();
   const std::int64_t chunks = p.blocks / Slices::chunk_stages;
   const int first = static_cast<int>(chunks * k_slice / p.split_k);
   const int last = static_cast<int>(chunks * (k_slice + 1) / p.split_k);
   const bool is_cut = share.first_chunk > 0 || share.carries_out;
   return {share.tile % p.scheduler.count(),
+          half,
           k_slice,
           (is_cut ? share.first_chunk : first) * Slices::chunk_stages,
           (is_cut ? share.chunks : last - first) * Slices::chunk_stages,
@@ -82,7 +86,7 @@ template <class Slices>
 template <class Slices, Pass pass>
 struct Shared {
   // Two buffers for TMA to store from, where the pipeline leaves room for them.
-  static constexpr bool by_tma = pass == Pass::main;
+  static constexpr bool by_tma = leaves_some(pass);
   Pipeline<Slices> pipeline;
   StoreSpace<by_tma ? 32 : 16, by_tma ? 2 : 1> space[consumers];
 };
@@ -101,8 +105,7 @@ struct Shared<Slices, Pass::split_k> {
 
 [[nodiscard]] __device__ inline ProductScales product_scales(const GemmParameters& p, int batch) {
   return {scales_of(p.operands.a, batch), scales_of(p.operands.b, batch), p.underflow_scale,
-          // Somewhat less: where counts are above, so are errors, however they were rounded.
-          static_cast<float>(p.most_underflows) * p.underflow_scale * (1 - 0x1p-10f)};
+          most_element_error(p.most_underflows, p.underflow_scale)};
 }
 
 /// Of C, from a CTA's tile on; none where it has no rows.
@@ -119,7 +122,7 @@ __device__ inline void reduce_remaining_shares(const GemmParameters& p, Shared<S
   for (int index = 0; index < work_tiles; ++index) {
     const unsigned shares = shared.split_k.shares[index];
     if (shares == 0) continue;
-    const WorkTile work = work_tile_at<Slices>(p, own, index);
+    const WorkTile work = work_tile_at<Slices, Pass::split_k>(p, own, index);
     const TileCoord tile = p.scheduler(work.tile);
     const int thread = isa::opaque_thread();
     const int warpgroup = thread / warpgroup_threads;
@@ -152,20 +155,21 @@ __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(cta_threads, 1
   isa::cluster_sync();
   if constexpr (pass != Pass::fixup) isa::wait_for_kernel_before();
 
+  constexpr int width = width_of(pass);
   const int work_tiles = p.stream_k.count(own);
   StagedPipelineState<Slices> state;
   if (warpgroup == consumers) {
     isa::registers_give<40>();
     if (threadIdx.x < consumers * warpgroup_threads + 32) {
       for (int index = 0; index < work_tiles; ++index) {
-        const WorkTile work = work_tile_at<Slices>(p, own, index);
+        const WorkTile work = work_tile_at<Slices, pass>(p, own, index);
         if (pass == Pass::fixup && needs_no_fixup(p.fixup, work.tile)) continue;
         const TileCoord place = p.scheduler(work.tile);
-        if (pass == Pass::main && may_skip_tile(p, place) && skips_tile(p, place)) continue;
+        if (leaves_some(pass) && may_skip_tile(p, place) && skips_tile(p, place)) continue;
         if (threadIdx.x % 32 != 0) continue;
-        load_tile(shared.pipeline, state, &p.a, &p.b, (place.row * cluster + rank) * tile_m, place.column * tile_n,
-                  p.operands.a.batches == 1 ? 0 : place.batch, p.operands.b.batches == 1 ? 0 : place.batch,
-                  work.first_block, work.blocks);
+        load_tile<Slices, width>(shared.pipeline, state, &p.a, &p.b, (place.row * cluster + rank) * tile_m,
+                                 place.column * tile_n + work.half * width, p.operands.a.batches == 1 ? 0 : place.batch,
+                                 p.operands.b.batches == 1 ? 0 : place.batch, work.first_block, work.blocks);
       }
     }
   } else {
@@ -175,19 +179,21 @@ __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(cta_threads, 1
     auto& space = shared.space[warpgroup];
     const int warp = static_cast<int>(threadIdx.x) % warpgroup_threads / 32;
     for (int index = 0; index < work_tiles; ++index) {
-      const WorkTile work = work_tile_at<Slices>(p, own, index);
+      const WorkTile work = work_tile_at<Slices, pass>(p, own, index);
       if (pass == Pass::fixup && needs_no_fixup(p.fixup, work.tile)) continue;
       const TileCoord place = p.scheduler(work.tile);
-      const FragmentCoord in_c{(place.row * cluster + rank) * tile_m + warpgroup * 64, place.column * tile_n,
-                               place.batch, warp, static_cast<int>(threadIdx.x) % 32};
+      const FragmentCoord in_c{(place.row * cluster + rank) * tile_m + warpgroup * 64,
+                               place.column * tile_n + work.half * width, place.batch, warp,
+                               static_cast<int>(threadIdx.x) % 32};
       const ProductScales scales = product_scales(p, place.batch);
       const int cta_tile = work.tile * cluster + rank;
       unsigned marks[4] = {};
-      const bool may_skip = pass == Pass::main && may_skip_tile(p, place);
+      const unsigned halves = pass == Pass::halves ? 1u << work.half : both_halves;
+      const bool may_skip = leaves_some(pass) && may_skip_tile(p, place);
       if (pass != Pass::split_k && !work.carries_out)
-        load_columns<Slices>(space.scales, scales, in_c.column, 1 + warpgroup);
+        load_columns<Slices, width>(space.scales, scales, in_c.column, 1 + warpgroup);
       if (may_skip && skips_tile(p, place)) {
-        if (!work.carries_out) skip_tile(p.fixup, p.operands, in_c, cta_tile, warpgroup);
+        if (!work.carries_out) skip_tile(p.fixup, p.operands, in_c, cta_tile, warpgroup, halves);
         continue;
       }
       if (pass != Pass::split_k && work.carries_in) {
@@ -195,7 +201,7 @@ __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(cta_threads, 1
       } else {
         clear_sums(sums);
       }
-      multiply_tile(sums, shared.pipeline, state, warpgroup, work.blocks);
+      multiply_tile<Slices, width>(sums, shared.pipeline, state, warpgroup, work.blocks);
       if (pass != Pass::split_k && work.carries_out) {
         carry_out(sums, p.carry, carry_index(own, rank, warpgroup), 1 + warpgroup);
         continue;
@@ -214,7 +220,16 @@ __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(cta_threads, 1
       } else {
         if constexpr (pass == Pass::fixup) read_marks(marks, p.fixup, cta_tile, warpgroup, warp);
         store_tile<Slices, pass>(sums, p.out, &p.c, space, in_c, 1 + warpgroup, scales, p.operands, marks);
-        if constexpr (pass == Pass::main) write_marks(marks, p.fixup, p.operands, in_c, cta_tile, warpgroup);
+        if constexpr (leaves_some(pass)) {
+          FragmentCoord of_tile = in_c;
+          of_tile.column = place.column * tile_n;
+          if (halves == 1) {  // the first one
+            marks[0] = marks[2];
+            marks[1] = marks[3];
+            marks[2] = marks[3] = 0;
+          }
+          write_marks(marks, p.fixup, p.operands, of_tile, cta_tile, warpgroup, halves);
+        }
       }
     }
     if constexpr (pass == Pass::split_k) reduce_remaining_shares<Slices>(p, shared, own, rank, work_tiles, parity);

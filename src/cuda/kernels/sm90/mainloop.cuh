@@ -65,17 +65,17 @@ struct StagedPipelineState {
   }
 };
 
-/// The producer thread's part of one tile. `row` and `column` are those of its CTA.
-template <class Slices>
+/// The producer thread's part of one tile of that many columns. `row` and `column` are those of its CTA.
+template <class Slices, int width>
 __device__ inline void load_tile(Pipeline<Slices>& pipeline, StagedPipelineState<Slices>& state, const CUtensorMap* a,
                                  const CUtensorMap* b, int row, int column, int a_batch, int b_batch, int first_block,
                                  int blocks) {
-  constexpr int half = tile_n / cluster;
+  constexpr int half = width / cluster;
   constexpr int box_elements = Slices::row_bytes / 2;
   const int rank = static_cast<int>(isa::cluster_rank());
   for (int block = first_block; block < first_block + blocks; ++block, state.advance()) {
     isa::mbarrier_wait(&pipeline.empty[state.stage], state.parity ^ 1);
-    isa::mbarrier_arrive_expect(&pipeline.full[state.stage], (tile_m + tile_n) * block_bytes<Slices>);
+    isa::mbarrier_arrive_expect(&pipeline.full[state.stage], (tile_m + width) * block_bytes<Slices>);
     Stage<Slices>& stage = pipeline.stage[state.stage];
 #pragma unroll
     for (int box = 0; box < Slices::boxes; ++box) {
@@ -120,8 +120,8 @@ __device__ inline void multiply_chunk(float (&fragment)[fragment_n / 2], const C
   isa::pin(fragment);
 }
 
-/// A consumer warpgroup's part of one tile: sums += A * B, in f32 from chunk to chunk.
-template <class Slices>
+/// A consumer warpgroup's part of one tile of that many columns: sums += A * B, in f32 from chunk to chunk.
+template <class Slices, int width>
 __device__ inline void multiply_tile(Accumulators& sums, Pipeline<Slices>& pipeline, StagedPipelineState<Slices>& state,
                                      int warpgroup, int blocks) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -135,11 +135,11 @@ __device__ inline void multiply_tile(Accumulators& sums, Pipeline<Slices>& pipel
     for (int s = 0; s < Slices::chunk_stages; ++s, state.advance())
       isa::mbarrier_wait(&pipeline.full[state.stage], state.parity);
 #pragma unroll
-    for (int f = 0; f < fragments; ++f) {
+    for (int f = 0; f < width / fragment_n; ++f) {
       float fragment[fragment_n / 2];
       multiply_chunk<Slices>(fragment, chunk, f);
       // This warp has read what it will: both CTAs may load over it.
-      if (f == fragments - 1 && lane < cluster)
+      if (f == width / fragment_n - 1 && lane < cluster)
 #pragma unroll
         for (int s = 0; s < Slices::chunk_stages; ++s)
           isa::mbarrier_arrive_remote(&pipeline.empty[first_stage + s], lane);

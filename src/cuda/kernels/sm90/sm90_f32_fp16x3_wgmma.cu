@@ -16,15 +16,19 @@ namespace {
 
 constexpr std::string_view fp16x3_name = "sm90_f32_fp16x3_wgmma";
 
-/// Where K is split depends on all sizes, so reproducible products do without.
-constexpr SlicedForm fp16x3_form(bool may_split_k) {
-  return {.bytes_per_block = block_bytes<Bf16x6>, .may_split_k = may_split_k};  // those of the fix-up are larger
+/// Where K is split depends on all sizes, so reproducible products do without; their scales are those of
+/// sm90_f32_fp16x3_mma.
+constexpr SlicedForm fp16x3_form(bool may_split_k, bool is_reproducible) {
+  return {.bytes_per_block = block_bytes<Bf16x6>,  // those of the fix-up are larger
+          .may_split_k = may_split_k && !is_reproducible,
+          .has_sample = is_reproducible};
 }
 
 class Fp16x3Product final : public SlicedProduct<Fp16x3> {
  public:
-  Fp16x3Product(const GemmDescription& description, const Device& device, bool may_split_k)
-      : SlicedProduct(description, device, fp16x3_form(may_split_k)) {}
+  Fp16x3Product(const plan::Problem& problem, const Device& device, const Configuration& configuration)
+      : SlicedProduct(problem.description, device, fp16x3_form(configuration.split_k > 1, problem.reproducible)),
+        width_(configuration.bn) {}
 
   [[nodiscard]] Status launch(const Launch& launch) const override {
     GemmParameters p = parameters(launch);
@@ -37,7 +41,8 @@ class Fp16x3Product final : public SlicedProduct<Fp16x3> {
                                          : enqueue_count(p.scheduler, p.fixup.warps, launch.path_counts, launch.stream);
   }
   [[nodiscard]] std::string blocking() const override {
-    return "BM=128 BN=256 BK=32 KC=64 stages=4 cluster=2 SPLIT_K=" + std::to_string(layout_.split_k);
+    return "BM=128 BN=" + std::to_string(width_) +
+           " BK=32 KC=64 stages=4 cluster=2 SPLIT_K=" + std::to_string(layout_.split_k);
   }
   [[nodiscard]] double model_bytes() const override { return sliced_model_bytes(description_, 4 + 2 * 4); }
   [[nodiscard]] std::vector<Path> paths() const override {
@@ -67,13 +72,32 @@ class Fp16x3Product final : public SlicedProduct<Fp16x3> {
   }
   template <class Slices>
   [[nodiscard]] Status enqueue_main(GemmParameters& p, const Launch& launch) const {
-    return enqueue_multiply<Slices, Pass::main>(p, device_, fp16x3_name, launch.stream);
+    if (width_ == tile_n) return enqueue_multiply<Slices, Pass::main>(p, device_, fp16x3_name, launch.stream);
+    if (Status s = make_slice_maps<Slices>(p, width_); !s.ok()) return s;
+    return enqueue_multiply<Slices, Pass::halves>(p, device_, fp16x3_name, launch.stream);
   }
   [[nodiscard]] Status launch_split_k(GemmParameters& p, const Launch& launch) const {
     p.split_k = layout_.split_k;
     return enqueue_multiply<Fp16x3, Pass::split_k>(p, device_, fp16x3_name, launch.stream);
   }
+
+  int width_;  ///< columns that a cluster computes at a time
 };
+
+/// Where tiles leave half of the clusters idle, those may have half a tile each.
+[[nodiscard]] std::vector<Candidate> fp16x3_candidates(const plan::Problem& problem, const Device& device) {
+  const auto of_form = [&](bool may_split_k) {
+    return sliced_candidates(problem.description, device, fp16x3_form(may_split_k, problem.reproducible),
+                             block_bytes<Fp16x3>);
+  };
+  std::vector<Candidate> all = of_form(true);
+  Candidate halves = of_form(false).front();
+  if (2 * halves.demand.tiles > halves.demand.slots) return all;
+  halves.configuration.bn = width_of(Pass::halves);
+  halves.demand.tiles *= 2;
+  all.push_back(halves);
+  return all;
+}
 
 }  // namespace
 }  // namespace sm90
@@ -85,15 +109,13 @@ const Kernel sm90_f32_fp16x3_wgmma{
     .types = sm90::f32_types,
     .least_capability = 90,
     .most_capability = 90,
-    .refuses = [](const plan::Problem& p,
-                  const Device& device) { return sm90::sliced_refuses(p, device, sm90::fp16x3_form(!p.reproducible)); },
-    .candidates =
+    .refuses =
         [](const plan::Problem& p, const Device& device) {
-          return sm90::sliced_candidates(p.description, device, sm90::fp16x3_form(!p.reproducible),
-                                         sm90::block_bytes<sm90::Fp16x3>);
+          return sm90::sliced_refuses(p, device, sm90::fp16x3_form(true, p.reproducible));
         },
+    .candidates = sm90::fp16x3_candidates,
     .make = [](const plan::Problem& p, const Device& device, const Configuration& c) -> std::unique_ptr<DeviceProduct> {
-      return std::make_unique<sm90::Fp16x3Product>(p.description, device, c.split_k > 1);
+      return std::make_unique<sm90::Fp16x3Product>(p, device, c);
     }};
 
 }  // namespace exactile::cuda

@@ -53,19 +53,23 @@ Status enqueue_split(const SplitPair& operands, unsigned* zero, std::int64_t zer
     pair.a = whole_shape(operands.a, cluster_size, bytes);
     pair.b = whole_shape(operands.b, cluster_size, bytes);
   }
-  if (pair.a.rows == 0 || pair.b.rows == 0) return enqueue_passes<Slices>(operands, zero, zero_words, stream);
-  if (Status s = allow_shared_memory(split_whole<Slices>, *std::ranges::max_element(whole_shared_bytes), "split_whole");
-      !s.ok())
-    return s;
   const auto bytes_of = [](const WholeShape& shape) {
     return 4 * shape.pitch * (shape.k_major ? shape.rows : shape.k_share);
   };
+  const int bytes = std::max(bytes_of(pair.a), bytes_of(pair.b));
+  const std::int64_t vectors = std::int64_t{operands.a.rows} * operands.a.batches * operands.a.split_k +
+                               std::int64_t{operands.b.rows} * operands.b.batches * operands.b.split_k;
+  if (pair.a.rows == 0 || pair.b.rows == 0 || (bytes > whole_shared_bytes[1] && vectors > most_alone))
+    return enqueue_passes<Slices>(operands, zero, zero_words, stream);
+  if (Status s = allow_shared_memory(split_whole<Slices>, *std::ranges::max_element(whole_shared_bytes), "split_whole");
+      !s.ok())
+    return s;
   pair.a_ctas = static_cast<unsigned>(pair.a.ctas(operands.a.batches * operands.a.split_k, cluster_size));
   cudaLaunchConfig_t config{};
   config.gridDim =
       pair.a_ctas + static_cast<unsigned>(pair.b.ctas(operands.b.batches * operands.b.split_k, cluster_size));
   config.blockDim = threads;
-  config.dynamicSmemBytes = static_cast<std::size_t>(std::max(bytes_of(pair.a), bytes_of(pair.b)));
+  config.dynamicSmemBytes = static_cast<std::size_t>(bytes);
   config.stream = stream;
   cudaLaunchAttribute attribute{};
   attribute.id = cudaLaunchAttributeClusterDimension;

@@ -6,10 +6,34 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
+#include <bit>
+
 #include "cuda/kernel.hpp"
 #include "cuda/kernels/sm90/slices.cuh"
 
 namespace exactile::cuda::sm90 {
+
+/// Elements of a row that count eight times in its scale, so that a kernel that reads the row once knows the scale
+/// beforehand, unless an element beside the sample is larger than that. Which ones follows from k alone.
+struct ScaleSample {
+  unsigned mask = 0;    ///< of k: where it is zero
+  unsigned weight = 0;  ///< added to the elements' bits; 0: there is no sample
+  static constexpr int most_blocks = 8;
+
+  ScaleSample() = default;
+  explicit ScaleSample(int k) : weight(3u << 23) {
+    const auto blocks = static_cast<unsigned>((k + block_k - 1) / block_k);
+    mask = (std::bit_floor(std::max(2 * blocks / most_blocks, 1u)) - 1) * block_k;
+  }
+  [[nodiscard]] __host__ __device__ bool has(int k) const { return (static_cast<unsigned>(k) & mask) == 0; }
+  /// Blocks of K from one that is in it to the next.
+  [[nodiscard]] __host__ __device__ int step() const { return static_cast<int>(mask / block_k) + 1; }
+  /// `bits`: of the absolute value of element k; 0 for what does not count.
+  [[nodiscard]] __host__ __device__ unsigned weighed(unsigned bits, int k) const {
+    return bits != 0 && has(k) ? bits + weight : bits;
+  }
+};
 
 /// A, or B transposed: `rows` rows of k elements for each of `batches` products.
 struct SplitOperand {
@@ -23,6 +47,7 @@ struct SplitOperand {
   int scales_pitch;     ///< rows, rounded up to whole tiles
   int split_k = 1;      ///< K slices, each with scales of its own
   int k_per_slice = 0;  ///< of every K slice but the last, if there are several
+  ScaleSample sample{};
 
   [[nodiscard]] __host__ __device__ int slice_k() const { return split_k == 1 ? k : k_per_slice; }
 };

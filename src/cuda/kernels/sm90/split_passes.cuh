@@ -70,7 +70,8 @@ static __global__ void __launch_bounds__(threads) find_maxima(const __grid_const
     float x[per_thread];
     load(x, share, at, at.k + t * tile);
 #pragma unroll
-    for (int i = 0; i < per_thread; ++i) most[i] = max(most[i], finite_bits(x[i]));
+    for (int i = 0; i < per_thread; ++i)
+      most[i] = max(most[i], at.operand.sample.weighed(finite_bits(x[i]), at.k + t * tile + share.k(i)));
   }
   unsigned* max_bits =
       at.operand.scales.max_bits + static_cast<std::int64_t>(at.batch) * at.operand.scales_pitch + at.row;

@@ -17,7 +17,8 @@
 
 namespace exactile::cuda::sm90::split {
 
-inline constexpr int whole_shared_bytes[] = {48 * 1024, 68 * 1024};  // four or three CTAs share an SM
+inline constexpr int whole_shared_bytes[] = {48 * 1024, 68 * 1024, 200 * 1024};  // four, three or one CTA of an SM
+inline constexpr int most_alone = 132;  ///< CTAs that may each have an SM alone
 inline constexpr int whole_most_rows = 64;
 
 /// How one operand is taken.
@@ -84,7 +85,7 @@ __device__ inline void wait_for_copies() {
 /// Rows whose K is contiguous, a warp or several to a row. buffer[row][k].
 template <int width>
 __device__ inline void load_k_major(float* buffer, unsigned* most, const float* from, const OperandLayout& layout,
-                                    const WholeShape& shape, int rows, int ks) {
+                                    const WholeShape& shape, const ScaleSample& sample, int rows, int ks) {
   const int warp = threadIdx.x / 32;
   const int warps_per_row = max(1, threads / 32 / shape.rows);
   const int first = (warp % warps_per_row * 32 + threadIdx.x % 32) * width;
@@ -101,7 +102,8 @@ __device__ inline void load_k_major(float* buffer, unsigned* most, const float* 
     unsigned bits = 0;
     for (int k = first; k < shape.k_share; k += step)
 #pragma unroll
-      for (int e = 0; e < width; ++e) bits = max(bits, finite_bits(buffer[row * shape.pitch + k + e]));
+      for (int e = 0; e < width; ++e)
+        bits = max(bits, sample.weighed(finite_bits(buffer[row * shape.pitch + k + e]), k + e));
     bits = __reduce_max_sync(~0u, bits);
     if (threadIdx.x % 32 == 0) atomicMax(&most[row], bits);
   }
@@ -109,7 +111,8 @@ __device__ inline void load_k_major(float* buffer, unsigned* most, const float* 
 
 /// Rows that are contiguous among themselves. buffer[k][row]; the maxima go to all CTAs of the cluster.
 __device__ inline void load_mn_major(float* buffer, unsigned* most, const float* from, const OperandLayout& layout,
-                                     const WholeShape& shape, int rows, int ks, int cluster_size) {
+                                     const WholeShape& shape, const ScaleSample& sample, int rows, int k0, int ks,
+                                     int cluster_size) {
   const int row = static_cast<int>(threadIdx.x) % shape.rows;
   const int first = static_cast<int>(threadIdx.x) / shape.rows;
   const int step = threads / shape.rows;
@@ -119,7 +122,8 @@ __device__ inline void load_mn_major(float* buffer, unsigned* most, const float*
   wait_for_copies();
   unsigned bits = 0;
 #pragma unroll 8
-  for (int k = first; k < shape.k_share; k += step) bits = max(bits, finite_bits(buffer[k * shape.pitch + row]));
+  for (int k = first; k < shape.k_share; k += step)
+    bits = max(bits, sample.weighed(finite_bits(buffer[k * shape.pitch + row]), k0 + k));
   // Threads of a warp that have the same row.
   for (int other = shape.rows; other < 32; other *= 2) bits = max(bits, __shfl_xor_sync(~0u, bits, other));
   if (static_cast<int>(threadIdx.x) % 32 < shape.rows)
@@ -164,12 +168,12 @@ __global__ void __launch_bounds__(threads, 3) split_whole(const __grid_constant_
   // Into shared memory, with the maxima.
   if (shape.k_major) {
     if (shape.by_vectors) {
-      load_k_major<4>(buffer, most, from, operand.layout, shape, rows, ks);
+      load_k_major<4>(buffer, most, from, operand.layout, shape, operand.sample, rows, ks);
     } else {
-      load_k_major<1>(buffer, most, from, operand.layout, shape, rows, ks);
+      load_k_major<1>(buffer, most, from, operand.layout, shape, operand.sample, rows, ks);
     }
   } else {
-    load_mn_major(buffer, most, from, operand.layout, shape, rows, ks, pair.cluster_size);
+    load_mn_major(buffer, most, from, operand.layout, shape, operand.sample, rows, k0, ks, pair.cluster_size);
     isa::cluster_sync();
   }
   __syncthreads();

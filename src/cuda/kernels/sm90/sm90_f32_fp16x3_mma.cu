@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// `sm90_f32_fp16x3_mma`: f32 products of few rows or columns with the bits that sm90_f32_fp16x3_wgmma leaves where K is
+// not split. The smaller operand is split ahead; the larger one, W, is read once and split in registers, by scales that
+// a sample of it gives. The CTAs of a cluster share K, and add the sums of its chunks in order. Traffic model: the
+// smaller operand read, written and read again, W once for each 32 rows, C. Limit: memory. See
+// docs/design/sm90_f32_wgmma.md.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "core/checked.hpp"
+#include "cuda/kernels/sm90/f32_sliced.cuh"
+#include "cuda/kernels/sm90/f32_tensor_maps.cuh"
+#include "cuda/kernels/sm90/ordered/kernel.cuh"
+#include "cuda/kernels/sm90/sm90_f32_fp16x3_mma.hpp"
+#include "cuda/tile/cluster_launch.cuh"
+
+namespace exactile::cuda {
+namespace sm90 {
+namespace {
+
+using namespace ordered;
+
+constexpr std::string_view ordered_name = "sm90_f32_fp16x3_mma";
+constexpr int ctas_of_sm = 2;
+
+/// How a product is laid over the device. Nothing here changes a bit.
+struct OrderedPlan {
+  GemmDescription d;
+  bool few_is_a;
+  int rows;  ///< of a CTA, of the operand that is split ahead
+  std::int64_t row_blocks;
+  std::int64_t groups;  ///< of W's columns
+  std::int64_t chunks;
+  int ranks;  ///< CTAs of a cluster
+
+  OrderedPlan(const GemmDescription& description, const Device& device, int rows_of_cta)
+      : d(description),
+        few_is_a(d.m <= d.n),
+        rows(rows_of_cta),
+        row_blocks(((few_is_a ? d.m : d.n) + rows - 1) / rows),
+        groups(((few_is_a ? d.n : d.m) + tile_columns - 1) / tile_columns),
+        chunks((d.k + chunk_terms - 1) / chunk_terms),
+        ranks(1) {
+    constexpr int most_ranks = 16;
+    while (ranks < most_ranks && 2 * ranks * tiles() <= std::int64_t{ctas_of_sm} * device.sm_count &&
+           ranks * chunks_at_once < chunks)
+      ranks *= 2;
+  }
+
+  [[nodiscard]] std::int64_t tiles() const { return row_blocks * groups * d.batch_count; }
+  [[nodiscard]] SplitOperand operand(bool is_few) const {
+    const Operand which = is_few == few_is_a ? Operand::a : Operand::b;
+    const std::int64_t vectors = which == Operand::a ? d.m : d.n;
+    SplitOperand o = k_sliced_operand(d, which, core::round_up(vectors, split::tile), 1, 0);
+    o.sample = ScaleSample(o.k);
+    return o;
+  }
+};
+
+/// Places in the workspace, in bytes from its start.
+struct OrderedWorkspace {
+  std::int64_t few_scales;
+  std::int64_t wide_scales;
+  std::int64_t slices;
+  std::int64_t bytes = 0;
+
+  explicit OrderedWorkspace(const OrderedPlan& plan) {
+    constexpr std::int64_t alignment = 256;
+    const auto take = [this](std::int64_t size) {
+      return std::exchange(bytes, core::round_up(bytes + size, alignment));
+    };
+    const auto words = [](const SplitOperand& o) { return std::int64_t{o.batches} * o.scales_pitch; };
+    const SplitOperand few = plan.operand(true);
+    few_scales = take(8 * words(few));
+    wide_scales = take(8 * words(plan.operand(false)));
+    slices = take(std::int64_t{few.batches} * few.rows * slices_row_bytes<Fp16x3>(few.k));
+  }
+};
+
+/// `data`: of the operand, or what says most of its alignment.
+[[nodiscard]] Reading reading_of(const SplitOperand& o, const void* data) {
+  const OperandLayout& layout = o.layout;
+  const auto is_even = [](std::int64_t stride) { return stride % lane_columns == 0; };
+  if (layout.pointer_array || (o.batches > 1 && !is_even(layout.batch_stride)) ||
+      reinterpret_cast<std::uintptr_t>(data) % sizeof(float2) != 0)
+    return Reading::scattered;
+  if (layout.column_stride == 1 && is_even(layout.row_stride)) return Reading::along;
+  return layout.row_stride == 1 && is_even(layout.column_stride) && is_even(o.rows) ? Reading::across
+                                                                                    : Reading::scattered;
+}
+
+template <bool few_is_a>
+[[nodiscard]] auto kernel_of(Reading reading) {
+  switch (reading) {
+    case Reading::across: return multiply_in_order<few_is_a, Reading::across>;
+    case Reading::along: return multiply_in_order<few_is_a, Reading::along>;
+    case Reading::scattered: break;
+  }
+  return multiply_in_order<few_is_a, Reading::scattered>;
+}
+
+class OrderedProduct final : public DeviceProduct {
+ public:
+  OrderedProduct(const GemmDescription& description, const Device& device, int rows)
+      : plan_(description, device, rows), layout_(plan_) {}
+
+  [[nodiscard]] std::int64_t workspace_bytes() const override { return layout_.bytes; }
+  [[nodiscard]] std::string blocking() const override {
+    return "BM=" + std::to_string(plan_.rows) + " BN=32 BK=64 cluster=" + std::to_string(plan_.ranks);
+  }
+  [[nodiscard]] double model_bytes() const override {
+    const SplitOperand few = plan_.operand(true);
+    return sliced_model_bytes(plan_.d, 4) + 8.0 * few.batches * few.rows * few.k;
+  }
+  [[nodiscard]] Status launch(const Launch& launch) const override {
+    Parameters p = parameters(launch);
+    // It has ended the kernels before it, so that W may be read while it runs.
+    if (Status s = enqueue_split<Fp16x3>({p.few, nothing_of(p.few)}, nullptr, 0, launch.stream, true); !s.ok())
+      return s;
+    const Reading reading = reading_of(p.wide, p.wide.data);
+    const auto kernel = plan_.few_is_a ? kernel_of<true>(reading) : kernel_of<false>(reading);
+    const int shared_bytes = stage_bytes(plan_.rows);
+    if (Status s = allow_shared_memory(kernel, stage_bytes(most_rows), ordered_name); !s.ok()) return s;
+    if (plan_.ranks > 8)  // as many as are portable; a GPC has room for more
+      if (Status s = check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
+                           "cudaFuncSetAttribute", ordered_name);
+          !s.ok())
+        return s;
+    return check(launch_clusters(plan_.ranks, kernel, static_cast<unsigned>(plan_.tiles() * plan_.ranks), threads,
+                                 static_cast<std::size_t>(shared_bytes), launch.stream, p),
+                 "launch", ordered_name);
+  }
+
+ private:
+  [[nodiscard]] static SplitOperand nothing_of(SplitOperand operand) {
+    operand.batches = 0;
+    return operand;
+  }
+  [[nodiscard]] Parameters parameters(const Launch& launch) const {
+    auto* const base = static_cast<std::byte*>(launch.workspace);
+    const auto placed = [&](bool is_few, std::int64_t scales) {
+      SplitOperand o = plan_.operand(is_few);
+      o.data = static_cast<const float*>(is_few == plan_.few_is_a ? launch.arguments.a : launch.arguments.b);
+      o.scales = scales_at(base + scales, o);
+      return o;
+    };
+    Parameters p{.few = placed(true, layout_.few_scales),
+                 .wide = placed(false, layout_.wide_scales),
+                 .rows = plan_.rows,
+                 .rows_log = std::countr_zero(static_cast<unsigned>(plan_.rows)),
+                 .row_blocks = static_cast<int>(plan_.row_blocks),
+                 .groups = static_cast<int>(plan_.groups),
+                 .chunks = static_cast<int>(plan_.chunks),
+                 .underflow_scale = underflow_scale<Fp16x3>(static_cast<int>(plan_.d.k)),
+                 .most_element_error = 0,
+                 .underflow_scale_again = underflow_scale<Bf16x6>(static_cast<int>(plan_.d.k)),
+                 .out = {.data = static_cast<float*>(launch.arguments.c),
+                         .layout = plan_.d.c,
+                         .rows = static_cast<int>(plan_.d.m),
+                         .columns = static_cast<int>(plan_.d.n),
+                         .by_tma = false,
+                         .epilogue = Epilogue<float, float>(plan_.d, launch.arguments)}};
+    p.few.slices = base + layout_.slices;
+    p.most_element_error = most_element_error(most_underflows(p.few.k), p.underflow_scale);
+    return p;
+  }
+
+  OrderedPlan plan_;
+  OrderedWorkspace layout_;
+};
+
+[[nodiscard]] std::string_view ordered_refuses(const plan::Problem& problem, const Device& device) {
+  if (const std::string_view why = slices_refuse(problem); !why.empty()) return why;
+  const OrderedPlan plan(problem.description, device, group_rows);
+  if (plan.tiles() > 1 << 27) return "the product has too many tiles";
+  return OrderedWorkspace(plan).bytes <= device.memory_bytes / 2 ? "" : "the slices need too much memory";
+}
+
+[[nodiscard]] std::vector<Candidate> ordered_candidates(const plan::Problem& problem, const Device& device) {
+  const GemmDescription& d = problem.description;
+  std::vector<Candidate> candidates;
+  for (int rows = group_rows; rows <= most_rows; rows *= 2) {
+    if (rows > group_rows && rows / 2 >= std::min(d.m, d.n)) break;
+    const OrderedPlan plan(d, device, rows);
+    const SplitOperand few = plan.operand(true);
+    const SplitOperand wide = plan.operand(false);
+    candidates.push_back(
+        {.configuration = {.bm = rows, .bn = tile_columns},
+         .demand = {.tiles = static_cast<double>(plan.tiles() * plan.ranks),
+                    .slots = static_cast<double>(ctas_of_sm * device.sm_count),
+                    .steps = std::ceil(static_cast<double>(plan.chunks) / (chunks_at_once * plan.ranks)),
+                    .bytes = sliced_model_bytes(d, 4),
+                    .copied_bytes = 8.0 * few.batches * few.rows * few.k,
+                    .side_kernels = 1,
+                    .path = static_cast<int>(reading_of(wide, nullptr))}});
+  }
+  return candidates;
+}
+
+}  // namespace
+}  // namespace sm90
+
+const Kernel sm90_f32_fp16x3_mma{
+    .name = sm90::ordered_name,
+    .role = "engine",
+    .summary = "f32 of few rows or columns: two scaled f16 slices, the CTAs of a cluster share K",
+    .types = sm90::f32_types,
+    .least_capability = 90,
+    .most_capability = 90,
+    .refuses = sm90::ordered_refuses,
+    .candidates = sm90::ordered_candidates,
+    .make = [](const plan::Problem& p, const Device& device, const Configuration& c) -> std::unique_ptr<DeviceProduct> {
+      return std::make_unique<sm90::OrderedProduct>(p.description, device, c.bm);
+    }};
+
+}  // namespace exactile::cuda
