@@ -3,10 +3,24 @@
 #include "blas/arguments.hpp"
 #include "blas/choice.hpp"
 #include "blas/export.hpp"
+#include "blas/quick.hpp"
 #include "blas/settings.hpp"
 
 namespace exactile::blas {
 namespace {
+
+template <class T>
+[[gnu::noinline]] void gemv_at_length(const char* name, Op op, Size m, Size n, T alpha, const T* a, Size lda,
+                                      const T* x, Size incx, T beta, T* y, Size incy) {
+  const Report report(name, {{"m", m}, {"n", n}});
+  if (op != Op::conjugated_plain &&
+      done_elsewhere<T, Stem::gemv>({m, n}, letter(op), m, n, alpha, a, lda, x, incx, beta, y, incy))
+    return;
+  if (!is_transposed(op))
+    multiply_vector(op, m, n, alpha, a, lda, x, incx, beta, y, incy);
+  else
+    multiply_vector(op, n, m, alpha, a, lda, x, incx, beta, y, incy);
+}
 
 template <class T>
 inline void gemv(const char* name, int rows, std::optional<Op> op, Size m, Size n, T alpha, const T* a, Size lda,
@@ -21,14 +35,10 @@ inline void gemv(const char* name, int rows, std::optional<Op> op, Size m, Size 
           .is_bad(name, rows))
     return;
   if (m == 0 || n == 0 || (alpha == T(0) && beta == T(1))) return;
-  const Report report(name, {{"m", m}, {"n", n}});
-  if (*op != Op::conjugated_plain &&
-      done_elsewhere<T, Stem::gemv>({m, n}, letter(*op), m, n, alpha, a, lda, x, incx, beta, y, incy))
-    return;
-  if (!is_transposed(*op))
-    multiply_vector(*op, m, n, alpha, a, lda, x, incx, beta, y, incy);
-  else
-    multiply_vector(settled<T>(*op), n, m, alpha, a, lda, x, incx, beta, y, incy);
+  const Op done = settled<T>(*op);
+  const bool turned = is_transposed(done);
+  if (!multiply_vector_quickly(done, turned ? n : m, turned ? m : n, alpha, a, lda, x, incx, beta, y, incy))
+    gemv_at_length(name, done, m, n, alpha, a, lda, x, incx, beta, y, incy);
 }
 
 /// What op of a matrix by rows is of the same elements by columns.

@@ -77,16 +77,13 @@ template <class A, class B, class Out>
 template <class T>
 [[nodiscard]] Status try_vector(Op op_a, Size m, Size n, T alpha, const T* a, Size lda, const T* x, Size incx, T beta,
                                 T* y, Size incy) {
-  detail::PlainProduct product = plain_product<T>(op_a, Op::plain, m, 1, n, lda, 1, 1);
+  detail::PlainProduct product = plain_vector_product<T>(op_a, m, n, lda, incx, incy < 0 ? -incy : incy);
   // C's strides are positive: where y goes backwards, A's rows do instead.
   if (incy < 0) {
     a += (m - 1) * product.a_row;
     product.a_row = -product.a_row;
   }
   if (incx < 0) x -= (n - 1) * incx;
-  product.b_row = incx;
-  product.c_row = incy < 0 ? -incy : incy;
-  product.b_column = product.c_column = 1;
   const GemmArguments arguments{.a = a, .b = x, .c = y, .alpha = alpha, .beta = beta};
   if (const auto* plan = detail::find_plan(product)) return detail::run(*plan, arguments, {});
   GemmDescription d = describe(types_v<T>, op_a, Op::plain, m, 1, n, lda, 1, 1);

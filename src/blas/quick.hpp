@@ -31,6 +31,16 @@ template <class A, class B = A, class Out = A>
                                      quick_threads.load(std::memory_order_relaxed))};
 }
 
+/// y as a column, whose elements are incx, incy > 0 apart.
+template <class T>
+[[nodiscard]] inline detail::PlainProduct plain_vector_product(Op op_a, Size m, Size n, Size lda, Size incx,
+                                                               Size incy) {
+  detail::PlainProduct product = plain_product<T>(op_a, Op::plain, m, 1, n, lda, 1, 1);
+  product.b_row = incx;
+  product.c_row = incy;
+  return product;
+}
+
 /// Does the product where this thread has done its like before and it is over in nanoseconds; false where nothing has
 /// happened.
 template <class In, class Out>
@@ -39,6 +49,16 @@ template <class In, class Out>
   if constexpr (is_complex_v<Out>) return false;
   const auto* plan = detail::find_plan(plain_product<In, In, Out>(op_a, op_b, m, n, k, lda, ldb, ldc));
   return plan != nullptr && detail::run_quickly(*plan, a, b, c, static_cast<double>(std::real(alpha)),
+                                                static_cast<double>(std::real(beta)));
+}
+
+/// The same of a vector.
+template <class T>
+[[nodiscard]] inline bool multiply_vector_quickly(Op op_a, Size m, Size n, T alpha, const T* a, Size lda, const T* x,
+                                                  Size incx, T beta, T* y, Size incy) {
+  if (is_complex_v<T> || incx < 0 || incy < 0) return false;
+  const auto* plan = detail::find_plan(plain_vector_product<T>(op_a, m, n, lda, incx, incy));
+  return plan != nullptr && detail::run_quickly(*plan, a, x, y, static_cast<double>(std::real(alpha)),
                                                 static_cast<double>(std::real(beta)));
 }
 

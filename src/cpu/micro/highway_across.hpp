@@ -5,7 +5,9 @@
 /// as long, whose products with the real part of x and with its imaginary part go to strips of their own.
 #pragma once
 
+#include "cpu/micro/highway_complex.hpp"
 #include "cpu/micro/highway_dot.hpp"
+#include "cpu/micro/highway_stream.hpp"
 
 namespace exactile::cpu::HWY_NAMESPACE {
 
@@ -123,27 +125,20 @@ void sums_across(const In* w, std::int64_t w_stride, std::int64_t columns, std::
   }
 }
 
-template <class Sum>
-void add_chunk(const Sum* chunk, std::int64_t count, [[maybe_unused]] Sum alpha, bool first, Sum* to) {
-  if constexpr (std::is_floating_point_v<Sum>) {
-    const Lanes<Sum> d;
-    constexpr std::int64_t lanes = lane_count<Sum>;
-    for (std::int64_t j = 0; j < count; j += lanes) {
-      const auto mask = first_lanes(d, static_cast<std::size_t>(std::min(count - j, lanes)));
-      Vector<Sum> sums[1][1] = {{load_first(mask, d, chunk + j)}};
-      update<Sum, 1, 1, true>(sums, to + j, 0, alpha, first ? Sum(0) : Sum(1), mask);
-    }
-  } else {
-    for (std::int64_t j = 0; j < count; ++j) to[j] = first ? chunk[j] : core::add(to[j], chunk[j]);
-  }
-}
-
 template <class In>
 constexpr decltype(VectorKernels<In>::dot) dot_kernel() {
   if constexpr (core::is_complex_v<In>)
     return nullptr;
   else
     return &dot<In>;
+}
+
+template <class In>
+constexpr decltype(VectorKernels<In>::add_sums) adding_kernel() {
+  if constexpr (core::is_complex_v<In>)
+    return &add_complex_sums<LaneOf<In>>;
+  else
+    return &add_sums<Accumulator<In>>;
 }
 
 /// The table of one instruction set and type.
@@ -153,7 +148,7 @@ const VectorKernels<In>& vector_kernels() {
                                            .along = &sums_along<In>,
                                            .dot = dot_kernel<In>(),
                                            .across = &sums_across<In>,
-                                           .add_chunk = &add_chunk<Accumulator<In>>};
+                                           .add_sums = adding_kernel<In>()};
   return table;
 }
 

@@ -48,14 +48,16 @@ HWY_NOINLINE void add_complex_row(const T* sums, T* c, std::int64_t count, std::
   const ComplexFactor<T> of_sum(alpha);
   const ComplexFactor<T> of_c(beta);
   const bool reads_c = beta != std::complex<T>(0);
-  for (std::int64_t j = 0; j < count; j += lane_count<T>) {
-    const std::int64_t left = count - j < lane_count<T> ? count - j : lane_count<T>;
-    const auto mask = first_lanes(d, static_cast<std::size_t>(left));
-    const Vector<T> sum = load_first(mask, d, sums + j);
-    const Vector<T> value =
-        reads_c ? of_sum.times_plus(sum, of_c.times(load_first(mask, d, c + j))) : of_sum.times(sum);
-    store_first(value, mask, d, c + j);
+  std::int64_t j = 0;
+  for (; j + lane_count<T> <= count; j += lane_count<T>) {
+    const Vector<T> sum = hn::LoadU(d, sums + j);
+    hn::StoreU(reads_c ? of_sum.times_plus(sum, of_c.times(hn::LoadU(d, c + j))) : of_sum.times(sum), d, c + j);
   }
+  if (j == count) return;
+  const auto mask = first_lanes(d, static_cast<std::size_t>(count - j));
+  const Vector<T> sum = load_first(mask, d, sums + j);
+  store_first(reads_c ? of_sum.times_plus(sum, of_c.times(load_first(mask, d, c + j))) : of_sum.times(sum), mask, d,
+              c + j);
 }
 
 /// What of add_sums() in highway_stream.hpp is complex.

@@ -91,12 +91,15 @@ template <class T>
 void add_sums(const T* sums, T* c, std::int64_t columns, T alpha, T beta) {
   const Lanes<T> d;
   constexpr std::int64_t lanes = lane_count<T>;
-  for (std::int64_t j = 0; j < columns; j += lanes) {
-    const std::int64_t left = columns - j < lanes ? columns - j : lanes;
-    const auto mask = first_lanes(d, static_cast<std::size_t>(left));
-    Vector<T> sum[1][1] = {{load_first(mask, d, sums + j)}};
-    update<T, 1, 1, true>(sum, c + j, 0, alpha, beta, mask);
+  const auto last = first_lanes(d, static_cast<std::size_t>(columns % lanes));
+  std::int64_t j = 0;
+  for (; j + lanes <= columns; j += lanes) {
+    Vector<T> sum[1][1] = {{hn::LoadU(d, sums + j)}};
+    update<T, 1, 1, false>(sum, c + j, 0, alpha, beta, last);
   }
+  if (j == columns) return;
+  Vector<T> sum[1][1] = {{load_first(last, d, sums + j)}};
+  update<T, 1, 1, true>(sum, c + j, 0, alpha, beta, last);
 }
 
 /// TileShape::last_lanes is the number of columns; k may be any number: chunks are added to C as everywhere.

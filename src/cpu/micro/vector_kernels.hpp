@@ -103,8 +103,8 @@ struct VectorKernels {
   /// j < columns <= across_columns(vectors). x_i begins at held + i * held_stride.
   void (*across)(const In* w, std::int64_t w_stride, std::int64_t columns, std::int64_t terms, const Lane* held,
                  std::int64_t held_stride, int vectors, Sum* sums);
-  /// to[j] <- alpha * chunk[j] + to[j], fused; `first` does not read it. alpha is 1 but for real floating types.
-  void (*add_chunk)(const Sum* chunk, std::int64_t count, Sum alpha, bool first, Sum* to);
+  /// c[j] <- alpha * sums[j] + beta * c[j] for j < columns, as MicroKernels have it.
+  void (*add_sums)(const Sum* sums, Sum* c, std::int64_t columns, Sum alpha, Sum beta);
 };
 
 /// Those of a W of bytes that meets bytes of the other sign.

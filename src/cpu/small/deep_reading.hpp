@@ -23,7 +23,7 @@ struct DeepReading {
 
   DeepReading(const Orientation& o, const MicroKernels<K>& kernels)
       : packs_a(!reads_operands<K> || (!a_by_rows(o) && !a_by_columns(o))),
-        packs_b(!reads_operands<K> || (o.b.column_stride != 1 && o.n != 1)) {
+        packs_b(!reads_operands<K> || !b_by_rows(o)) {
     constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(Lane<K>));
     const bool by_rows = packs_a ? !reads_operands<K> && a_by_rows(o) : o.a.row_stride != 1 && o.m != 1;
     order = by_rows ? AOrder::rows : AOrder::columns;

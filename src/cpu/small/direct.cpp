@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
+#include "core/checked.hpp"
 #include "cpu/caches.hpp"
 #include "cpu/loops/partition.hpp"
 #include "cpu/loops/product.hpp"
@@ -19,6 +21,16 @@
 
 namespace exactile::cpu {
 namespace {
+
+/// B as micro-kernels read it: a copy has rows of whole vectors.
+template <class T>
+[[nodiscard]] Orientation as_read(Orientation o, std::int64_t lanes) {
+  if (copies_b(o, sizeof(T))) {
+    o.b.row_stride = core::round_up(o.n, lanes);
+    o.b.column_stride = 1;
+  }
+  return o;
+}
 
 /// Of micro-kernels, noted in a plan. Noting one takes as long as finding it anew a few times, and a product of many is
 /// long beside both.
@@ -57,16 +69,23 @@ class Direct final : public Product<T>, public plan::QuickProduct {
   template <bool exchanged, bool alone>
   static void run_quickly(const plan::QuickCall& call, const void* a, const void* b, void* c, double alpha,
                           double beta);
+  static void run_quickly_by_copy(const plan::QuickCall& call, const void* a, const void* b, void* c, double alpha,
+                                  double beta);
   static void run_calls(const std::vector<Call>& calls, const Operands<T>& data);
 
   template <class Visit>
   void visit_panel(const Panel<T>& panel, std::int64_t column, Range tiles, const Visit& visit) const;
   template <class Visit>
   void visit_tiles(std::int64_t part, std::int64_t parts, const Visit& visit) const;
+  /// visit(data), with a copy of B that is as_read() in place of B.
+  template <class Visit>
+  void with_copy(const Operands<T>& data, const Visit& visit) const;
   void run_tiles(const Operands<T>& data, std::int64_t part, std::int64_t parts) const;
   void run_product(const Operands<T>& data) const;
   void run_products(const GemmArguments& arguments, Range products) const;
 
+  OperandLayout given_b_;
+  bool copies_b_;
   AOrder order_;
   std::int64_t width_;  ///< columns of a full panel
   std::int64_t full_panels_;
@@ -83,7 +102,9 @@ class Direct final : public Product<T>, public plan::QuickProduct {
 
 template <class T>
 Direct<T>::Direct(const plan::Problem& problem, const MicroKernels<T>& kernels)
-    : Base(problem, kernels, preferred_orientation(problem.description)),
+    : Base(problem, kernels, as_read<T>(preferred_orientation(problem.description), kernels.lanes)),
+      given_b_(preferred_orientation(problem.description).b),
+      copies_b_(copies_b(preferred_orientation(problem.description), sizeof(T))),
       order_(a_by_columns(o_) ? AOrder::columns : AOrder::rows),
       width_(panel_width(o_, kernels)),
       full_panels_(o_.n / width_),
@@ -147,6 +168,16 @@ void Direct<T>::visit_tiles(std::int64_t part, std::int64_t parts, const Visit& 
 }
 
 template <class T>
+template <class Visit>
+inline void Direct<T>::with_copy(const Operands<T>& data, const Visit& visit) const {
+  alignas(64) T copy[std::size_t{most_copied_bytes} / sizeof(T)];
+  Operands<T> read = data;
+  kernels_.pack_b(data.b, given_b_.column_stride, given_b_.row_stride, o_.n, o_.b.row_stride, o_.k, copy);
+  read.b = copy;
+  visit(read);
+}
+
+template <class T>
 void Direct<T>::run_tiles(const Operands<T>& data, std::int64_t part, std::int64_t parts) const {
   if (asks_for_a_) return multiply_streamed_a(o_, kernels_, data, part, parts);
   if (asks_for_c_) return multiply_few_terms(o_, kernels_, order_, data, part, parts);
@@ -166,9 +197,13 @@ void Direct<T>::run_tiles(const Operands<T>& data, std::int64_t part, std::int64
 /// On the calling thread.
 template <class T>
 inline void Direct<T>::run_product(const Operands<T>& data) const {
-  if (!has_calls_) return run_tiles(data, 0, 1);
-  first_.kernel(first_.shape, data.a, data.b, data.c, data.alpha, data.beta);
-  run_calls(others_, data);
+  const auto run = [this](const Operands<T>& read) {
+    if (!has_calls_) return run_tiles(read, 0, 1);
+    first_.kernel(first_.shape, read.a, read.b, read.c, read.alpha, read.beta);
+    run_calls(others_, read);
+  };
+  if (copies_b_) return with_copy(data, run);
+  run(data);
 }
 
 template <class T>
@@ -181,7 +216,7 @@ inline void Direct<T>::run_calls(const std::vector<Call>& calls, const Operands<
 /// computed anew for each that is the same for all.
 template <class T>
 void Direct<T>::run_products(const GemmArguments& arguments, Range products) const {
-  if (!has_calls_ || o_.a.pointer_array || o_.b.pointer_array || o_.c.pointer_array) {
+  if (!has_calls_ || copies_b_ || o_.a.pointer_array || o_.b.pointer_array || o_.c.pointer_array) {
     for (std::int64_t p = products.begin; p < products.end; ++p) run_product(this->operands(arguments, p));
     return;
   }
@@ -206,6 +241,7 @@ plan::QuickCall Direct<T>::quick_call() const {
   if (std::is_integral_v<T> || !has_calls_ || d.batch_count != 1 || d.a.pointer_array || d.b.pointer_array ||
       d.c.pointer_array || d.bias != Bias::none || d.activation != Activation::none)
     return {};
+  if (copies_b_) return {run_quickly_by_copy, this};
   const bool alone = others_.empty();
   // What is settled here is neither read nor branched on in the call.
   plan::QuickCall::Run* const how = o_.exchanged ? (alone ? run_quickly<true, true> : run_quickly<true, false>)
@@ -225,6 +261,15 @@ void Direct<T>::run_quickly(const plan::QuickCall& call, const void* a, const vo
 }
 
 template <class T>
+void Direct<T>::run_quickly_by_copy(const plan::QuickCall& call, const void* a, const void* b, void* c, double alpha,
+                                    double beta) {
+  const auto& self = *call.as<const Direct<T>*>();
+  if (self.o_.exchanged) std::swap(a, b);
+  self.run_product({static_cast<const T*>(a), static_cast<const T*>(b), static_cast<T*>(c),
+                    static_cast<Number<T>>(alpha), static_cast<Number<T>>(beta)});
+}
+
+template <class T>
 Status Direct<T>::run(const GemmArguments& arguments, const Execution&) const {
   const std::int64_t products = this->description_.batch_count;
   if (threads_ == 1) {
@@ -234,7 +279,9 @@ Status Direct<T>::run(const GemmArguments& arguments, const Execution&) const {
       if (products >= member.count) {
         run_products(arguments, part_of(products, member.count, member.id));
       } else {
-        for (std::int64_t p = 0; p < products; ++p) run_tiles(this->operands(arguments, p), member.id, member.count);
+        const auto run = [&](const Operands<T>& data) { run_tiles(data, member.id, member.count); };
+        for (std::int64_t p = 0; p < products; ++p)
+          copies_b_ ? with_copy(this->operands(arguments, p), run) : run(this->operands(arguments, p));
       }
     });
   }

@@ -12,7 +12,7 @@ namespace exactile::cpu {
 std::string_view direct_refuses(const plan::Problem& problem) {
   const Orientation o = preferred_orientation(problem.description);
   if (!c_is_row_contiguous(o)) return "C has neither unit row stride nor unit column stride";
-  if (o.b.column_stride != 1 && o.n != 1)
+  if (!b_by_rows(o) && !copies_b(o, size_in_bytes(problem.description.types.input)))
     return o.exchanged ? "A's rows are not neighbours" : "B's columns are not neighbours";
   if (!a_by_rows(o) && !a_by_columns(o)) return "one operand has no unit stride";
   return {};
@@ -42,7 +42,7 @@ Demand direct_demand(const plan::Problem& problem, const MicroKernels<T>& kernel
   const bool is_near = b_bytes <= static_cast<double>(caches().l1);
   d[is_slow ? Work::slow_cycles : is_near ? Work::near_cycles : Work::far_cycles] = products * cycles;
   add_tiles(d, kernels, o.m, o.n, o.k, static_cast<int>(panel_width(o, kernels) / kernels.lanes), products);
-  d[Work::read_bytes] = products * bytes_once<T>(m, n, k);
+  d[Work::read_bytes] = products * (bytes_once<T>(m, n, k) + (b_by_rows(o) ? 0 : b_bytes));  // a copy is read, too
   // B is read down its columns, a few lines of each row, and nothing asks for them ahead.
   if (b_bytes > l2_share) {
     d[Work::paged_bytes] = products * b_bytes * b_reads * paged_share_of_b(o, size);

@@ -44,6 +44,18 @@ namespace exactile::cpu {
   return bytes_of(o.m, o.k, element_size) > static_cast<double>(caches().l2);
 }
 
+[[nodiscard]] inline bool b_by_rows(const Orientation& o) { return o.b.column_stride == 1 || o.n == 1; }
+
+/// A B whose columns are no neighbours is copied to so many bytes of the stack, at most: what L1 holds beside A and C.
+inline constexpr std::int64_t most_copied_bytes = 8192;
+
+/// Whether it is, in rows of whole lines, which no vector is longer than.
+[[nodiscard]] inline bool copies_b(const Orientation& o, std::int64_t element_size) {
+  constexpr std::int64_t line = 64;
+  const double row = std::ceil(bytes_of(1, o.n, element_size) / line) * line;
+  return !b_by_rows(o) && static_cast<double>(o.k) * row <= static_cast<double>(most_copied_bytes);
+}
+
 [[nodiscard]] inline bool a_by_rows(const Orientation& o) { return o.a.column_stride == 1 || o.k == 1; }
 [[nodiscard]] inline bool a_by_columns(const Orientation& o) { return o.a.row_stride == 1 || o.m == 1; }
 

@@ -32,13 +32,14 @@ void with_step(std::int64_t step, const Visit& visit) {
     visit(step);
 }
 
-/// What joins the sums on the way.
+/// What joins the sums on the way: the sums begin with beta * C.
 template <class Sum>
 struct Update {
   Sum alpha = Sum(1);
-  bool reads_c = false;  ///< the sums begin with beta * C
-  [[nodiscard]] bool is_plain() const { return alpha == Sum(1) && !reads_c; }
+  Sum beta = Sum{};
+  [[nodiscard]] bool is_plain() const { return alpha == Sum(1) && beta == Sum{}; }
 };
+
 
 /// Bound by memory, not arithmetic: a thread pays off sooner than elsewhere.
 template <class In>
@@ -79,7 +80,13 @@ class Vectors final : public plan::Executable, public plan::QuickProduct {
   static constexpr std::int64_t size_of_sum = sizeof(Sum);
 
   [[nodiscard]] bool updates_by_chunk() const {
-    return r_.across && std::is_floating_point_v<Sum> && !plan::has_scales(d_);
+    return r_.across && !std::is_integral_v<Sum> && !plan::has_scales(d_);
+  }
+  /// Whether sums lie as C does, and meet nothing but alpha and beta there. A dot product's bits are QuickDot's.
+  [[nodiscard]] bool lie_as_c() const {
+    return r_.c_line_stride == 1 && (r_.across || r_.vectors == 1) && !blocks_.is_dot() &&
+           d_.types.output == element_type_v<Sum> && !plan::has_scales(d_) && d_.bias == Bias::none &&
+           d_.activation == Activation::none;
   }
   /// As products name its type.
   using Element = std::conditional_t<std::is_same_v<In, WideInt32>, std::int32_t, In>;
@@ -93,7 +100,9 @@ class Vectors final : public plan::Executable, public plan::QuickProduct {
   }
   [[nodiscard]] VectorOperands<In> operands(const GemmArguments& arguments, std::int64_t product) const;
   [[nodiscard]] Update<Sum> update_of(const GemmArguments& arguments) const;
-  void scale_c(const GemmArguments& arguments, const void* c, Range lines, Sum* sums) const;
+  void begin(const Update<Sum>& update, const void* c, Range lines, Sum* sums) const;
+  void join(const Sum* chunk, bool is_first, const Update<Sum>& update, void* c, Range lines, Sum* sums) const;
+  void add_to_c(const Sum* sums, Sum alpha, Sum beta, void* c, Range lines) const;
   void run_lines(const GemmArguments& arguments, const VectorOperands<In>& data, Range lines, const Room& room) const;
   void run_blocks(const GemmArguments& arguments, const VectorOperands<In>& data, const Room& room, Sum* partial,
                   const Member& member) const;
@@ -104,6 +113,7 @@ class Vectors final : public plan::Executable, public plan::QuickProduct {
   const VectorKernels<In>& kernels_;
   VectorBlocks<In> blocks_;
   int threads_;
+  bool in_place_;                    ///< each chunk's sums go to C itself
   std::int64_t partial_blocks_ = 0;  ///< whose sums are kept apart at one time; 0 where threads share lines
 };
 
@@ -112,6 +122,7 @@ Vectors<In>::Vectors(const plan::Problem& problem, const VectorKernels<In>& kern
     : d_(problem.description), r_(vector_roles(d_)), kernels_(kernels), blocks_(r_, kernels) {
   const std::int64_t parts_of_lines = core::ceil_divide(r_.lines, least_lines_of_part);
   threads_ = vector_threads<In>(r_, d_.batch_count, problem.threads);
+  in_place_ = updates_by_chunk() && lie_as_c();
   const std::int64_t bytes_of_block = r_.vectors * r_.lines * size_of_sum;
   if (threads_ > std::max(d_.batch_count, parts_of_lines))
     partial_blocks_ = std::clamp<std::int64_t>(most_partial / bytes_of_block, threads_,
@@ -132,16 +143,15 @@ void Vectors<In>::run_lines(const GemmArguments& arguments, const VectorOperands
   const Update<Sum> update = update_of(arguments);
   for (std::int64_t j = lines.begin; j < lines.end; j += blocks_.tile()) {
     const Range tile{j, std::min(j + blocks_.tile(), lines.end)};
-    const std::int64_t size = (tile.end - tile.begin) * r_.vectors;
     if (blocks_.is_dot()) {
       room.sums[0] = kernels_.dot(data.w, data.x, r_.terms);
-    } else if (blocks_.count() == 1 && update.is_plain()) {
+    } else if (blocks_.count() == 1 && !in_place_ && update.is_plain()) {
       blocks_.sum(data, 0, tile, room, room.sums);
     } else {
-      if (update.reads_c) scale_c(arguments, data.c, tile, room.sums);
+      begin(update, data.c, tile, room.sums);
       for (std::int64_t block = 0; block < blocks_.count(); ++block) {
         blocks_.sum(data, block, tile, room, room.block);
-        kernels_.add_chunk(room.block, size, update.alpha, block == 0 && !update.reads_c, room.sums);
+        join(room.block, block == 0, update, data.c, tile, room.sums);
       }
     }
     finish(arguments, data.c, tile, room.sums);
@@ -156,7 +166,7 @@ void Vectors<In>::run_blocks(const GemmArguments& arguments, const VectorOperand
   for (std::int64_t j = 0; j < r_.lines; j += blocks_.tile()) {
     const Range tile{j, std::min(j + blocks_.tile(), r_.lines)};
     const std::int64_t size = (tile.end - tile.begin) * r_.vectors;
-    if (member.id == 0 && update.reads_c) scale_c(arguments, data.c, tile, room.sums);
+    if (member.id == 0) begin(update, data.c, tile, room.sums);
     for (std::int64_t first = 0; first < blocks_.count(); first += partial_blocks_) {
       const std::int64_t round = std::min(partial_blocks_, blocks_.count() - first);
       const Range mine = part_of(round, member.count, member.id);
@@ -164,7 +174,7 @@ void Vectors<In>::run_blocks(const GemmArguments& arguments, const VectorOperand
         blocks_.sum(data, first + slot, tile, room, partial + slot * size);
       member.meet();
       for (std::int64_t slot = 0; member.id == 0 && slot < round; ++slot)
-        kernels_.add_chunk(partial + slot * size, size, update.alpha, first + slot == 0 && !update.reads_c, room.sums);
+        join(partial + slot * size, first + slot == 0, update, data.c, tile, room.sums);
       member.meet();
     }
     if (member.id == 0) finish(arguments, data.c, tile, room.sums);
@@ -175,27 +185,48 @@ void Vectors<In>::run_blocks(const GemmArguments& arguments, const VectorOperand
 template <class In>
 auto Vectors<In>::update_of(const GemmArguments& arguments) const -> Update<Sum> {
   if (!updates_by_chunk()) return {};
-  const Sum beta = arguments.beta.template as<Sum>();
-  return {arguments.alpha.template as<Sum>(), beta != Sum{}};
+  return {arguments.alpha.template as<Sum>(), arguments.beta.template as<Sum>()};
 }
 
-/// sums <- beta * C.
+/// sums <- C, where they are kept apart from it and begin with it.
 template <class In>
-void Vectors<In>::scale_c(const GemmArguments& arguments, const void* c, Range lines, Sum* sums) const {
-  const Sum beta = arguments.beta.template as<Sum>();
+void Vectors<In>::begin(const Update<Sum>& update, const void* c, Range lines, Sum* sums) const {
+  if (in_place_ || update.beta == Sum{}) return;
   const std::int64_t here = lines.end - lines.begin;
   with_output([&]<class Out>() {
     for (std::int64_t i = 0; i < r_.vectors; ++i) {
       const Out* from = static_cast<const Out*>(c) + i * r_.c_vector_stride + lines.begin * r_.c_line_stride;
       with_step(r_.c_line_stride, [&, to = sums + i * here](auto step) {
-        for (std::int64_t j = 0; j < here; ++j) to[j] = core::multiply(beta, static_cast<Sum>(from[j * step]));
+        for (std::int64_t j = 0; j < here; ++j) to[j] = static_cast<Sum>(from[j * step]);
       });
     }
   });
 }
 
+/// Adds the sums of a chunk to those so far.
+template <class In>
+void Vectors<In>::join(const Sum* chunk, bool is_first, const Update<Sum>& update, void* c, Range lines,
+                       Sum* sums) const {
+  const Sum beta = is_first ? update.beta : Sum(1);
+  if (in_place_)
+    add_to_c(chunk, update.alpha, beta, c, lines);
+  else
+    kernels_.add_sums(chunk, sums, (lines.end - lines.begin) * r_.vectors, update.alpha, beta);
+}
+
+/// C <- alpha * sums + beta * C, where lie_as_c().
+template <class In>
+void Vectors<In>::add_to_c(const Sum* sums, Sum alpha, Sum beta, void* c, Range lines) const {
+  const std::int64_t here = lines.end - lines.begin;
+  for (std::int64_t i = 0; i < r_.vectors; ++i)
+    kernels_.add_sums(sums + i * here, static_cast<Sum*>(c) + i * r_.c_vector_stride + lines.begin, here, alpha, beta);
+}
+
 template <class In>
 void Vectors<In>::finish(const GemmArguments& arguments, void* c, Range lines, const Sum* sums) const {
+  if (in_place_) return;
+  if (lie_as_c() && !updates_by_chunk())
+    return add_to_c(sums, arguments.alpha.template as<Sum>(), arguments.beta.template as<Sum>(), c, lines);
   const std::int64_t here = lines.end - lines.begin;
   const std::int64_t line_step = r_.across ? 1 : r_.vectors;
   const std::int64_t vector_step = r_.across ? here : 1;
