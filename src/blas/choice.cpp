@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "blas/choice.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 
@@ -15,6 +17,18 @@ namespace {
   return value != nullptr && std::strcmp(value, "1") == 0;
 }
 
+/// Whether an OpenBLAS computes with this instruction set, or a wider one: rows were measured so. Where a virtual
+/// machine hides the processor's model its kernels are those of any processor.
+[[nodiscard]] bool computes_with(Vectors vectors) noexcept {
+  using CoreName = const char* (*)();
+  const auto core_name = reinterpret_cast<CoreName>(openblas_routine("openblas_get_corename"));
+  if (core_name == nullptr) return false;
+  constexpr std::array<std::string_view, 5> cores{"SkylakeX", "Cooperlake", "SapphireRapids", "Haswell", "Zen"};
+  constexpr std::ptrdiff_t with_avx512 = 3;
+  const auto last = vectors == Vectors::avx512 ? cores.begin() + with_avx512 : cores.end();
+  return std::find(cores.begin(), last, core_name()) != last;
+}
+
 }  // namespace
 
 unsigned sizes_faster_elsewhere(std::span<const Measured> rows, char letter, std::string_view stem) noexcept {
@@ -25,6 +39,8 @@ unsigned sizes_faster_elsewhere(std::span<const Measured> rows, char letter, std
 }
 
 void* routine_elsewhere(char letter, std::string_view stem) noexcept {
+  static const bool is_as_measured = computes_with(vectors());
+  if (!is_as_measured) return nullptr;
   return openblas_routine((std::string(1, letter).append(stem) + '_').c_str());
 }
 

@@ -128,7 +128,8 @@ template <class T, Stem stem>
   return (faster & size_bit(is_flat ? area : area * static_cast<double>(sizes.k), is_flat ? 2 : 3)) != 0;
 }
 
-/// The routine of the OpenBLAS behind this library, which is opened; null where another library is there, or none.
+/// The routine of the OpenBLAS behind this library, which is opened; null where another library is there, or none, or
+/// an OpenBLAS with kernels of lesser instructions.
 [[nodiscard]] void* routine_elsewhere(char letter, std::string_view stem) noexcept;
 
 /// Names who does it in this thread's report.

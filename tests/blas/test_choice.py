@@ -61,6 +61,13 @@ def test_another_fallback_gets_none():
     assert not gone
 
 
+def test_an_openblas_with_kernels_of_lesser_instructions_gets_none():
+    _, gone, _ = outcome(STAND_IN, 1, STAND_IN_CORE="Prescott")
+    assert not gone
+    _, gone, _ = outcome(STAND_IN, 1, STAND_IN_CORE="SkylakeX")
+    assert gone
+
+
 def test_what_is_ours_opens_no_openblas():
     """Opening one starts its threads. A routine that goes there from a size on is ours below it."""
     name = next(name for name, ratios in ROWS if name in ("cgemm", "sgemm", "dgemm", "zgemm") and ratios[1] >= PARITY

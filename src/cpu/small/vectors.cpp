@@ -40,7 +40,6 @@ struct Update {
   [[nodiscard]] bool is_plain() const { return alpha == Sum(1) && beta == Sum{}; }
 };
 
-
 /// Bound by memory, not arithmetic: a thread pays off sooner than elsewhere.
 template <class In>
 int vector_threads(const VectorRoles& r, std::int64_t products, int most) {
@@ -79,9 +78,7 @@ class Vectors final : public plan::Executable, public plan::QuickProduct {
   using Room = typename VectorBlocks<In>::Room;
   static constexpr std::int64_t size_of_sum = sizeof(Sum);
 
-  [[nodiscard]] bool updates_by_chunk() const {
-    return r_.across && !std::is_integral_v<Sum> && !plan::has_scales(d_);
-  }
+  [[nodiscard]] bool updates_by_chunk() const { return r_.across && !std::is_integral_v<Sum> && !plan::has_scales(d_); }
   /// Whether sums lie as C does, and meet nothing but alpha and beta there. A dot product's bits are QuickDot's.
   [[nodiscard]] bool lie_as_c() const {
     return r_.c_line_stride == 1 && (r_.across || r_.vectors == 1) && !blocks_.is_dot() &&
