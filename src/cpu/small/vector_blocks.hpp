@@ -6,6 +6,7 @@
 
 #include "core/checked.hpp"
 #include "cpu/loops/partition.hpp"
+#include "cpu/loops/rates.hpp"
 #include "cpu/small/vector_roles.hpp"
 
 namespace exactile::cpu {
@@ -31,6 +32,18 @@ template <class In>
   constexpr std::int64_t lines_copied = 4;
   if (roles.across) return across_columns<In>(static_cast<int>(roles.vectors));
   return roles.w_term_stride != 1 ? lines_copied : lines_along;
+}
+
+/// Lines that a thread takes at least, where terms could be shared instead.
+inline constexpr std::int64_t least_lines_of_part = 256;
+
+/// Bound by memory, not arithmetic: a thread pays off sooner than elsewhere.
+template <class In>
+[[nodiscard]] int vector_threads(const VectorRoles& r, std::int64_t products, int most) {
+  const double terms = static_cast<double>(r.vectors) * static_cast<double>(r.lines) * static_cast<double>(r.terms);
+  const std::int64_t parts = std::max(
+      {products, core::ceil_divide(r.lines, least_lines_of_part), core::ceil_divide(r.terms, block_terms<In>(r))});
+  return useful_threads(8 * terms * static_cast<double>(products), parts, most);
 }
 
 template <class In>

@@ -8,7 +8,6 @@
 #include "core/checked.hpp"
 #include "core/type_dispatch.hpp"
 #include "cpu/loops/partition.hpp"
-#include "cpu/loops/rates.hpp"
 #include "cpu/small/quick_dot.hpp"
 #include "cpu/small/vector_blocks.hpp"
 #include "cpu/small/vector_epilogue.hpp"
@@ -20,8 +19,7 @@
 namespace exactile::cpu {
 namespace {
 
-constexpr std::int64_t most_partial = 16 << 20;    ///< bytes of the sums that blocks keep apart
-constexpr std::int64_t least_lines_of_part = 256;  ///< that a thread takes, where terms could be shared instead
+constexpr std::int64_t most_partial = 16 << 20;  ///< bytes of the sums that blocks keep apart
 
 /// visit(step), where a step of one is a constant: loops over neighbours then become vectors.
 template <class Visit>
@@ -39,15 +37,6 @@ struct Update {
   Sum beta = Sum{};
   [[nodiscard]] bool is_plain() const { return alpha == Sum(1) && beta == Sum{}; }
 };
-
-/// Bound by memory, not arithmetic: a thread pays off sooner than elsewhere.
-template <class In>
-int vector_threads(const VectorRoles& r, std::int64_t products, int most) {
-  const double terms = static_cast<double>(r.vectors) * static_cast<double>(r.lines) * static_cast<double>(r.terms);
-  const std::int64_t parts = std::max(
-      {products, core::ceil_divide(r.lines, least_lines_of_part), core::ceil_divide(r.terms, block_terms<In>(r))});
-  return useful_threads(8 * terms * static_cast<double>(products), parts, most);
-}
 
 template <class In>
 class Vectors final : public plan::Executable, public plan::QuickProduct {
@@ -300,42 +289,6 @@ plan::QuickCall Vectors<In>::quick_call() const {
 
 }  // namespace
 
-std::string_view vectors_refuse(const plan::Problem& problem) {
-  const GemmDescription& d = problem.description;
-  return std::min(d.m, d.n) > most_vectors_at_once ? "more than eight rows and columns" : std::string_view();
-}
-
-template <class In>
-Demand vectors_demand(const plan::Problem& problem, int vector_bytes) {
-  const GemmDescription& d = problem.description;
-  const VectorRoles r = vector_roles(d);
-  const auto size = static_cast<double>(sizeof(In));
-  const auto products = static_cast<double>(d.batch_count);
-  const auto vectors = static_cast<double>(r.vectors);
-  const auto terms = static_cast<double>(r.terms);
-  const double elements = products * static_cast<double>(r.lines) * terms;
-  const double lanes = vector_bytes / static_cast<double>(sizeof(Accumulator<In>));
-  Demand demand;
-  demand.threads = vector_threads<In>(r, d.batch_count, problem.threads);
-  // Two multiply-adds a cycle; but each waits for a term of x that is loaded, too.
-  demand[r.across ? Work::far_cycles : Work::near_cycles] = elements * vectors / (2 * lanes);
-  demand[Work::read_bytes] = elements * size;
-  // Lines that are summed along, or taken across by eight, and the last ones by themselves.
-  constexpr std::int64_t together = 8;
-  const auto groups = static_cast<double>(r.terms / together + r.terms % together);
-  const auto blocks = static_cast<double>(core::ceil_divide(r.terms, block_terms<In>(r)));
-  const auto tiles = static_cast<double>(core::ceil_divide(r.lines, lines_of_tile<In>(r)));
-  demand[Work::calls] = products * (r.across ? groups * tiles : static_cast<double>(r.lines) * blocks);
-  const bool holds_x = !std::is_same_v<In, LaneOf<In>> || r.x_term_stride != 1;
-  if (holds_x) demand[Work::tile_bytes] = products * tiles * vectors * terms * size;
-  // Sums of blocks, to C.
-  demand[Work::way_bytes] =
-      products * blocks * static_cast<double>(r.lines) * vectors * static_cast<double>(sizeof(Accumulator<In>));
-  if (!r.across && r.w_term_stride != 1) demand[Work::block_bytes] = elements * size;
-  demand[Work::starts] = products;
-  return demand;
-}
-
 template <class In>
 std::unique_ptr<plan::Executable> make_vectors(const plan::Problem& problem, const VectorKernels<In>& kernels) {
   return std::make_unique<Vectors<In>>(problem, kernels);
@@ -343,33 +296,19 @@ std::unique_ptr<plan::Executable> make_vectors(const plan::Problem& problem, con
 
 // clang-format off
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<float>&);
-template Demand vectors_demand<float>(const plan::Problem&, int);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<double>&);
-template Demand vectors_demand<double>(const plan::Problem&, int);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<Float16>&);
-template Demand vectors_demand<Float16>(const plan::Problem&, int);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<BFloat16>&);
-template Demand vectors_demand<BFloat16>(const plan::Problem&, int);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<Float8E4M3>&);
-template Demand vectors_demand<Float8E4M3>(const plan::Problem&, int);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<Float8E5M2>&);
-template Demand vectors_demand<Float8E5M2>(const plan::Problem&, int);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<std::int8_t>&);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<std::uint8_t>&);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<std::int16_t>&);
-template Demand vectors_demand<std::int8_t>(const plan::Problem&, int);
-template Demand vectors_demand<std::uint8_t>(const plan::Problem&, int);
-template Demand vectors_demand<std::int16_t>(const plan::Problem&, int);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<std::int32_t>&);
-template Demand vectors_demand<std::int32_t>(const plan::Problem&, int);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<std::int64_t>&);
-template Demand vectors_demand<std::int64_t>(const plan::Problem&, int);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<WideInt32>&);
-template Demand vectors_demand<WideInt32>(const plan::Problem&, int);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<std::complex<float>>&);
-template Demand vectors_demand<std::complex<float>>(const plan::Problem&, int);
 template std::unique_ptr<plan::Executable> make_vectors(const plan::Problem&, const VectorKernels<std::complex<double>>&);
-template Demand vectors_demand<std::complex<double>>(const plan::Problem&, int);
 // clang-format on
 
 }  // namespace exactile::cpu
