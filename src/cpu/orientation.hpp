@@ -24,11 +24,12 @@ struct Orientation {
   return {turned.m, turned.n, turned.k, turned.a, turned.b, turned.c, true};
 }
 
-/// C's columns must be neighbours; where one row or one column leaves the choice, B's should be.
+/// C's columns must be neighbours; where one row or one column leaves the choice, B's should be, and one column is
+/// better read as a row: elements that lie side by side, each stored and loaded by itself, wait for one another.
 [[nodiscard]] inline Orientation preferred_orientation(const GemmDescription& d) {
   const bool as_it_is = d.c.column_stride == 1 || d.n == 1;
   const bool turned = d.c.row_stride == 1 || d.m == 1;
-  if (as_it_is && turned) return orient(d, d.b.column_stride != 1 && d.n != 1 && d.a.row_stride == 1);
+  if (as_it_is && turned) return orient(d, (d.n == 1 ? d.m != 1 : d.b.column_stride != 1) && d.a.row_stride == 1);
   return orient(d, !as_it_is && turned);
 }
 
