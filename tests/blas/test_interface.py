@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names, forwarding, messages and what loading costs."""
 import json
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 from support import FAKES, LIBRARY, PROVIDER, REFERENCE, SOURCE, exported, other_blas, python, run
@@ -116,6 +119,22 @@ for _ in range(2): lib.cblas_dgemm(102, 111, 111, 2, 2, 2, n(1), d, 2, d, 2, n(0
     said = python(code, EXACTILE_NUM_THREADS="many", EXACTILE_VERBOSE=1).stderr
     assert said.count("exactile: EXACTILE_NUM_THREADS = many: is ignored; expected a number from 1 to") == 1
     assert python(code, EXACTILE_NUM_THREADS="many").stderr == ""
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can run a program with more rights than its user")
+def test_a_program_with_more_rights_than_its_user_ignores_the_environment():
+    code = CALLS + """
+d, n = (ctypes.c_double * 4)(1, 2, 3, 4), ctypes.c_double
+lib.cblas_dgemm(102, 111, 111, 2, 2, 2, n(1), d, 2, d, 2, n(0), (ctypes.c_double * 4)(), 2)
+lib.daxpy_(*[ctypes.byref(x) for x in (ctypes.c_int(1), n(1), d, ctypes.c_int(1), d, ctypes.c_int(1))])
+print(d[0])
+"""
+    settings = {**os.environ, "EXACTILE_VERBOSE": "1", "EXACTILE_BLAS_FALLBACK": "/no/such.so"}
+    for rights, status, said in ((None, 127, True), (lambda: os.setresuid(65534, 0, 0), 0, False)):
+        done = subprocess.run([sys.executable, "-c", code], env=settings, preexec_fn=rights, capture_output=True, text=True,
+                              check=False)
+        assert (done.returncode, "exactile: DGEMM" in done.stderr) == (status, said), done.stderr
+        assert said or (done.stdout, done.stderr) == ("2.0\n", "")
 
 
 def test_preload_serves_numpy():

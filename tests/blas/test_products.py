@@ -189,13 +189,36 @@ def test_a_vector_between_the_elements_of_its_matrix(letter, dtype, number):
 
 @pytest.mark.parametrize("letter,dtype,number", KINDS)
 def test_operands_that_overlap_count_as_they_were(letter, dtype, number):
-    a, x = whole((4, 4), dtype), whole(4, dtype, seed=1)
-    product = a @ x
-    getattr(ours, f"cblas_{letter}gemv")(COLUMNS, PLAIN, 4, 4, number(1), at(a), 4, at(x), 1, number(0), at(x), 1)
-    np.testing.assert_array_equal(x, product)
-    product = 2 * (a @ a) - a
-    getattr(ours, f"cblas_{letter}gemm")(COLUMNS, PLAIN, PLAIN, 4, 4, 4, number(2), at(a), 4, at(a), 4, number(-1), at(a), 4)
-    np.testing.assert_array_equal(a, product)
+    """Also where the thread has done their like before, which is then done quickly."""
+    for _ in range(3):
+        a, x = whole((4, 4), dtype), whole(4, dtype, seed=1)
+        product, y = a @ x, np.zeros(4, dtype)
+        for to in (y, x):
+            getattr(ours, f"cblas_{letter}gemv")(COLUMNS, PLAIN, 4, 4, number(1), at(a), 4, at(x), 1, number(0), at(to), 1)
+            np.testing.assert_array_equal(to, product)
+        product, c = 2 * (a @ a) - a, a.copy("F")
+        for to in (c, a):
+            getattr(ours, f"cblas_{letter}gemm")(COLUMNS, PLAIN, PLAIN, 4, 4, 4, number(2), at(a), 4, at(a), 4, number(-1),
+                                                 at(to), 4)
+            np.testing.assert_array_equal(to, product)
+
+
+@pytest.mark.parametrize("letter,dtype,number", KINDS)
+def test_vectors_with_steps_twice_over(letter, dtype, number):
+    """Of every size, with neighbours and with steps to either side, by rows of the matrix and by its columns."""
+    for m, n in ((1, 1), (1, 7), (7, 1), (4, 4), (5, 17), (17, 5), (64, 3), (33, 70)):
+        a, x, y = whole((m, n), dtype), whole(3 * max(m, n), dtype, seed=1), whole(3 * max(m, n), dtype, seed=2)
+        for trans, op in ((PLAIN, a), (TRANSPOSED, a.T)):
+            rows, terms = op.shape
+            for x_step, y_step in ((1, 1), (2, 1), (1, 3), (-1, 2), (2, -3)):
+                of_x, of_y = x[:terms * abs(x_step):abs(x_step)], slice(0, rows * abs(y_step), abs(y_step))
+                for beta in (0, 1, -2, 0, 1):
+                    out, expected = y.copy(), y.copy()
+                    product = (op @ of_x[::-1 if x_step < 0 else 1]) * 2
+                    expected[of_y] = product[::-1 if y_step < 0 else 1] + beta * y[of_y]
+                    getattr(ours, f"cblas_{letter}gemv")(COLUMNS, trans, m, n, number(2), at(a), m, at(x), x_step,
+                                                         number(beta), at(out), y_step)
+                    np.testing.assert_array_equal(out, expected)
 
 
 def listed(letter, number, a, b, places, n, ldc, beta):
