@@ -23,8 +23,8 @@ template <class T>
 }
 
 template <class T>
-inline void gemv(const char* name, int rows, std::optional<Op> op, Size m, Size n, T alpha, const T* a, Size lda,
-                 const T* x, Size incx, T beta, T* y, Size incy) {
+[[gnu::noinline]] void gemv(const char* name, int rows, std::optional<Op> op, Size m, Size n, T alpha, const T* a,
+                            Size lda, const T* x, Size incx, T beta, T* y, Size incy) {
   if (Checks()
           .that(op.has_value(), 1)
           .that(m >= 0, 2)

@@ -41,12 +41,19 @@ template <class T>
   return product;
 }
 
+/// What a quick product's factors are.
+template <class T>
+[[nodiscard]] constexpr bool is_real(T number) noexcept {
+  if constexpr (is_complex_v<T>) return number.imag() == 0;
+  return true;
+}
+
 /// Does the product where this thread has done its like before and it is over in nanoseconds; false where nothing has
 /// happened.
 template <class In, class Out>
 [[nodiscard]] inline bool multiply_quickly(Op op_a, Op op_b, Size m, Size n, Size k, Out alpha, const In* a, Size lda,
                                            const In* b, Size ldb, Out beta, Out* c, Size ldc) {
-  if constexpr (is_complex_v<Out>) return false;
+  if (!is_real(alpha) || !is_real(beta)) return false;
   const auto* plan = detail::find_plan(plain_product<In, In, Out>(op_a, op_b, m, n, k, lda, ldb, ldc));
   return plan != nullptr && detail::run_quickly(*plan, a, b, c, static_cast<double>(std::real(alpha)),
                                                 static_cast<double>(std::real(beta)));
@@ -56,7 +63,7 @@ template <class In, class Out>
 template <class T>
 [[nodiscard]] inline bool multiply_vector_quickly(Op op_a, Size m, Size n, T alpha, const T* a, Size lda, const T* x,
                                                   Size incx, T beta, T* y, Size incy) {
-  if (is_complex_v<T> || incx < 0 || incy < 0) return false;
+  if (!is_real(alpha) || !is_real(beta) || incx < 0 || incy < 0) return false;
   const auto* plan = detail::find_plan(plain_vector_product<T>(op_a, m, n, lda, incx, incy));
   return plan != nullptr && detail::run_quickly(*plan, a, x, y, static_cast<double>(std::real(alpha)),
                                                 static_cast<double>(std::real(beta)));
