@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One triangle of a product, and the scaling of C where there is no product.
 #include <algorithm>
+#include <cstring>
 
 #include "blas/level3.hpp"
 #include "blas/scratch.hpp"
@@ -26,17 +27,46 @@ struct Range {
   return triangle == Triangle::upper ? Range{0, j + 1} : Range{j, n};
 }
 
+/// Eight terms of two rows, of eight bytes each, become columns with both rows' terms beside one another.
+template <class T>
+inline void turn_pair(const T* row, const T* next_row, T* column) {
+  using Pair = double __attribute__((vector_size(16)));
+#pragma GCC unroll 4
+  for (Size p = 0; p < 8; p += 2, column += 2 * block) {
+    Pair x;
+    Pair y;
+    std::memcpy(&x, row + p, sizeof x);
+    std::memcpy(&y, next_row + p, sizeof y);
+    const Pair of_first = __builtin_shufflevector(x, y, 0, 2);
+    const Pair of_second = __builtin_shufflevector(x, y, 1, 3);
+    std::memcpy(static_cast<void*>(column), &of_first, sizeof x);
+    std::memcpy(static_cast<void*>(column + block), &of_second, sizeof x);
+  }
+}
+
 /// Rows of op(A), or columns of op(B), as a matrix with `block` rows whose columns are terms: strides that are powers
 /// of two, in which lines displace one another, end here. Conjugation is left to the product.
 template <class T>
 void gather(bool by_columns, Size n, Size count, const T* from, Size ld, T* to) {
-  constexpr Size side = 8;  // of tiles that are transposed
-  if (by_columns)
+  if (by_columns) {
     for (Size p = 0; p < count; ++p) std::copy_n(from + p * ld, n, to + p * block);
-  else
-    for (Size first = 0; first < count; first += side)
-      for (Size i = 0; i < n; ++i)
-        for (Size p = first; p < std::min(count, first + side); ++p) to[i + p * block] = from[p + i * ld];
+    return;
+  }
+  constexpr Size together = 8;  // terms of a row: a line
+  Size first = 0;
+  for (; first + together <= count; first += together) {
+    Size i = 0;
+    if constexpr (sizeof(T) == 8)
+      for (; i + 2 <= n; i += 2) turn_pair(from + first + i * ld, from + first + (i + 1) * ld, to + i + first * block);
+    for (; i < n; ++i) {
+      const T* row = from + first + i * ld;
+      T* column = to + i + first * block;
+#pragma GCC unroll 8
+      for (Size p = 0; p < together; ++p) column[p * block] = row[p];
+    }
+  }
+  for (; first < count; ++first)
+    for (Size i = 0; i < n; ++i) to[i + first * block] = from[first + i * ld];
 }
 
 /// The triangle of C <- beta C + sums in columns [first, last); sums' first column and row are those of the strip.
