@@ -24,8 +24,9 @@ struct ExchangedPair {
 /// The same for `out` beside a pair: true for None, and for a tensor that the product can be written to.
 [[nodiscard]] bool look_at_out(const ExchangedPair& pair, nb::handle a, nb::handle out, View& view);
 
-/// The product in `out`, which is answered, or where that is None in a new tensor of their library; computed on the
+/// The product in `out`, which is answered, or where that is None in a new tensor of a's library; computed on the
 /// library's current stream.
-[[nodiscard]] nb::object multiply_exchanged(const ExchangedPair& pair, nb::handle out, View& view, Request& request);
+[[nodiscard]] nb::object multiply_exchanged(const ExchangedPair& pair, nb::handle a, nb::handle out, View& view,
+                                            Request& request);
 
 }  // namespace exactile::python

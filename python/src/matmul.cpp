@@ -75,7 +75,7 @@ nb::object matmul(const Call& call) {
   ExchangedPair pair;
   if (!look_at_pair(a, b, pair) || !look_at_out(pair, a, out, view_c)) return general(call);
   Request request = request_of(call, pair.a.type);
-  return multiply_exchanged(pair, out, view_c, request);
+  return multiply_exchanged(pair, a, out, view_c, request);
 }
 
 const Parameters* parameters = nullptr;

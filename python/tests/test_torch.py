@@ -39,6 +39,19 @@ def test_matmul_of_tensors(device, dtype):
     assert exactile.matmul(a[0, 0], b[:, 0]).shape == ()
 
 
+def test_results_are_tensors_of_their_own(device):
+    shapes = [((3, 4), (4, 5)), ((4,), (4, 5)), ((3, 4), (4,)), ((4,), (4,)), ((2, 3, 4), (4, 5)), ((0, 4), (4, 5)),
+              ((3, 4), (4, 5))]
+    for dtype in (torch.float32, torch.int64, torch.float32, torch.bfloat16):
+        for shape_a, shape_b in shapes:
+            a, b = (torch.nn.Parameter(tensor(*s, dtype=dtype, device=device), requires_grad=False)
+                    for s in (shape_a, shape_b))
+            c, d = exactile.matmul(a, b), exactile.matmul(a, b)
+            assert type(c) is torch.Tensor and c.is_contiguous() and not c.requires_grad
+            assert c.numel() == 0 or c.data_ptr() != d.data_ptr()
+            close(c, (a.cpu() @ b.cpu()).to(device))
+
+
 def test_tensors_are_not_kept(device):
     a, b = tensor(64, 64, device=device), tensor(64, 64, device=device)
     kept = [exactile.matmul(a, b)]
