@@ -133,8 +133,8 @@ nb::object multiply_exchanged(const ExchangedPair& pair, nb::handle a, nb::handl
   wanted.shape = shape.extents.data();
   wanted.dimensions = shape.dimensions;
   dlpack::Tensor found;
-  if (nb::object made = new_tensor(a, wanted); made.is_valid() && pair.exchange->look(made.ptr(), &found) == 0 &&
-                                               found.device.index == pair.device.index) {
+  if (nb::object made = new_tensor(a, wanted);
+      made.is_valid() && pair.exchange->look(made.ptr(), &found) == 0 && found.device.index == pair.device.index) {
     static_cast<void>(describe(found, view));
     run(pair, view, request);
     return made;
