@@ -7,6 +7,8 @@
 #include <cstring>
 #include <optional>
 
+#include "result_memory.hpp"
+
 namespace exactile::python {
 namespace {
 
@@ -67,6 +69,40 @@ bool same_type(nb::handle a, nb::handle b) {
   return PyArray_DESCR(as_array(a))->type_num == PyArray_DESCR(as_array(b))->type_num;
 }
 
+/// Takes over the reference to the type, as NumPy does.
+nb::object new_array(PyArray_Descr* type, std::span<npy_intp> extents) {
+  PyObject* made = PyArray_NewFromDescr(&PyArray_Type, type, static_cast<int>(extents.size()), extents.data(), nullptr,
+                                        nullptr, 0, nullptr);
+  if (made == nullptr) throw nb::python_error();
+  return nb::steal(made);
+}
+
+/// Sets who gives NumPy its memory, unless the program has said that itself.
+class MemoryHandler {
+ public:
+  explicit MemoryHandler(PyObject* handler) {
+    const nb::object now = nb::steal(PyDataMem_GetHandler());
+    if (now.is(PyDataMem_DefaultHandler)) before_ = nb::steal(PyDataMem_SetHandler(handler));
+  }
+  ~MemoryHandler() {
+    const nb::error_scope keeps_what_is_raised;
+    if (before_.is_valid()) nb::steal(PyDataMem_SetHandler(before_.ptr()));
+  }
+  MemoryHandler(const MemoryHandler&) = delete;
+  MemoryHandler& operator=(const MemoryHandler&) = delete;
+
+ private:
+  nb::object before_;
+};
+
+/// 0 where they are more than there can be.
+std::size_t bytes_of(std::span<const std::int64_t> shape, std::int64_t item) {
+  std::int64_t bytes = item;
+  for (const std::int64_t extent : shape)
+    if (__builtin_mul_overflow(bytes, extent, &bytes)) return 0;
+  return static_cast<std::size_t>(bytes);
+}
+
 }  // namespace
 
 bool is_numpy(nb::handle object) { return numpy_is_there() && PyArray_CheckExact(object.ptr()); }
@@ -112,10 +148,10 @@ nb::object new_numpy(nb::handle a, std::span<const std::int64_t> shape, View& vi
     Py_INCREF(reinterpret_cast<PyObject*>(type));
   npy_intp extents[most_dimensions];
   for (std::size_t i = 0; i < shape.size(); ++i) extents[i] = shape[i];
-  PyObject* made =
-      PyArray_NewFromDescr(&PyArray_Type, type, static_cast<int>(shape.size()), extents, nullptr, nullptr, 0, nullptr);
-  if (made == nullptr) throw nb::python_error();
-  nb::object array = nb::steal(made);
+  const std::span<npy_intp> all(extents, shape.size());
+  std::optional<MemoryHandler> memory;
+  if (PyObject* const handler = result_memory_for(bytes_of(shape, PyDataType_ELSIZE(type)))) memory.emplace(handler);
+  nb::object array = new_array(type, all);
   if (!view_numpy(array, view)) fail(PyExc_SystemError, "matmul: NumPy's new array is not what was asked for");
   return array;
 }

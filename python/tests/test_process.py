@@ -2,10 +2,12 @@
 """The package in a process: its import, threads, and what it keeps."""
 import gc
 import os
+import resource
 import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -136,3 +138,53 @@ def test_nothing_is_kept(random, wrap):
     calls(50_000)  # of two products each
     # An object of each call, 32 bytes at least, would be 3.2 MB.
     assert resident() - before < 300_000
+
+
+def large_result(rows=3000):
+    """36 MB, of a few operations each: element (i, j) is i * j."""
+    numbers = np.arange(rows, dtype=np.float32)
+    return exactile.matmul(numbers[:, None], numbers[None])
+
+
+def is_large_result(c):
+    rows = len(c)
+    return all(np.array_equal(c[i], np.float32(i) * np.arange(rows, dtype=np.float32)) for i in (0, 1, rows - 1))
+
+
+def test_memory_of_large_results():
+    before = resident()
+    kept = [large_result() for _ in range(4)]
+    assert len({c.ctypes.data for c in kept}) == 4
+    places = {c.ctypes.data for c in kept}
+    kept.clear()
+    assert resident() - before < 1.5 * 36_000_000  # one of them stays with the process
+    c = large_result()
+    assert c.ctypes.data in places and c.flags.owndata and is_large_result(c)
+    del c
+
+    def faults():  # of pages that a product finds missing: all of its result's, unless they are kept
+        start = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        large_result()
+        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - start
+
+    assert min(faults() for _ in range(5)) < 10
+    c = large_result()
+    assert large_result(3500).ctypes.data != c.ctypes.data and is_large_result(large_result(3500))
+
+
+def test_large_results_are_resized():
+    for rows in (5000, 2999, 10):
+        c = large_result()
+        c.resize((rows, 3000), refcheck=False)
+        assert np.array_equal(c[:10], large_result()[:10]) and not c[3000:].any()
+        del c
+        assert is_large_result(large_result())
+
+
+def test_large_results_of_threads():
+    def make():
+        assert all(is_large_result(large_result(rows)) for rows in (3000, 3200, 3000, 3200, 3000))
+
+    with ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(make) for _ in range(8)]:
+            done.result()
