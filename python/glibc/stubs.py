@@ -21,10 +21,15 @@ def number(version):
     return tuple(map(int, version.split(".")))
 
 
+def path_of(library):
+    return subprocess.run(["c++", f"-print-file-name={library}"], capture_output=True, text=True,
+                          check=True).stdout.strip()
+
+
 def symbols_of(library, newest):
     """{name: (kind, version)} of an installed library."""
-    path = subprocess.run(["c++", f"-print-file-name={library}"], capture_output=True, text=True, check=True).stdout
-    listing = subprocess.run(["readelf", "-W", "--dyn-syms", path.strip()], capture_output=True, text=True, check=True)
+    listing = subprocess.run(["readelf", "-W", "--dyn-syms", path_of(library)], capture_output=True, text=True,
+                             check=True)
     found = {}
     for kind, name, version in LINE.findall(listing.stdout):
         if number(version) <= newest and (name not in found or number(version) > number(found[name][1])):
@@ -56,6 +61,7 @@ def main():
     # What -lm and -lc find: the C++ library, which comes before -lc, needs all of them.
     (folder / "libm.so").write_text(f"GROUP({folder.resolve()}/libm.so.6)\n", encoding="utf-8")
     parts = " ".join(f"{folder.resolve()}/{library}" for library in ("libc.so.6", *MERGED))
+    parts += f" {path_of('libc_nonshared.a')}"
     (folder / "libc.so").write_text(f"GROUP({parts} AS_NEEDED(/lib64/ld-linux-x86-64.so.2))\n", encoding="utf-8")
 
 
