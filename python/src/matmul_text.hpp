@@ -50,7 +50,8 @@ reproducible : bool
 
 Returns
 -------
-An array of the library that a and b are of, on their device; a scalar where both are vectors.
+An array of the library that a and b are of, on their device; a scalar where both are vectors. A NumPy result above
+32 MiB lies where the last such one lay that was dropped, if that had its size: one of them stays with the process.
 
 Raises
 ------
