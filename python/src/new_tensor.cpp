@@ -2,7 +2,9 @@
 #include "new_tensor.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace exactile::python {
@@ -31,13 +33,16 @@ bool is_of_torch(nb::handle tensor) {
 
 PyObject* maker_of(nb::handle like, std::int32_t device_type) {
   static PyObject* known_class = nullptr;  // the last one: programs have one. Guarded by the GIL, as all here
-  static Makers makers;
+  static bool known_is_of_torch = false;
+  static std::optional<Makers> makers;
   if (like.type().ptr() != known_class) {
-    makers = is_of_torch(like) ? find_makers() : Makers{};
+    known_is_of_torch = is_of_torch(like);
     Py_XDECREF(known_class);
     known_class = like.type().inc_ref().ptr();
   }
-  return device_type == dlpack::cpu ? makers.on_cpu : device_type == dlpack::cuda ? makers.on_cuda : nullptr;
+  if (!known_is_of_torch) return nullptr;
+  if (!makers) makers = find_makers();
+  return device_type == dlpack::cpu ? makers->on_cpu : device_type == dlpack::cuda ? makers->on_cuda : nullptr;
 }
 
 /// (shape, strides, dtype).
