@@ -32,6 +32,7 @@ class Interface:
     """An array with __cuda_array_interface__ and nothing else."""
 
     def __init__(self, array):
+        self._keeper = array
         self.__cuda_array_interface__ = array.__cuda_array_interface__
 
 
