@@ -49,8 +49,6 @@ struct Parameters {
   std::int64_t k;
   double* partials;  ///< sums of chunks where more than one K slice shares an element of C, else null
   std::int64_t partial_rows;
-  std::int64_t last_row;  ///< where a tile begins at most: TMA takes long over rows that an operand does not have
-  std::int64_t last_column;
   std::uint32_t tiles_m;
   std::uint32_t tiles_n;
   std::uint32_t split_k;           ///< of K
@@ -83,8 +81,8 @@ template <int BM, int BN>
   const std::uint32_t in_band = tile - first_row * w.tiles_n;
   WorkTile work_tile;
   work_tile.product = index / tiles / w.split_k;
-  work_tile.row = min(static_cast<std::int64_t>(first_row + in_band % rows) * BM, w.last_row);
-  work_tile.column = min(static_cast<std::int64_t>(in_band / rows) * BN, w.last_column);
+  work_tile.row = static_cast<std::int64_t>(first_row + in_band % rows) * BM;
+  work_tile.column = static_cast<std::int64_t>(in_band / rows) * BN;
   work_tile.first_chunk = k_slice * w.chunks_per_slice;
   work_tile.end_chunk = min(work_tile.first_chunk + w.chunks_per_slice, w.chunks);
   return work_tile;

@@ -140,14 +140,6 @@ Parameters DmmaProduct::parameters(const Launch& launch) const {
         static_cast<const double*>(data), layout, mn, k_stride, aligned && has_pairs ? Source::Path::pairs : elements,
         aligned && has_pairs_along_k};
   };
-  const Epilogue<double, double> epilogue(d, arguments);
-  const bool has_partials = workspace_bytes() > 0;
-  // What two tiles have in common they both store, with the same bits; not so where C is read.
-  const bool may_overlap = !epilogue.reads_c && d.activation != Activation::gelu &&
-                           (tiling_.chunks == 1 || has_partials || tiling_.cluster_k > 1);
-  const auto last_tile = [&](std::int64_t mn, int tile_mn) {
-    return may_overlap ? core::round_up(std::max<std::int64_t>(mn - tile_mn, 0), 2) : mn;
-  };
   Parameters w{
       .a = source(arguments.a, d.a, d.a.row_stride, d.a.column_stride, a_has_pairs(d), a_has_pairs_along_k(d)),
       .b = source(arguments.b, d.b, d.b.column_stride, d.b.row_stride, b_has_pairs(d), b_has_pairs(d)),
@@ -156,10 +148,8 @@ Parameters DmmaProduct::parameters(const Launch& launch) const {
       .m = d.m,
       .n = d.n,
       .k = d.k,
-      .partials = has_partials ? static_cast<double*>(launch.workspace) : nullptr,
+      .partials = workspace_bytes() > 0 ? static_cast<double*>(launch.workspace) : nullptr,
       .partial_rows = d.m + d.m % 2,
-      .last_row = last_tile(d.m, tiling_.tile->bm),
-      .last_column = last_tile(d.n, tiling_.tile->bn),
       .tiles_m = static_cast<std::uint32_t>(tiling_.tiles_m),
       .tiles_n = static_cast<std::uint32_t>(tiling_.tiles_n),
       .split_k = static_cast<std::uint32_t>(tiling_.split_k),
@@ -168,7 +158,7 @@ Parameters DmmaProduct::parameters(const Launch& launch) const {
       .k_of_chunk = static_cast<std::uint32_t>(tiling_.k_of_chunk),
       .work_tiles = static_cast<std::uint32_t>(tiling_.tiles_m * tiling_.tiles_n * tiling_.split_k * d.batch_count),
       .in_clusters = tiling_.cluster_k > 1,
-      .epilogue = epilogue};
+      .epilogue = Epilogue<double, double>(d, arguments)};
   return w;
 }
 

@@ -33,8 +33,6 @@ struct Boxes {
   CUtensorMap b;  ///< of 16 of K x BN columns
   bool has_a;
   bool has_b;
-  int a_rows;  ///< of a box, where A is read along K: no more than there are
-  int b_columns;
   bool a_is_batched;
   bool b_is_batched;
 
@@ -52,9 +50,7 @@ __device__ void copy_boxes(const Boxes& boxes, const WorkTile& work_tile, int k,
   const int b_product = boxes.b_is_batched ? static_cast<int>(work_tile.product) : 0;
   const int row = static_cast<int>(work_tile.row);
   const int column = static_cast<int>(work_tile.column);
-  const int a_bytes = T::Warp::has_a_along_k ? boxes.a_rows * line_bytes : T::a_bytes;
-  isa::mbarrier_arrive_expect(
-      full, T::depth * ((boxes.has_a ? a_bytes : 0) + (boxes.has_b ? boxes.b_columns * line_bytes : 0)));
+  isa::mbarrier_arrive_expect(full, T::depth * ((boxes.has_a ? T::a_bytes : 0) + (boxes.has_b ? T::b_bytes : 0)));
 #pragma unroll
   for (int d = 0; d < T::depth; ++d, stage += T::block_bytes, k += block_k) {
     if constexpr (T::Warp::has_a_along_k) {

@@ -9,7 +9,6 @@
 #include <tuple>
 #include <utility>
 
-#include "core/checked.hpp"
 #include "cuda/isa/warpgroup.cuh"
 #include "cuda/kernels/dmma/cluster.cuh"
 #include "cuda/kernels/dmma/product.hpp"
@@ -182,13 +181,11 @@ Boxes boxes_of(const Parameters& w) {
                                       .box_rows = box_rows})
         .ok();
   };
-  boxes.a_rows = static_cast<int>(std::min<std::int64_t>(T::bm, core::round_up(w.m, 8)));
-  boxes.b_columns = static_cast<int>(std::min<std::int64_t>(T::bn, core::round_up(w.n, 8)));
   boxes.has_a = T::Warp::has_a_along_k
-                    ? map(boxes.a, w.a, w.a.pairs_along_k, w.k, w.m, w.a.mn, boxes.a_is_batched, boxes.a_rows)
+                    ? map(boxes.a, w.a, w.a.pairs_along_k, w.k, w.m, w.a.mn, boxes.a_is_batched, T::bm)
                     : map(boxes.a, w.a, w.a.path == Source::Path::pairs, w.m, w.k * T::a_lines / block_k, w.a.k_stride,
                           boxes.a_is_batched, T::a_lines);
-  boxes.has_b = map(boxes.b, w.b, w.b.pairs_along_k, w.k, w.n, w.b.mn, boxes.b_is_batched, boxes.b_columns);
+  boxes.has_b = map(boxes.b, w.b, w.b.pairs_along_k, w.k, w.n, w.b.mn, boxes.b_is_batched, T::bn);
   return boxes;
 }
 
