@@ -32,8 +32,7 @@ template <class T>
   return o;
 }
 
-/// Of micro-kernels, noted in a plan. Noting one takes as long as finding it anew a few times, and a product of many is
-/// long beside both.
+/// Of micro-kernels, noted in a plan. Noting one takes as long as finding it anew a few times; many take long anyway.
 constexpr std::int64_t most_calls = 128;
 
 template <class T>
@@ -48,7 +47,6 @@ class Direct final : public Product<T>, public plan::QuickProduct {
   using Base = Product<T>;
   using Base::kernels_;
   using Base::o_;
-
   using Kernel = typename MicroKernels<T>::Kernel;
 
   /// A tile whose terms are one chunk. Addresses count from the operands' first elements.
@@ -202,8 +200,7 @@ inline void Direct<T>::run_product(const Operands<T>& data) const {
     first_.kernel(first_.shape, read.a, read.b, read.c, read.alpha, read.beta);
     run_calls(others_, read);
   };
-  if (copies_b_) return with_copy(data, run);
-  run(data);
+  copies_b_ ? with_copy(data, run) : run(data);
 }
 
 template <class T>
