@@ -32,7 +32,8 @@ inline constexpr std::array<std::string_view, 10> stems{"gemm", "gemv",  "symm",
 template <class T>
 inline constexpr char type_letter = is_complex_v<T> ? (sizeof(T) == 8 ? 'c' : 'z') : (sizeof(T) == 4 ? 's' : 'd');
 
-/// Orders of the matrices that were measured, each four times the last. A call counts as the nearest of them.
+/// Orders of the matrices that were measured, each four times the last. A call counts as the one nearest to its largest
+/// matrix: what lies in the caches decides, and updates with few terms are no faster than squares.
 inline constexpr std::array<Size, 5> measured_sizes{4, 16, 64, 256, 1024};
 /// Widths of panels that were measured, each twice the last: products of 1024 rows, so many columns and as many terms,
 /// that LAPACK's factorizations are made of.
@@ -74,12 +75,12 @@ inline constexpr double parity = 0.95;
   return sizes;
 }
 
-/// The bit of a call: `volume` is the product of its sizes, of which there are `dimensions`, two or three.
-[[nodiscard]] constexpr unsigned size_bit(double volume, int dimensions) noexcept {
+/// The bit of a call whose largest matrix has so many elements.
+[[nodiscard]] constexpr unsigned size_bit(double elements) noexcept {
   unsigned bit = 1;
   for (std::size_t s = 0; s + 1 < measured_sizes.size(); ++s) {
     const auto between = static_cast<double>(2 * measured_sizes[s]);
-    if (volume >= (dimensions == 2 ? between * between : between * between * between)) bit = 2U << s;
+    if (elements >= between * between) bit = 2U << s;
   }
   return bit;
 }
@@ -123,9 +124,10 @@ template <class T, Stem stem>
       return (faster_panels & width_bit(width)) != 0;
   }
   static const unsigned faster = sizes_faster_elsewhere(measured, letter, name);
-  const double area = static_cast<double>(sizes.m) * static_cast<double>(sizes.n);
-  constexpr bool is_flat = stem == Stem::gemv;
-  return (faster & size_bit(is_flat ? area : area * static_cast<double>(sizes.k), is_flat ? 2 : 3)) != 0;
+  const auto m = static_cast<double>(sizes.m);
+  const auto n = static_cast<double>(sizes.n);
+  const auto k = static_cast<double>(sizes.k);
+  return (faster & size_bit(std::max({m * n, m * k, n * k}))) != 0;
 }
 
 /// The routine of the OpenBLAS behind this library, which is opened; null where another library is there, or none, or
