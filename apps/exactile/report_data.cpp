@@ -8,6 +8,7 @@
 
 #include "exactile/types.hpp"
 #include "failure.hpp"
+#include "report_rows.hpp"
 #include "terminal.hpp"
 #include "text_file.hpp"
 
@@ -15,29 +16,7 @@ namespace exactile::program {
 namespace {
 
 constexpr std::string_view known_schemas[] = {"exactile.results/1", "exactile.choice/1", "exactile.bench/1",
-                                              "exactile.ladder/1"};
-
-struct Product {
-  std::string type, accuracy = "standard", layout, memory;
-  std::int64_t m = 1, n = 1, k = 1, batch = 1;
-  std::optional<double> threads;
-};
-/// One contender on it.
-struct Row {
-  std::string contender = {}, kernel = {}, rival = {};
-  std::optional<double> gflops = {}, seconds = {}, error = {}, spread = {}, of_peak = {}, ratio = {};
-};
-// A name that ends in # stands for the numbers of texts.
-constexpr const char* product_columns[] = {"run",   "type#",   "m",         "n",       "k",
-                                           "batch", "threads", "accuracy#", "layout#", "memory#"};
-constexpr const char* row_columns[] = {"product", "contender#", "gflops", "error", "spread",
-                                       "kernel#", "of_peak",    "ratio",  "rival#"};
-
-std::vector<Json> list_of(const auto& names) {
-  std::vector<Json> list;
-  for (const char* const name : names) list.emplace_back(name);
-  return list;
-}
+                                              "exactile.ladder/1", "exactile.runs/1"};
 
 /// Five digits: a page of thousands of rows need not carry more.
 Json number_of(std::optional<double> value) {
@@ -47,27 +26,26 @@ Json number_of(std::optional<double> value) {
 
 }  // namespace
 
-/// Reads one file.
+/// Reads one run, or a file of several. `where` is what a message names.
 class ReportReader {
  public:
-  ReportReader(ReportData& data, const std::string& path)
-      : data_(data), path_(path), document_(parse_json(read_text(path), path)) {}
+  ReportReader(ReportData& data, const std::string& path, const Json& document, std::string where)
+      : data_(data), path_(path), document_(document), where_(std::move(where)) {}
 
   void read() {
     const std::string schema = word(document_, "schema");
     // Both lie in results/ among the files that can be drawn.
     if (document_.find("$schema") != nullptr || schema == "exactile.training/1")
-      return note("exactile: {}: {}; left out", printable(path_),
+      return note("exactile: {}: {}; left out", printable(where_),
                   schema.empty() ? "is a JSON schema and holds no results" : "times no products");
     if (document_.members() == nullptr || schema.empty())
       refuse("names no schema; expected {}", fmt::join(known_schemas, ", "));
     if (std::ranges::find(known_schemas, schema) == std::end(known_schemas))
       refuse("its schema is {}; expected {}", printable(schema), fmt::join(known_schemas, ", "));
-    const Json* const results = document_.find("results");
-    if (results == nullptr || results->elements() == nullptr) refuse("results: expected a list");
+    if (schema == "exactile.runs/1") return read_runs();
     threads_ = device_threads();
     data_.runs_.push_back(run());
-    for (const Json& result : *results->elements()) {
+    for (const Json& result : list("results")) {
       ++result_;
       if (result.members() == nullptr) refuse("expected an object");
       if (schema == "exactile.results/1")
@@ -82,8 +60,20 @@ class ReportReader {
  private:
   template <class... Args>
   [[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) const {
-    const std::string where = result_ == 0 ? path_ : fmt::format("{}, result {}", path_, result_);
+    const std::string where = result_ == 0 ? where_ : fmt::format("{}, result {}", where_, result_);
     fail(Exit::bad_input, "{}: {}", where, fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  [[nodiscard]] const std::vector<Json>& list(std::string_view key) const {
+    const Json* const list = document_.find(key);
+    if (list == nullptr || list->elements() == nullptr) refuse("{}: expected a list", key);
+    return *list->elements();
+  }
+
+  void read_runs() {
+    std::int64_t number = 0;
+    for (const Json& run : list("runs"))
+      ReportReader(data_, path_, run, fmt::format("{}, run {}", where_, ++number)).read();
   }
 
   [[nodiscard]] std::string word(const Json& from, std::string_view key) const {
@@ -266,13 +256,16 @@ class ReportReader {
 
   ReportData& data_;
   const std::string& path_;
-  Json document_;
+  const Json& document_;
+  const std::string where_;
   std::int64_t result_ = 0;
   std::optional<double> threads_;
   double operations_ = 0;  ///< of the product that was added last
 };
 
-void ReportData::add(const std::string& path) { ReportReader(*this, path).read(); }
+void ReportData::add(const std::string& path) {
+  ReportReader(*this, path, parse_json(read_text(path), path), path).read();
+}
 
 std::int64_t ReportData::word(const std::string& text) {
   const auto [place, is_new] = numbers_of_words_.try_emplace(text, std::ssize(words_));

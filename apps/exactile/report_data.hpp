@@ -14,8 +14,8 @@ namespace exactile::program {
 /// Collects rows of one contender on one product each.
 class ReportData {
  public:
-  /// Takes exactile.results/1, exactile.choice/1 (results/schema.json), exactile.bench/1 and exactile.ladder/1 (what
-  /// `bench --json` and `ladder --json` print). Throws Failure (bad input) that names the file, the row, the member and
+  /// Takes exactile.results/1, exactile.choice/1, exactile.runs/1 with several of these (results/schema.json),
+  /// exactile.bench/1 and exactile.ladder/1 (what `bench --json` and `ladder --json` print). Throws Failure (bad input) that names the file, the row, the member and
   /// what was expected.
   void add(const std::string& path);
 

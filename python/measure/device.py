@@ -48,7 +48,7 @@ def driver():
 
 def device():
     """As a file of results/ has it."""
-    return {"name": torch.cuda.get_device_name().removeprefix("NVIDIA "), "kind": "gpu"}
+    return {"name": torch.cuda.get_device_name(), "kind": "gpu"}
 
 
 def software():

@@ -12,25 +12,41 @@ import jsonschema
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools" / "pages"))
+TOOLS = ROOT / "tools" / "pages"
+sys.path.insert(0, str(TOOLS))
 
 import generate  # noqa: E402
 import results  # noqa: E402
 
 VALIDATOR = jsonschema.Draft202012Validator(json.loads(results.SCHEMA.read_text(encoding="utf-8")))
-NAMES = [path.stem for path in results.files()]
+FILES = pytest.mark.parametrize("file", results.files(), ids=lambda file: file.stem)
+RUNS = pytest.mark.parametrize("run", [
+    pytest.param(run, id=f"{file.stem}: {run['family']}") for file, run in results.runs()])
 
 
 def test_schema_is_one():
     VALIDATOR.check_schema(VALIDATOR.schema)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_file_keeps_to_the_schema(name):
-    problems = [
-        f"{'/'.join(map(str, one.absolute_path))}: {one.message}" for one in VALIDATOR.iter_errors(results.load(name))
-    ]
-    assert not problems
+def problems(data):
+    return [f"{'/'.join(map(str, one.absolute_path))}: {one.message}" for one in VALIDATOR.iter_errors(data)]
+
+
+@FILES
+def test_file_keeps_to_the_schema(file):
+    assert not problems(results.read(file))
+
+
+@FILES
+def test_file_is_of_one_device_and_each_family_once(file):
+    runs = results.read(file)["runs"]
+    assert len({(run["device"]["name"], run["device"]["kind"]) for run in runs}) == 1
+    assert len({run["family"] for run in runs}) == len(runs)
+
+
+def test_every_role_has_its_run():
+    for role in results.ROLES:
+        assert results.load(role)["results"], role
 
 
 @pytest.mark.parametrize(
@@ -50,24 +66,38 @@ def test_file_keeps_to_the_schema(name):
     ],
 )
 def test_schema_refuses(change):
-    data = copy.deepcopy(results.load("gpu_f32"))
+    data = copy.deepcopy(results.load("gpu_square"))
+    assert not problems(data)
     change(data)
-    assert not VALIDATOR.is_valid(data)
+    assert problems(data) and problems({"schema": "exactile.runs/1", "release": "0.1.0", "runs": [data]})
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_ratio_agrees_with_the_speeds(name):
+def test_a_run_is_kept_in_the_place_of_the_one_before(tmp_path):
+    old, new = (copy.deepcopy(results.load("gpu_square")) for _ in "ab")
+    new |= {"command": "exactile bench -o /some/where/new.json", "date": "2030-01-31"}
+    kept = tmp_path / "kept.json"
+    for name, runs in (("old", [old, old | {"family": "another"}]), ("new", [new])):
+        paths = [tmp_path / f"{name}{number}.json" for number in range(len(runs))]
+        for path, run in zip(paths, runs):
+            path.write_text(json.dumps(run), encoding="utf-8")
+        subprocess.run([sys.executable, TOOLS / "keep.py", kept, *paths], check=True)
+    assert results.read(kept)["runs"] == [new | {"command": "exactile bench -o new.json"}, old | {"family": "another"}]
+    assert not problems(results.read(kept))
+
+
+@RUNS
+def test_ratio_agrees_with_the_speeds(run):
     """A ratio is a median of pairs, speeds are rounded medians: they agree within a tenth, or one was mistyped."""
-    for row in results.load(name)["results"]:
+    for row in run["results"]:
         rivals = [speed for contender, speed in row.get("gflops", {}).items() if contender != "exactile"]
         if "ratio" in row and rivals and "rounds" not in row:
             assert row["gflops"]["exactile"] / max(rivals) == pytest.approx(row["ratio"], rel=0.1), results.shape(row)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_no_product_twice(name):
+@RUNS
+def test_no_product_twice(run):
     keys = ("type", "m", "n", "k", "batch", "threads", "kernel", "accuracy", "fill", "layout", "memory", "a", "b", "step")
-    seen = [tuple(row.get(key) for key in keys) for row in results.load(name)["results"]]
+    seen = [tuple(row.get(key) for key in keys) for row in run["results"]]
     assert len(seen) == len(set(seen))
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`report`: one page from files of results. What it looks like in a browser is in test_browser.py."""
 import json
+import pathlib
 import re
 import time
 
@@ -69,6 +70,28 @@ def test_five_thousand_results(program, report):
     assert len(data_of(page)["products"]) == 5000
 
 
+def runs_of(*runs):
+    return {"schema": "exactile.runs/1", "release": "0.1.0", "runs": runs}
+
+
+def test_a_file_of_several_runs(program, report):
+    one, other = results.document(), results.document(device="AMD Zen 5", seed=2)
+    training = {"schema": "exactile.training/1", "results": []}
+    results.save(program.folder / "runs.json", runs_of(one, training, other))
+    page, done = report("runs.json")
+    assert [run["device"] for run in data_of(page)["runs"]] == ["AMD Zen 4", "AMD Zen 5"]
+    assert len(data_of(page)["products"]) == len(one["results"]) + len(other["results"])
+    assert "runs.json, run 2: times no products" in done.stderr
+
+
+def test_what_the_repository_holds(program, report):
+    folder = pathlib.Path(__file__).parents[2] / "results"
+    files = [file for file in folder.glob("*.json") if file.name != "schema.json"]
+    data = data_of(report(*files)[0])
+    held = [run for file in files for run in json.loads(file.read_text())["runs"] if "training" not in run["schema"]]
+    assert len(data["runs"]) == len(held) and len(data["products"]) == sum(len(run["results"]) for run in held)
+
+
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u2028\x1b[31m"
 
 
@@ -99,7 +122,10 @@ def test_what_lies_among_results_without_products_is_left_out(program, report):
     ({"results": [{"type": "f32", "m": 1, "n": 1, "k": 1, "gflops": 7}]}, "gflops: expected an object"),
     ({"results": [{"type": "f32", "m": 1, "n": 1, "k": 1, "gflops": {"x": "fast"}}]}, "x: expected a number of 0 or more"),
     ({"results": [{"type": "f32", "m": 1, "n": 1, "k": 1, "gflops": {"x": -1}}]}, "x: expected a number of 0 or more"),
-    ({"software": "GCC"}, "software: expected an object of texts")])
+    ({"software": "GCC"}, "software: expected an object of texts"),
+    (runs_of(3), "bad.json, run 1: names no schema"), (runs_of({"schema": "exactile.results/99"}), "run 1: its schema is"),
+    (runs_of(results.document() | {"results": [3]}), "bad.json, run 1, result 1: expected an object"),
+    ({"schema": "exactile.runs/1", "runs": 7}, "runs: expected a list")])
 def test_what_is_no_result_is_refused(program, report, change, says):
     results.save(program.folder / "bad.json", results.document() | change)
     program.refuses("report", "in.json", "bad.json", "-o", "page.html", code=3, says=["bad.json", says])
@@ -108,7 +134,7 @@ def test_what_is_no_result_is_refused(program, report, change, says):
 @pytest.mark.parametrize("text,says", [
     ("", "is no JSON at byte"), ("{", "is no JSON at byte"), ("[1, 2", "is no JSON"), ("not JSON", "is no JSON at byte"),
     ("[]", "names no schema"), ("3", "names no schema"), ("[" * 100000, "is nested more than 32 deep"),
-    ('{"schema": "exactile.results/1", "results": [1e999]}', "is no JSON"), ("\x00\xff", "is no JSON")])
+    ('{"schema": "exactile.results/1", "results": [1e999]}', "is no JSON"), ("\x00\xff", "is no JSON")], ids=range(9))
 def test_what_is_no_json_is_refused(program, report, text, says):
     (program.folder / "bad.json").write_bytes(text.encode("latin-1"))
     program.refuses("report", "bad.json", "-o", "page.html", code=3, says=["bad.json", says])

@@ -57,8 +57,8 @@ RATIOS = [
     ("one core", "cpu", "f32"),
     ("one core", "cpu", "f64"),
     ("many cores", "threads", None),
-    ("", "gpu_f32", "f32"),
-    ("", "gpu_f64", "f64"),
+    ("", "gpu_square", "f32"),
+    ("", "gpu_square", "f64"),
     ("", "gpu_narrow", "bf16"),
     ("", "gpu_narrow", "f16"),
     ("", "gpu_narrow", "i8->i32"),
@@ -162,7 +162,7 @@ def shapes():
 def errors():
     """f32 on a GPU: error against time, us and cuBLAS joined for each product."""
     figure, axes = plt.subplots(figsize=(7, 3.8))
-    rows = [row for row in rows_of("gpu_f32", "f32") if len(row.get("norm_error", {})) > 1]
+    rows = [row for row in rows_of("gpu_square", "f32") if len(row.get("norm_error", {})) > 1]
     for row in rows:
         rival = next(name for name in rivals_of(row) if name in row["norm_error"])
         seconds = {name: operations(row) / (row["gflops"][name] * 1e9) for name in ("exactile", rival)}
@@ -228,7 +228,7 @@ def ladder():
 
 def modes():
     """f32 on a GPU: what each accuracy of ours and each mode of cuBLAS takes, and errs."""
-    data = load("gpu-python-modes")
+    data = load("modes")
     figure, panels = plt.subplots(1, len(data["results"]), figsize=(9.5, 3.4), sharey=True)
     for axes, row in zip(panels, data["results"]):
         for name, seconds in row["seconds"].items():
@@ -253,7 +253,7 @@ def modes():
 
 def training():
     """How far each training's loss is from that of the same steps in float64."""
-    data = load("gpu-python-training")
+    data = load("training")
     figure, axes = plt.subplots(figsize=(7, 3.4))
     steps = [row["step"] for row in data["results"]]
     names = ["torch tf32", "torch f32", "torch f32, sums reordered", "exactile"]

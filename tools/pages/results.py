@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the files of results/ (schema: results/schema.json)."""
+"""Reads the files of results/ (schema: results/schema.json), each with the runs of one device and family."""
 
 import json
 import math
@@ -9,35 +9,43 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "results"
 SCHEMA = FOLDER / "schema.json"
 
-
-# What pages and pictures show, and the file that has it. A new device's files take the places of the old ones here.
+# The runs that pages and pictures show: file and family of each. A new device's runs take the places of old ones here.
 ROLES = {
-    "cpu": "xeon-cpu",
-    "threads": "xeon-cpu-threads",
-    "cpu_ladder": "xeon-cpu-ladder",
-    "gpu_ladder": "h200-cuda-ladder",
-    "gpu_f32": "h100-cuda-square",
-    "gpu_f64": "h100-cuda-square",
-    "gpu_narrow": "h100-cuda-narrow",
-    "gpu_tensor": "h200-cuda-tensor",
-    "gpu_errors": "h200-cuda-f32-errors",
-    "gpu_choice": "h200-cuda-choice",
-    "host": "h100-host-to-host",
-    "opencl": "h100-opencl",
+    "cpu": ("xeon-cpu", "CPU, one thread"),
+    "threads": ("xeon-cpu", "CPU, many threads"),
+    "cpu_ladder": ("xeon-ladder", "The ladder on a CPU"),
+    "gpu_ladder": ("h200-ladder", "The ladder on a GPU"),
+    "gpu_tensor": ("h200-ladder", "Tensor cores, step by step"),
+    "gpu_square": ("h100-cuda", "Squares in device memory"),
+    "gpu_narrow": ("h100-cuda", "Squares of narrow types in device memory"),
+    "gpu_errors": ("h200-accuracy", "Errors on normal, uniform, wide and cancelling operands"),
+    "gpu_choice": ("h200-choice", "CUDA, the choice of kernel and configuration"),
+    "host": ("h100-host", "Operands in host memory, product on a GPU"),
+    "opencl": ("h100-opencl", "Squares through OpenCL"),
+    "modes": ("h100-python", "f32 on a GPU, by what is promised"),
+    "training": ("h100-python", "Python, a transformer trained in f32"),
 }
-
-
-def path(name):
-    """The file of this role, or of this name."""
-    return FOLDER / f"{ROLES.get(name, name)}.json"
 
 
 def files():
     return sorted(file for file in FOLDER.glob("*.json") if file != SCHEMA)
 
 
-def load(name):
-    return json.loads(path(name).read_text(encoding="utf-8"))
+def read(file):
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def runs():
+    """(file, run) of all."""
+    return [(file, run) for file in files() for run in read(file)["runs"]]
+
+
+def path(role):
+    return FOLDER / f"{ROLES[role][0]}.json"
+
+
+def load(role):
+    return find(read(path(role))["runs"], family=ROLES[role][1])
 
 
 def find(rows, **wanted):

@@ -3,7 +3,7 @@
 
 import textwrap
 
-from results import as_standard, device, files, find, geometric_mean, is_square, load, path, shape
+from results import as_standard, device, find, geometric_mean, is_square, load, path, runs, shape
 
 
 # Contenders of suites as people call them.
@@ -79,8 +79,8 @@ def headlines():
         ("one core", "cpu", dict(type="f32", **square)),
         ("one core", "cpu", dict(type="f64", **square)),
         ("one core", "cpu", dict(type="f32", m=8, n=2048, k=2048)),
-        ("", "gpu_f32", dict(type="f32", m=8192, n=8192, k=8192)),
-        ("", "gpu_f64", dict(type="f64", m=8192)),
+        ("", "gpu_square", dict(type="f32", m=8192, n=8192, k=8192)),
+        ("", "gpu_square", dict(type="f64", m=8192)),
         ("", "gpu_narrow", dict(type="bf16", m=8192, n=8192, k=8192)),
         ("operands in host memory", "host", dict(m=16384, memory="host, pageable")),
         ("OpenCL", "opencl", dict(type="f32", m=4096, n=4096, k=4096)),
@@ -102,10 +102,9 @@ def headlines():
 
 
 def families():
-    """One line a file with rivals: geometric mean and lowest ratio of each type, and what it was made by."""
+    """One line a run with rivals: geometric mean and lowest ratio of each type, and what it was made by."""
     lines = []
-    for file in files():
-        data = load(file.stem)
+    for file, data in runs():
         ratios = {}
         for row in data["results"]:
             if "ratio" in row and not (is_ours(row) and kind(row) == row["type"]):  # ours beside itself
@@ -143,8 +142,7 @@ def remarks(row):
 def losses():
     """All products on which a rival of the same run is faster by more than 5 %, the worst first."""
     lost = {}
-    for file in files():
-        data = load(file.stem)
+    for _, data in runs():
         for row in data["results"]:
             if row.get("ratio", 1) < 0.95 and not is_ours(row):
                 one = (row["ratio"], f"{row['ratio']:.2f} {best_rival(row)}, {device(data)}")
@@ -154,7 +152,7 @@ def losses():
 
 
 def pairs(name, first, second):
-    """The ratios of one file's two types side by side."""
+    """The ratios of one run's two types side by side."""
     data = as_standard(load(name)["results"])
     lines = []
     for row in (row for row in data if row["type"] == first):
@@ -168,7 +166,7 @@ def pairs(name, first, second):
 
 
 def contenders(name, *types):
-    """Speeds of all contenders, the ratio, and errors where the file has them."""
+    """Speeds of all contenders, the ratio, and errors where the run has them."""
     rows = [row for row in as_standard(load(name)["results"]) if "gflops" in row and (not types or row["type"] in types)]
     rivals = list(dict.fromkeys(rival for row in rows for rival in rivals_of(row)))
     reference = next((rival for rival in rivals if any(rival in row.get("norm_error", {}) for row in rows)), None)
@@ -277,7 +275,7 @@ def choices():
 
 
 def squares(*columns):
-    """Ratios of squares, a column for each FILE:TYPE."""
+    """Ratios of squares, a column for each RUN:TYPE."""
     cells = {}
     for place, column in enumerate(columns):
         name, _, type_ = column.partition(":")
