@@ -201,7 +201,7 @@ class ReportReader {
       if (!microseconds || *microseconds == 0) refuse("{}: expected a number above 0", key);
       return *microseconds * 1e-6;
     };
-    constexpr const char* fastest = "fastest of all configurations";
+    constexpr const char* fastest = "exactile, fastest configuration";
     Product product = product_of(result);
     Row choice{.contender = "exactile", .kernel = word(result, "choice")};
     choice.seconds = seconds("choice_us");

@@ -126,6 +126,29 @@ def test_every_accuracy_has_its_line(pages):
     assert page.silent()
 
 
+def test_each_run_is_compared_within_itself(pages):
+    one, other = (results.document(extra=0, rivals=(rival,)) for rival in ("openblas", "blis"))
+    for row in other["results"]:
+        row["gflops"] = {name: 100 * speed for name, speed in row["gflops"].items()}
+    page = pages(one, other)
+    card = page.all("#overview .card")[0].text.splitlines()
+    assert card[card.index("compared") + 1] == str(2 * len(results.CUBES))
+    page.scroll_to("heat")
+    ratios = [2 ** cell for line in page.all("#heat .plot")[0].get_property("data")[0]["z"] for cell in line if cell is not None]
+    assert len(ratios) == 2 * len(results.CUBES) and max(ratios) < 2
+    page.scroll_to("ladder")
+    Select(page.all("#product")[0]).select_by_visible_text("512 × 512 × 512")
+    page.wait(lambda: len(page.all("#ladder .barlayer .point")) == 2, "the chosen product's contenders, of one run")
+    assert page.silent()
+
+
+def test_our_own_products_are_no_rivals(pages):
+    page = pages(results.document(extra=0, rivals=("exactile standard",)))
+    card = page.all("#overview .card")[0].text
+    assert "products" in card and "best rival" not in card and "exactile standard" not in card
+    assert page.silent()
+
+
 def test_sorting(pages):
     page = pages(results.document())
     speeds = lambda: [float(text) for text in page.column("GFLOP-s") if text]  # noqa: E731

@@ -116,22 +116,24 @@ function speedChart(list) {
     yaxis: ofSpeeds(timed)})};
 }
 
-const ladderPlaces = (list) => grouped(list.filter((row) => row.gflops), (row) => row.product)
-  .map(([product, of]) => [product, unique(of.map((row) => row.series)).length]).filter(([, count]) => count > 1)
-  .sort((a, b) => b[1] - a[1]);
+/** [[product, rows]...] of one run each, that with the most contenders where several have the product. */
+const ladderPlaces = (list) => grouped(grouped(list.filter((row) => row.gflops), (row) => row.place)
+  .map(([, of]) => [of[0].product, of, unique(of.map((row) => row.series)).length]).filter(([, , count]) => count > 1)
+  .sort((a, b) => b[2] - a[2]), ([product]) => product).map(([product, [[, of]]]) => [product, of]);
 
 function ladderChart(list, product) {
-  const names = ladderPlaces(list).map(([name]) => name);
-  const shown = names.includes(product) ? product : names[0];
+  const places = ladderPlaces(list);
+  const [shown, timed] = places.find(([name]) => name === product) ?? places[0] ?? [];
   if (!shown) return 'No product here was timed by more than one kernel or library.';
-  const best = grouped(list.filter((row) => row.product === shown && row.gflops), (row) => row.series)
+  const best = grouped(timed, (row) => row.series)
     .map(([, of]) => of.sort((a, b) => b.gflops - a.gflops)[0]).sort((a, b) => a.gflops - b.gflops);
   const trace = {type: 'bar', orientation: 'h', y: best.map((row) => plain(row.series)), x: best.map(speedOf),
     text: best.map((row) => speedText(row.gflops)), textposition: 'outside', cliponaxis: false, hovertext: best.map(hover),
     hoverinfo: 'text', marker: {color: best.map((row) => row.ours ? css('--ours') : colour(row.series))}};
   const low = Math.log10(speedOf(best[0])), high = Math.log10(speedOf(best[best.length - 1]));
   const range = [low - 0.25, high + 0.35 * Math.max(1, high - low)];
-  return {traces: [trace], title: shown, named: ['y'], layout: layout({height: 110 + 24 * best.length, bargap: 0.25,
+  const title = timed[0].accuracy === 'standard' ? shown : `${shown}, ${timed[0].accuracy}`;
+  return {traces: [trace], title, named: ['y'], layout: layout({height: 110 + 24 * best.length, bargap: 0.25,
     xaxis: {...ofSpeeds(best), range}, yaxis: {type: 'category', autorange: 'reversed', ticksuffix: ' '}})};
 }
 

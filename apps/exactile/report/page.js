@@ -56,8 +56,9 @@ function overviewOf(device) {
   const list = selected(device);
   const ratios = grouped(list, (row) => row.place).map(([, of]) => {
     const ours = of.find((row) => row.contender === 'exactile' && row.ratio);
-    const found = Object.values(ratiosOf(of));
-    return ours ? ours.ratio : found.length ? Math.min(...found) : null;
+    if (ours) return isOwn(ours.rival) ? null : ours.ratio;
+    const found = Object.entries(ratiosOf(of)).filter(([rival]) => !isOwn(rival)).map(([, ratio]) => ratio);
+    return found.length ? Math.min(...found) : null;
   }).filter((ratio) => ratio);
   const card = element('div', {class: 'card'}, element('h3', {}, device));
   if (ratios.length) card.append(element('span', {class: 'large'}, `${digits(mean(ratios))} ×`),
@@ -66,7 +67,7 @@ function overviewOf(device) {
     ['ahead on', ratios.length ? `${digits(100 * ratios.filter((r) => r >= 1).length / ratios.length)} %` : ''],
     ['lowest', ratios.length ? `${digits(Math.min(...ratios))} ×` : ''],
     ['kernels', unique(list.filter((row) => row.contender.startsWith('exactile:')).map((row) => row.series)).length],
-    ['rivals', unique(list.filter((row) => !row.ours).map((row) => row.contender)).join(', ')]]));
+    ['rivals', unique(list.map((row) => row.contender)).filter((name) => !isOwn(name)).join(', ')]]));
   return card;
 }
 
