@@ -1,0 +1,68 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes a run of exactile.choice/1 (results/schema.json) of what exactile_regret printed and kept.
+
+    tools/pages/choices.py REGRET.json ROWS.jsonl BESIDE.json >RUN.json
+
+BESIDE.json is a run of `exactile bench` by the same build on the same device: it says device, software, commit and date.
+tools/pages/keep.py keeps RUN.json.
+"""
+
+import itertools
+import json
+import pathlib
+import sys
+
+OPTIONS = {"seed": "seed", "m": "m", "n": "n", "k": "k", "most_terms": "most-terms", "planning": "planning"}
+
+
+def named(kernel):
+    return f"{kernel['kernel']} {kernel['parameters']}".strip()
+
+
+def choice(kernels):
+    """The row of one product, both times from the second timing; where nothing beat the choice, that is the fastest."""
+    again = [kernel for kernel in kernels if "again" in kernel]
+    chosen = next(kernel for kernel in again if kernel["chosen"])
+    fastest = min(again, key=lambda kernel: kernel["again"])
+    return {
+        **{name: chosen[name] for name in ("type", "m", "n", "k")},
+        **{name: "t" if chosen[f"{name}_transposed"] else "n" for name in "ab"},
+        "choice": named(chosen),
+        "choice_us": round(1e6 * chosen["again"], 3),
+        "fastest": named(fastest),
+        "fastest_us": round(1e6 * fastest["again"], 3),
+    }
+
+
+def main():
+    if len(sys.argv) != 4:
+        print(__doc__, file=sys.stderr)
+        return 2
+    regret, rows, beside = (pathlib.Path(path).read_text(encoding="utf-8") for path in sys.argv[1:])
+    regret, beside = json.loads(regret), json.loads(beside)
+    kernels = [json.loads(line) for line in rows.splitlines()[1:]]
+    products = [list(of) for _, of in itertools.groupby(kernels, lambda kernel: (kernel["type"], kernel["product"]))]
+    options = " ".join(f"--{option} {regret[name]}" for name, option in OPTIONS.items())
+    types = ",".join(one["type"] for one in regret["types"])
+    run = {
+        "schema": "exactile.choice/1",
+        "family": "CUDA, the choice of kernel and configuration",
+        "what": "time of the planner's choice over that of the fastest of all configurations, both timed again after "
+                "all were, on random products that nothing was fitted to",
+        **{name: beside[name] for name in ("device", "software")},
+        "contenders": {"exactile": beside["contenders"]["exactile"]},
+        **{name: beside[name] for name in ("commit", "date", "provenance")},
+        "operands": "normal, rotating through more than the L2 cache, in device memory",
+        "command": f"exactile_regret --backend {regret['backend']} --device-memory --configurations --types {types} {options}",
+        "seed": regret["seed"],
+        "summary": {one["type"]: {name: round(value, 4) for name, value in one.items()
+                                  if name in ("products", "mean", "worst", "share_above_1.1")} for one in regret["types"]},
+        "results": [choice(of) for of in products],
+    }
+    print(json.dumps(run, indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
