@@ -91,17 +91,13 @@ PANELS = [RATIOS[place] for place in (0, 1, 3, 4, 5)] + [("OpenCL", "opencl", "f
 
 
 def curves(rows):
-    """(contender, sizes, GFLOP/s) of squares with rows of whole 16 bytes.
-
-    Where only the ratio of the best rival is known, that rival."""
+    """(contender, sizes, GFLOP/s) of squares with rows of whole 16 bytes."""
     squares = sorted(
         (row for row in rows if is_square(row) and row["m"] % 8 == 0 and "gflops" in row), key=lambda row: row["m"]
     )
     names = list(dict.fromkeys(name for row in squares for name in row["gflops"]))
     for name in names:
         yield name, *zip(*[(row["m"], row["gflops"][name]) for row in squares if name in row["gflops"]])
-    if names == ["exactile"]:
-        yield "best rival", *zip(*[(row["m"], row["gflops"]["exactile"] / row["ratio"]) for row in squares])
 
 
 def sizes():

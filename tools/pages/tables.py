@@ -106,7 +106,7 @@ def families():
     lines = []
     for file, data in runs():
         ratios = {}
-        for row in data["results"]:
+        for row in data["results"] if len(data["results"]) > 1 else []:  # the ladder has pages of its own
             if "ratio" in row and not (is_ours(row) and kind(row) == row["type"]):  # ours beside itself
                 against = f", to our {row['rival'].removeprefix('exactile ')}" if is_ours(row) else ""
                 ratios.setdefault(kind(row) + against, []).append(row)
@@ -241,6 +241,20 @@ def product(name, type_, *sizes):
     return sentence(f"Speed, {type_} {shape(row)} on {device(load(name))}: {reached}, {ratio(row['ratio'])} {best_rival(row)}.")
 
 
+def costs(name, type_, size):
+    """A sentence on what each accuracy takes on a cube, and errs; the rival's too, where its error is known."""
+    rows = [row for row in load(name)["results"] if row["type"] == type_ and shape(row) == f"{size}^3"]
+    told = []
+    for row in rows:
+        accuracy = row.get("accuracy", "standard")
+        told.append(f"`{accuracy}` {speed(row['gflops']['exactile'], type_)}, {row['norm_error']['exactile']:.1e}")
+        rival = next((one for one in rivals_of(row) if not one.startswith("exactile") and one in row["norm_error"]), None)
+        if rival and accuracy in ("reduced", "standard"):
+            asked = " asked for the same" if accuracy == "reduced" else ""
+            told[-1] += f" ({title(rival)}{asked} {speed(row['gflops'][rival], type_)}, {row['norm_error'][rival]:.1e})"
+    return sentence(f"Speed and error, {type_} {shape(rows[0])} on {device(load(name))}: {'; '.join(told)}.")
+
+
 def errors(name, rival):
     """Our error over the rival's, a column for each kind of operands."""
     rows = load(name)["results"]
@@ -259,7 +273,7 @@ def errors(name, rival):
 def choices():
     """How much slower the planner's choices are than the fastest kernel and configuration."""
     summary = load("gpu_choice")["summary"]
-    return table(
+    return source("gpu_choice") + table(
         ["type", "random products", "mean", "worst", "slower by a tenth or more"],
         [
             [
