@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA backend's cost model: coefficients from a file of measured products (fit), more such products of one
-// type (measure), and how good its choices are on products drawn by lot that nothing was fitted to (regret). See
+// type (measure), and how good its choices are on random products that nothing was fitted to (regret). See
 // src/cuda/model/rows.hpp.
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@ import io
 import matplotlib
 import matplotlib.pyplot as plt
 from results import as_standard, device, is_square, load, operations, shape
-from tables import rivals_of, steps, title
+from tables import steps, title
 
 matplotlib.use("svg")
 INK = "#768390"  # text and axes: legible on a white and on a dark page
@@ -155,41 +155,48 @@ def shapes():
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
 
-def errors():
-    """f32 on a GPU: error against time, us and cuBLAS joined for each product."""
-    figure, axes = plt.subplots(figsize=(7, 3.8))
-    rows = [row for row in rows_of("gpu_square", "f32") if len(row.get("norm_error", {})) > 1]
-    for row in rows:
-        rival = next(name for name in rivals_of(row) if name in row["norm_error"])
-        seconds = {name: operations(row) / (row["gflops"][name] * 1e9) for name in ("exactile", rival)}
-        axes.plot(
-            [seconds[rival], seconds["exactile"]],
-            [row["norm_error"][name] for name in (rival, "exactile")],
-            color=INK,
-            linewidth=0.6,
-            alpha=0.6,
-        )
-        for name, colour in ((rival, RIVALS[0]), ("exactile", OURS)):
-            axes.plot(
-                seconds[name],
-                row["norm_error"][name],
-                "o",
-                color=colour,
-                markersize=5,
-                label=title(name) if row is rows[0] else None,
-            )
-        if is_square(row):
-            axes.annotate(
-                shape(row),
-                (seconds[rival], row["norm_error"][rival]),
-                fontsize=7,
-                xytext=(4, 3),
-                textcoords="offset points",
-            )
-    axes.set(xscale="log", yscale="log", xlabel="seconds", ylabel="error, Frobenius norm over that of C")
-    axes.grid()
-    axes.legend()
+def near(one, other, factor):
+    return all(a < factor * b and b < factor * a for a, b in zip(one, other))
+
+
+def squares_of(points):
+    """A panel for each square of {title: [(name, ours, seconds, error)]}: error against time."""
+    figure, panels = plt.subplots(1, len(points), figsize=(9.5, 3.4), sharey=True)
+    for axes, (heading, dots) in zip(panels, points.items()):
+        labels = []
+        for name, ours, seconds, error in dots:
+            axes.plot(1e3 * seconds, error, "o", color=OURS if ours else RIVALS[0], markersize=5)
+            same = [label for label in labels if label[1] == ours and near(label[2:], (seconds, error), 1.15)]
+            if same:
+                same[0][0] += f", {name}"
+            else:
+                labels.append([name, ours, seconds, error])
+        for place, (name, _, seconds, error) in enumerate(labels):
+            beside = any(near(label[2:], (seconds, error), 2.5) for label in labels[:place])
+            axes.annotate(name, (1e3 * seconds, error), fontsize=7, xytext=(4, -9 if beside else 3), textcoords="offset points")
+        axes.set(xscale="log", yscale="log", xlabel="milliseconds", title=heading)
+        axes.margins(x=0.3)
+        axes.grid()
+    panels[0].set_ylabel("error, Frobenius norm over that of C")
+    for name, colour in (("exactile", OURS), ("cuBLAS", RIVALS[0])):
+        panels[-1].plot([], [], "o", color=colour, label=name)
+    panels[-1].legend(loc="upper right")
     return as_svg(figure)
+
+
+def errors():
+    """f32 on a GPU: each accuracy of ours, and cuBLAS where it was asked for f32 or for less."""
+    points = {}
+    for row in load("gpu_accuracy")["results"]:
+        if row["type"] != "f32" or not is_square(row):
+            continue
+        accuracy = row.get("accuracy", "standard")
+        dots = points.setdefault(f"f32 {shape(row)}", [])
+        for name in ("exactile", "cublas") if accuracy in ("reduced", "standard") else ("exactile",):
+            if name in row["norm_error"]:
+                seconds = operations(row) / (row["gflops"][name] * 1e9)
+                dots.append((accuracy.replace("_", " "), name == "exactile", seconds, row["norm_error"][name]))
+    return squares_of(points)
 
 
 def ladder():
@@ -224,27 +231,14 @@ def ladder():
 
 def modes():
     """f32 on a GPU: what each accuracy of ours and each mode of cuBLAS takes, and errs."""
-    data = load("modes")
-    figure, panels = plt.subplots(1, len(data["results"]), figsize=(9.5, 3.4), sharey=True)
-    for axes, row in zip(panels, data["results"]):
-        for name, seconds in row["seconds"].items():
-            ours = name.startswith("exactile")
-            axes.plot(1e3 * seconds, row["norm_error"][name], "o", color=OURS if ours else RIVALS[0], markersize=5)
-            axes.annotate(
-                name.removeprefix("exactile ") if ours else name.removeprefix("cuBLAS "),
-                (1e3 * seconds, row["norm_error"][name]),
-                fontsize=7,
-                xytext=(4, 3),
-                textcoords="offset points",
-            )
-        axes.set(xscale="log", yscale="log", xlabel="milliseconds", title=f"f32 {shape(row)}")
-        axes.margins(x=0.25)
-        axes.grid()
-    panels[0].set_ylabel("error, Frobenius norm over that of C")
-    for name, colour in (("exactile", OURS), ("cuBLAS", RIVALS[0])):
-        panels[-1].plot([], [], "o", color=colour, label=name)
-    panels[-1].legend(loc="upper right")
-    return as_svg(figure)
+    return squares_of({
+        f"f32 {shape(row)}": [
+            (name.removeprefix("exactile ").removeprefix("cuBLAS "), name.startswith("exactile"), seconds,
+             row["norm_error"][name])
+            for name, seconds in row["seconds"].items()
+        ]
+        for row in load("modes")["results"]
+    })
 
 
 def training():

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Times of products drawn by lot, for the coefficients of the cost model.
+/// Times of random products, for the coefficients of the cost model.
 #pragma once
 
 #include <random>
