@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """OpenCL as the program meets it: no loader, no driver, a wrong library; and kernels in a simulator that sees stray
 accesses and races."""
+import json
 import os
+import subprocess
 
 import pytest
 
@@ -26,6 +28,16 @@ def test_without_opencl_everything_else_works(program, monkeypatch, name, value,
     program("verify", "--m", 20, "--n", 20, "--k", 20, "--type", "f32")
     done = program("explain", "--m", 20, "--n", 20, "--k", 20, "--backend", "opencl", code=4)
     assert says in done.stderr
+
+
+def test_without_sys_no_driver_ends_the_process(program):
+    hidden = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /sys && exec "$@"', "sh"]
+    if subprocess.run([*hidden, "true"], capture_output=True).returncode != 0:
+        pytest.skip("only root can hide /sys")
+    done = subprocess.run([*hidden, program.path, "devices", "--json"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    devices = [d for d in json.loads(done.stdout)["devices"] if d["backend"] == "opencl"]
+    assert [d["available"] for d in devices] == [False] and "/sys is not mounted" in devices[0]["reason"]
 
 
 def test_a_device_that_is_not_there(program):

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "core/environment.hpp"
 
@@ -22,6 +23,11 @@ std::string last_loader_error() {
 /// The library stays loaded: drivers do not survive being unloaded while their threads run.
 Loaded load() {
   Loaded loaded;
+  // PoCL asks /sys for the processors and ends the process where it finds none.
+  if (access("/sys/devices/system/cpu", F_OK) != 0) {
+    loaded.trouble = "/sys is not mounted, and an OpenCL driver for the processor ends the process without it";
+    return loaded;
+  }
   const std::string name(core::environment("EXACTILE_OPENCL_LIBRARY").value_or("libOpenCL.so.1"));
   void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
