@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Each warp of a warpgroup loads by one of its threads (TMA): two every other block of K, one of them A and one B; or,
-/// where A streams past few columns of B, two of them every block, B in turns of the cluster's CTAs. One to three
-/// warpgroups multiply (wgmma). In a cluster each CTA loads its share of the rows of A for those beside it and of the
-/// columns of B for those above and below it.
+/// One thread of each producer warp issues TMA loads. The warps form two pairs; each pair loads every other block of K,
+/// one warp A and the other B. Where A streams past few columns of B, one pair loads every block, and the cluster's
+/// CTAs take turns with B's. One to three consumer warpgroups multiply (wgmma). In a cluster each CTA loads a share of
+/// A's rows for the CTAs beside it and a share of B's columns for those above and below it.
 #pragma once
 
 #include "cuda/isa/cache_hint.cuh"
@@ -129,8 +129,8 @@ __device__ inline void load_tile(const PipelineAddresses<T>& pipeline, int stage
   next -= place.blocks;
 }
 
-/// A producer warp's last act in a cluster: nobody leaves before all that read its stages have told it so. `state` and
-/// `next` as load_tile() left them.
+/// The end of a producer warp in a cluster: it waits until all consumers have released its stages, since a CTA must not
+/// exit while others signal barriers in its shared memory. `state` and `next` as load_tile() left them.
 template <class T>
 __device__ inline void wait_for_consumers(const PipelineAddresses<T>& pipeline, int stages, PipelineState& state,
                                           int next) {
