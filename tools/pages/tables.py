@@ -151,18 +151,31 @@ def losses():
     return table(["product", "ratio to"], [[product_, "<br>".join(text for _, text in runs)] for runs, product_ in worst])
 
 
-def pairs(name, first, second):
-    """The ratios of one run's two types side by side."""
-    data = as_standard(load(name)["results"])
+def over(row):
+    """{a rival as people call it: ours over it}; of two routines of one library the faster counts."""
+    fastest = {}
+    for name in rivals_of(row):
+        library = title(name).split(" ")[0]
+        fastest[library] = max(fastest.get(library, 0), row["gflops"][name])
+    ratios = {library: row["gflops"]["exactile"] / gflops for library, gflops in fastest.items()}
+    return {**ratios, title(row["rival"]).split(" ")[0]: row["ratio"]}
+
+
+def pairs(name, *types):
+    """The speeds of one run's types side by side, each with its ratio over every rival."""
+    rows = as_standard(load(name)["results"])
+    of_type = {type_: {shape(row): row for row in rows if row["type"] == type_} for type_ in types}
+    rivals = {type_: list(dict.fromkeys(one for row in of.values() for one in over(row))) for type_, of in of_type.items()}
     lines = []
-    for row in (row for row in data if row["type"] == first):
-        other = [match for match in data if match["type"] == second and shape(match) == shape(row)]
-        cells = [shape(row)]
-        for match in (row, other[0]):
-            cells += [speed(match["gflops"]["exactile"], match["type"]), f"{match['ratio']:.2f}"]
-            cells.append(title(match["rival"]).split(" ")[0])
+    for product in of_type[types[0]]:
+        cells = [product]
+        for type_, of in of_type.items():
+            ratios = over(of[product])
+            cells.append(speed(of[product]["gflops"]["exactile"], type_))
+            cells += [f"{ratios[rival]:.2f}" if rival in ratios else "" for rival in rivals[type_]]
         lines.append(cells)
-    return source(name) + table(["product", *(head for type_ in (first, second) for head in (type_, "over the best", "rival"))], lines)
+    heads = [head for type_ in types for head in (type_, *(f"over {rival}" for rival in rivals[type_]))]
+    return source(name) + table(["product", *heads], lines)
 
 
 def contenders(name, *types):
