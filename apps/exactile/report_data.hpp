@@ -15,8 +15,8 @@ namespace exactile::program {
 class ReportData {
  public:
   /// Takes exactile.results/1, exactile.choice/1, exactile.runs/1 with several of these (results/schema.json),
-  /// exactile.bench/1 and exactile.ladder/1 (what `bench --json` and `ladder --json` print). Throws Failure (bad input) that names the file, the row, the member and
-  /// what was expected.
+  /// exactile.bench/1 and exactile.ladder/1 (what `bench --json` and `ladder --json` print). Throws Failure (bad input)
+  /// that names the file, the row, the member and what was expected.
   void add(const std::string& path);
 
   /// What report/model.js reads: runs, the products of each, and rows of one contender on one product; texts by their
