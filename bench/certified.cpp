@@ -58,6 +58,7 @@ class Product final : public Contestant {
     d.types = {exactile::element_type_v<T>, exactile::element_type_v<T>};
     d.m = d.n = d.k = n;
     d.a = d.b = d.c = {.row_stride = n};
+    options.backend = exactile::Backend::cpu;
     options.threads = 1;
     return exactile::value_or_throw(exactile::Plan::make(d, options));
   }

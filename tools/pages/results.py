@@ -12,6 +12,7 @@ SCHEMA = FOLDER / "schema.json"
 # The runs that pages and pictures show: file and family of each. A new device's runs take the places of old ones here.
 ROLES = {
     "cpu": ("xeon-cpu", "CPU, one thread"),
+    "cpu_mkl": ("xeon-cpu", "CPU, one thread, beside MKL and BLIS"),
     "threads": ("xeon-cpu", "CPU, many threads"),
     "cpu_ladder": ("xeon-ladder", "The ladder on a CPU"),
     "gpu_ladder": ("h200-ladder", "The ladder on a GPU"),

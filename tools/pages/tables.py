@@ -17,6 +17,7 @@ RIVALS = {
     "onednn": "oneDNN",
     "onednn_matmul": "oneDNN matmul",
     "mkl": "MKL",
+    "mkl_vector": "MKL gemv",
     "blis": "BLIS",
     "libxsmm": "libxsmm",
 }
@@ -161,21 +162,21 @@ def over(row):
     return {**ratios, title(row["rival"]).split(" ")[0]: row["ratio"]}
 
 
-def pairs(name, *types):
-    """The speeds of one run's types side by side, each with its ratio over every rival."""
-    rows = as_standard(load(name)["results"])
-    of_type = {type_: {shape(row): row for row in rows if row["type"] == type_} for type_ in types}
-    rivals = {type_: list(dict.fromkeys(one for row in of.values() for one in over(row))) for type_, of in of_type.items()}
-    lines = []
-    for product in of_type[types[0]]:
-        cells = [product]
-        for type_, of in of_type.items():
-            ratios = over(of[product])
-            cells.append(speed(of[product]["gflops"]["exactile"], type_))
-            cells += [f"{ratios[rival]:.2f}" if rival in ratios else "" for rival in rivals[type_]]
-        lines.append(cells)
-    heads = [head for type_ in types for head in (type_, *(f"over {rival}" for rival in rivals[type_]))]
-    return source(name) + table(["product", *heads], lines)
+def pairs(name, more, *types):
+    """The speeds of one run's types side by side, each with its ratio over every rival: those of the run, and, within
+    that, those that only another run has."""
+    lines, heads = {}, ["product"]
+    for type_ in types:
+        runs = [{shape(row): row for row in as_standard(load(one)["results"]) if row["type"] == type_} for one in (name, more)]
+        here, there = ({product_: over(row) for product_, row in run.items()} for run in runs)
+        rivals = list(dict.fromkeys(rival for run in (here, there) for ratios in run.values() for rival in ratios))
+        heads += [type_, *(f"over {rival}" for rival in rivals)]
+        for product_, row in runs[0].items():
+            ratios = {**there.get(product_, {}), **here[product_]}
+            cells = lines.setdefault(product_, [product_])
+            cells.append(speed(row["gflops"]["exactile"], type_))
+            cells += [f"{ratios[rival]:.2f}" if rival in ratios else "" for rival in rivals]
+    return source(name) + table(heads, lines.values())
 
 
 def contenders(name, *types):
