@@ -5,8 +5,9 @@
     tools/pages/generate.py            rewrites what is stale
     tools/pages/generate.py --check    names what is stale; exit status 1 if something is
 
-A table stands in a page between `<!-- generated: FUNCTION ARGUMENTS -->` and `<!-- end -->`; FUNCTION is one of
-tables.py. A picture carries the fingerprint of what it was drawn from, so that a check needs no plotting library.
+What is generated stands in a page between `<!-- generated: FUNCTION ARGUMENTS -->` and `<!-- end -->`; FUNCTION is one
+of tables.py or sentences.py. A picture carries the fingerprint of what it was drawn from, so that a check needs no
+plotting library.
 """
 
 import hashlib
@@ -14,6 +15,7 @@ import pathlib
 import re
 import sys
 
+import sentences
 import tables
 from results import ROOT, files
 
@@ -27,7 +29,8 @@ def pages():
 
 def filled(text):
     def fill(match):
-        return f"{match[1]}{getattr(tables, match[2])(*match[3].split())}\n{match[4]}"
+        function = getattr(tables, match[2], None) or getattr(sentences, match[2])
+        return f"{match[1]}{function(*match[3].split())}\n{match[4]}"
 
     return MARKED.sub(fill, text)
 
@@ -36,7 +39,7 @@ def fingerprint():
     """Of all results and of the code that draws them."""
     here = pathlib.Path(__file__).parent
     digest = hashlib.sha256()
-    for path in [here / "plots.py", here / "results.py", here / "tables.py", *files()]:
+    for path in [*(here / f"{name}.py" for name in ("plots", "results", "sentences", "tables")), *files()]:
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -6,7 +6,8 @@ import io
 import matplotlib
 import matplotlib.pyplot as plt
 from results import as_standard, device, is_square, load, operations, shape
-from tables import steps, title
+from sentences import steps
+from tables import title
 
 matplotlib.use("svg")
 INK = "#768390"  # text and axes: legible on a white and on a dark page
