@@ -119,3 +119,22 @@ def test_every_mark_has_its_end_and_its_table():
         text = page.read_text(encoding="utf-8")
         opened = text.count("<!-- generated: ")
         assert opened == text.count("<!-- end -->") == len(generate.MARKED.findall(text)), page
+
+
+def test_regret_becomes_a_run(tmp_path):
+    kernel = {"type": "f32", "product": 3, "m": 8, "n": 64, "k": 32, "a_transposed": False, "b_transposed": True,
+              "kernel": "one", "parameters": "", "chosen": True, "seconds": 3e-6, "again": 3e-6}
+    other = kernel | {"kernel": "other", "parameters": "BM=64", "chosen": False, "again": 2e-6}
+    slow = {name: value for name, value in other.items() if name != "again"}
+    header = {"backend": "cuda", "seed": 7, "m": "1:8", "n": "64:64", "k": "32:32", "most_terms": 1e9, "planning": "estimate"}
+    summary = {"type": "f32", "products": 1, "mean": 1.5, "worst": 1.5, "share_above_1.1": 1.0, "worst_products": []}
+    (tmp_path / "regret.json").write_text(json.dumps(header | {"types": [summary]}), encoding="utf-8")
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, (header, kernel, slow, other))), encoding="utf-8")
+    (tmp_path / "beside.json").write_text(json.dumps(results.load("gpu_square")), encoding="utf-8")
+    files = [tmp_path / name for name in ("regret.json", "rows.jsonl", "beside.json")]
+    made = subprocess.run([sys.executable, TOOLS / "choices.py", *files], check=True, capture_output=True, text=True)
+    run = json.loads(made.stdout)
+    assert not problems(run) and run["summary"]["f32"]["mean"] == 1.5
+    [row] = run["results"]
+    assert (row["choice"], row["fastest"], row["b"]) == ("one", "other BM=64", "t")
+    assert (row["choice_us"], row["fastest_us"]) == (3.0, 2.0)
