@@ -76,7 +76,9 @@ Exit run_ladder(const LadderOptions& options) {
   if (report.threads == 0) report.threads = default_threads();
   std::vector<MeasurementRequest> requests;
   double seconds = 0;
+  bool compiles = false;
   for (const KernelInfo& kernel : kernels_to_run(options, description, report)) {
+    compiles = compiles || kernel.backend == Backend::opencl;
     GemmOptions choice = options_for(options.choice, kernel);
     for (const Accuracy accuracy : accuracies_of(description, choice)) {
       choice.accuracy = accuracy;
@@ -88,7 +90,7 @@ Exit run_ladder(const LadderOptions& options) {
     }
   }
   require_operand_memory(description);
-  announce_cost("this ladder", seconds);
+  announce_cost("this ladder", seconds, compiles);
   Operands operands(description, parse_fill(options.fill), options.seed);
   PeakMeter peaks(static_cast<int>(options.choice.threads));
   Progress progress;

@@ -195,8 +195,10 @@ double expected_seconds(const MeasurementRequest& request) {
   return timing + 2 * probe_seconds + comparing;
 }
 
-void announce_cost(const char* what, double seconds) {
-  if (seconds >= 5) note("exactile: {} will take about {}", what, seconds_text(seconds));
+void announce_cost(const char* what, double seconds, bool compiles) {
+  if (seconds < 5) return;
+  note("exactile: {} will take about {}{}", what, seconds_text(seconds),
+       compiles ? "; the first on a machine some minutes more, to compile OpenCL's kernels" : "");
 }
 
 }  // namespace exactile::program

@@ -74,7 +74,7 @@ struct Measurement {
 /// Seconds of one run, by the planner's estimate; 0 where there is nothing to multiply.
 [[nodiscard]] double chosen_cost(const PlanSummary& summary);
 
-/// "what" on stderr where it takes long enough to make one wonder.
-void announce_cost(const char* what, double seconds);
+/// "what" on stderr where it takes long enough to make one wonder. `compiles`: OpenCL kernels, when they run first.
+void announce_cost(const char* what, double seconds, bool compiles = false);
 
 }  // namespace exactile::program
