@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "blas/choice.hpp"
 
+#include <strings.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -23,10 +25,11 @@ namespace {
   using CoreName = const char* (*)();
   const auto core_name = reinterpret_cast<CoreName>(openblas_routine("openblas_get_corename"));
   if (core_name == nullptr) return false;
-  constexpr std::array<std::string_view, 5> cores{"SkylakeX", "Cooperlake", "SapphireRapids", "Haswell", "Zen"};
+  constexpr std::array<const char*, 5> cores{"SkylakeX", "Cooperlake", "SapphireRapids", "Haswell", "Zen"};
   constexpr std::ptrdiff_t with_avx512 = 3;
   const auto last = vectors == Vectors::avx512 ? cores.begin() + with_avx512 : cores.end();
-  return std::find(cores.begin(), last, core_name()) != last;
+  const char* const here = core_name();  // in capitals where it was built for one processor
+  return std::any_of(cores.begin(), last, [&](const char* core) { return strcasecmp(core, here) == 0; });
 }
 
 }  // namespace

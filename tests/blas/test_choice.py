@@ -64,8 +64,9 @@ def test_another_fallback_gets_none():
 def test_an_openblas_with_kernels_of_lesser_instructions_gets_none():
     _, gone, _ = outcome(STAND_IN, 1, STAND_IN_CORE="Prescott")
     assert not gone
-    _, gone, _ = outcome(STAND_IN, 1, STAND_IN_CORE="SkylakeX")
-    assert gone
+    for core in ("SkylakeX", "SKYLAKEX"):
+        _, gone, _ = outcome(STAND_IN, 1, STAND_IN_CORE=core)
+        assert gone
 
 
 def test_what_is_ours_opens_no_openblas():
