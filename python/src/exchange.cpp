@@ -132,12 +132,14 @@ nb::object multiply_exchanged(const ExchangedPair& pair, nb::handle a, nb::handl
   wanted.type = pair.type;
   wanted.shape = shape.extents.data();
   wanted.dimensions = shape.dimensions;
-  dlpack::Tensor found;
-  if (nb::object made = new_tensor(a, wanted);
-      made.is_valid() && pair.exchange->look(made.ptr(), &found) == 0 && found.device.index == pair.device.index) {
-    static_cast<void>(describe(found, view));
-    run(pair, view, request);
-    return made;
+  if (nb::object made = new_tensor(a, wanted); made.is_valid()) {
+    dlpack::Tensor found;
+    if (pair.exchange->look(made.ptr(), &found) != 0) throw nb::python_error();
+    if (found.device.index == pair.device.index) {
+      static_cast<void>(describe(found, view));
+      run(pair, view, request);
+      return made;
+    }
   }
   dlpack::ManagedVersioned* made = nullptr;
   if (pair.exchange->allocate(&wanted, &made, nullptr, set_error) != 0) throw nb::python_error();

@@ -60,7 +60,7 @@ nb::object arguments_of(nb::handle like, std::span<const std::int64_t> shape) {
 }
 
 /// The arguments of the last tensor that was made: the next one is often like it.
-PyObject* remembered_arguments(nb::handle like, const dlpack::Tensor& wanted) {
+nb::object remembered_arguments(nb::handle like, const dlpack::Tensor& wanted) {
   static dlpack::DataType type{};
   static std::vector<std::int64_t> shape;
   static PyObject* arguments = nullptr;
@@ -72,7 +72,7 @@ PyObject* remembered_arguments(nb::handle like, const dlpack::Tensor& wanted) {
     Py_XDECREF(arguments);
     arguments = made.release().ptr();
   }
-  return arguments;
+  return nb::borrow(arguments);
 }
 
 }  // namespace
@@ -80,7 +80,8 @@ PyObject* remembered_arguments(nb::handle like, const dlpack::Tensor& wanted) {
 nb::object new_tensor(nb::handle like, const dlpack::Tensor& wanted) {
   PyObject* const maker = maker_of(like, wanted.device.type);
   if (maker == nullptr) return {};
-  PyObject* const made = PyObject_Call(maker, remembered_arguments(like, wanted), nullptr);
+  const nb::object arguments = remembered_arguments(like, wanted);
+  PyObject* const made = PyObject_Call(maker, arguments.ptr(), nullptr);
   if (made == nullptr) PyErr_Clear();
   return nb::steal(made);
 }
