@@ -168,11 +168,10 @@ void Direct<T>::visit_tiles(std::int64_t part, std::int64_t parts, const Visit& 
 template <class T>
 template <class Visit>
 inline void Direct<T>::with_copy(const Operands<T>& data, const Visit& visit) const {
-  alignas(64) T copy[std::size_t{most_copied_bytes} / sizeof(T)];
-  Operands<T> read = data;
+  alignas(64) unsigned char room[most_copied_bytes];  // complex elements would be set to zero
+  T* const copy = reinterpret_cast<T*>(room);
   kernels_.pack_b(data.b, given_b_.column_stride, given_b_.row_stride, o_.n, o_.b.row_stride, o_.k, copy);
-  read.b = copy;
-  visit(read);
+  visit(Operands<T>{data.a, copy, data.c, data.alpha, data.beta});
 }
 
 template <class T>
