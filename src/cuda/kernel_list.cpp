@@ -12,7 +12,6 @@
 #include "cuda/kernels/outer/outer_kernels.hpp"
 #include "cuda/kernels/simt/simt_kernels.hpp"
 #include "cuda/kernels/sm80/sm80_kernels.hpp"
-#include "cuda/kernels/sm90/sm90_f32_fp16x3_mma.hpp"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
 #include "cuda/runtime/entry.hpp"
 

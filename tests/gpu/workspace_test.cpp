@@ -5,7 +5,6 @@
 
 #include "cuda/kernels/complex/complex_kernels.hpp"
 #include "cuda/kernels/sm90/native/plan.hpp"
-#include "cuda/kernels/sm90/sm90_f32_fp16x3_mma.hpp"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
 #include "gpu/h200.hpp"
 #include "gpu/row_major.hpp"

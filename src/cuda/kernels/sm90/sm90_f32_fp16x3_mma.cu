@@ -14,7 +14,7 @@
 #include "cuda/kernels/sm90/f32_sliced.cuh"
 #include "cuda/kernels/sm90/f32_tensor_maps.cuh"
 #include "cuda/kernels/sm90/ordered/kernel.cuh"
-#include "cuda/kernels/sm90/sm90_f32_fp16x3_mma.hpp"
+#include "cuda/kernels/sm90/sm90_kernels.hpp"
 #include "cuda/tile/cluster_launch.cuh"
 
 namespace exactile::cuda {
@@ -40,9 +40,9 @@ struct OrderedPlan {
       : d(description),
         few_is_a(d.m <= d.n),
         rows(rows_of_cta),
-        row_blocks(((few_is_a ? d.m : d.n) + rows - 1) / rows),
-        groups(((few_is_a ? d.n : d.m) + tile_columns - 1) / tile_columns),
-        chunks((d.k + chunk_terms - 1) / chunk_terms),
+        row_blocks(core::ceil_divide(few_is_a ? d.m : d.n, std::int64_t{rows})),
+        groups(core::ceil_divide(few_is_a ? d.n : d.m, std::int64_t{tile_columns})),
+        chunks(core::ceil_divide(d.k, std::int64_t{chunk_terms})),
         ranks(1) {
     constexpr int most_ranks = 16;
     while (ranks < most_ranks && 2 * ranks * tiles() <= std::int64_t{ctas_of_sm} * device.sm_count &&

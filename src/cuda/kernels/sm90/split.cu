@@ -36,6 +36,14 @@ Status enqueue_passes(const SplitPair& operands, unsigned* zero, std::int64_t ze
                "launch", "write_slices");
 }
 
+/// SMs of the current device.
+int sms_here() {
+  int device = 0, sms = 0;
+  static_cast<void>(cudaGetDevice(&device));
+  static_cast<void>(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
+  return sms;
+}
+
 }  // namespace
 
 template <class Slices>
@@ -59,7 +67,8 @@ Status enqueue_split(const SplitPair& operands, unsigned* zero, std::int64_t zer
   const int bytes = std::max(bytes_of(pair.a), bytes_of(pair.b));
   const std::int64_t vectors = std::int64_t{operands.a.rows} * operands.a.batches * operands.a.split_k +
                                std::int64_t{operands.b.rows} * operands.b.batches * operands.b.split_k;
-  if (pair.a.rows == 0 || pair.b.rows == 0 || (bytes > whole_shared_bytes[1] && vectors > most_alone))
+  const bool is_alone = bytes > whole_shared_bytes[1];  // a CTA on its SM
+  if (pair.a.rows == 0 || pair.b.rows == 0 || (is_alone && vectors > sms_here()))
     return enqueue_passes<Slices>(operands, zero, zero_words, stream);
   if (Status s = allow_shared_memory(split_whole<Slices>, *std::ranges::max_element(whole_shared_bytes), "split_whole");
       !s.ok())

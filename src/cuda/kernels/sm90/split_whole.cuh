@@ -18,7 +18,6 @@
 namespace exactile::cuda::sm90::split {
 
 inline constexpr int whole_shared_bytes[] = {48 * 1024, 68 * 1024, 200 * 1024};  // four, three or one CTA of an SM
-inline constexpr int most_alone = 132;  ///< CTAs that may each have an SM alone
 inline constexpr int whole_most_rows = 64;
 
 /// How one operand is taken.
