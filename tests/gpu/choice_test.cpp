@@ -65,6 +65,14 @@ TEST(CudaChoice, EveryTypeIsPlannedForEveryGeneration) {
 }
 
 /// By rates of the kernel that multiplies panels of f64, or of its own where it extracts.
+TEST(CudaChoice, WhatL2HoldsIsNotMovedEveryTime) {
+  const Device device = made_up(90);
+  const auto l2 = static_cast<double>(device.l2_bytes);
+  const auto moving = [&](double bytes) { return seconds({.bytes = bytes}, {}, {}, device); };
+  EXPECT_DOUBLE_EQ(moving(l2), l2 / calls_from_l2 / device.memory_bytes_per_second);
+  EXPECT_DOUBLE_EQ(moving(l2 + 1), (l2 + 1) / device.memory_bytes_per_second);
+}
+
 TEST(CudaChoice, WhatIsCertifiedIsEstimatedByMeasuredRates) {
   const auto certified = std::ranges::find(kernels(), std::string_view("cuda_certified"), &Kernel::name);
   ASSERT_NE(certified, kernels().end());

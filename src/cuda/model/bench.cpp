@@ -180,8 +180,9 @@ Result<double> Bench::time(const Kernel& kernel, const plan::Problem& problem, c
   if (product->workspace_bytes() > workspace_bytes) return Status(StatusCode::out_of_memory, "too much workspace");
   const std::array<std::int64_t, 3> bytes = bytes_of(d);
   const std::int64_t sets = pool_bytes / *std::ranges::max_element(bytes);
-  const std::int64_t uses = bytes[0] + bytes[1] + bytes[2] <= s.device.l2_bytes ? 2 : 1;
-  const int runs = 2 * std::clamp(static_cast<int>(enough_seconds / expected_seconds / 2), 1, 12);
+  const std::int64_t uses = bytes[0] + bytes[1] + bytes[2] <= s.device.l2_bytes ? calls_from_l2 : 1;
+  const int runs =
+      calls_from_l2 * std::clamp(static_cast<int>(enough_seconds / expected_seconds / calls_from_l2), 1, 12);
   Graph graph;
   const Status captured = graph.capture(s.stream, [&]() -> Status {
     for (int run = 0; run < runs; ++run) {

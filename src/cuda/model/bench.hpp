@@ -12,7 +12,7 @@
 namespace exactile::cuda::model {
 
 /// Operands for products of one pair of types, filled with normal numbers: more of them than the L2 cache holds, so
-/// that a run finds its own in memory. What L2 can hold is used twice in a row: programs do both.
+/// that a run finds its own in memory. What L2 can hold is used calls_from_l2 times in a row.
 class Bench {
  public:
   [[nodiscard]] static Result<std::unique_ptr<Bench>> open(const Device& device, GemmTypes types);
