@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ?gemm: C <- alpha op(A) op(B) + beta C.
+#include <utility>
+
 #include "blas/arguments.hpp"
 #include "blas/choice.hpp"
 #include "blas/export.hpp"
@@ -9,9 +11,35 @@
 namespace exactile::blas {
 namespace {
 
+/// Does it where this thread has done its like before, sizes and all, and it is over in nanoseconds.
 template <class In, class Out>
-[[gnu::noinline]] void gemm_at_length(const char* name, Op op_a, Op op_b, Size m, Size n, Size k, Out alpha,
-                                      const In* a, Size lda, const In* b, Size ldb, Out beta, Out* c, Size ldc) {
+[[nodiscard]] inline bool gemm_quickly(Op op_a, Op op_b, Size m, Size n, Size k, Out alpha, const In* a, Size lda,
+                                       const In* b, Size ldb, Out beta, Out* c, Size ldc) {
+  const bool may_be_right =
+      holds(lda, op_a == Op::plain ? m : k) && holds(ldb, op_b == Op::plain ? k : n) && holds(ldc, m);
+  return may_be_right &&
+         multiply_quickly(settled<Out>(op_a), settled<Out>(op_b), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+/// `rows` as report_parameter() takes it.
+template <class In, class Out>
+[[gnu::noinline]] void gemm(const char* name, int rows, std::optional<Op> of_a, std::optional<Op> of_b, Size m, Size n,
+                            Size k, Out alpha, const In* a, Size lda, const In* b, Size ldb, Out beta, Out* c,
+                            Size ldc) {
+  if (Checks()
+          .that(of_a.has_value(), 1)
+          .that(of_b.has_value(), 2)
+          .that(m >= 0, 3)
+          .that(n >= 0, 4)
+          .that(k >= 0, 5)
+          .that(holds(lda, of_a == Op::plain ? m : k), 8)
+          .that(holds(ldb, of_b == Op::plain ? k : n), 10)
+          .that(holds(ldc, m), 13)
+          .is_bad(name, rows))
+    return;
+  if (m == 0 || n == 0 || ((alpha == Out(0) || k == 0) && beta == Out(1))) return;
+  const Op op_a = settled<Out>(*of_a);
+  const Op op_b = settled<Out>(*of_b);
   const Report report(name, {{"m", m}, {"n", n}, {"k", k}});
   if constexpr (std::is_same_v<In, Out>)
     if (done_elsewhere<Out, Stem::gemm>({m, n, k}, letter(op_a), letter(op_b), m, n, k, alpha, a, lda, b, ldb, beta, c,
@@ -20,38 +48,31 @@ template <class In, class Out>
   multiply(op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
-/// `rows` as report_parameter() takes it.
 template <class In, class Out>
-inline void gemm(const char* name, int rows, std::optional<Op> op_a, std::optional<Op> op_b, Size m, Size n, Size k,
-                 Out alpha, const In* a, Size lda, const In* b, Size ldb, Out beta, Out* c, Size ldc) {
-  if (Checks()
-          .that(op_a.has_value(), 1)
-          .that(op_b.has_value(), 2)
-          .that(m >= 0, 3)
-          .that(n >= 0, 4)
-          .that(k >= 0, 5)
-          .that(holds(lda, op_a == Op::plain ? m : k), 8)
-          .that(holds(ldb, op_b == Op::plain ? k : n), 10)
-          .that(holds(ldc, m), 13)
-          .is_bad(name, rows))
-    return;
-  if (m == 0 || n == 0 || ((alpha == Out(0) || k == 0) && beta == Out(1))) return;
-  if (!multiply_quickly(settled<Out>(*op_a), settled<Out>(*op_b), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc))
-    gemm_at_length(name, settled<Out>(*op_a), settled<Out>(*op_b), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+inline void fortran_gemm(const char* name, const char* trans_a, const char* trans_b, Size m, Size n, Size k, Out alpha,
+                         const In* a, Size lda, const In* b, Size ldb, Out beta, Out* c, Size ldc) {
+  const auto op_a = op_of(letter(trans_a));
+  const auto op_b = op_of(letter(trans_b));
+  if (!op_a || !op_b || !gemm_quickly(*op_a, *op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc))
+    gemm(name, from_fortran, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 template <class In, class Out>
 inline void cblas_gemm(const char* name, const char* c_name, int order, int trans_a, int trans_b, Size m, Size n,
                        Size k, Out alpha, const In* a, Size lda, const In* b, Size ldb, Out beta, Out* c, Size ldc) {
   if (!is_order(order, c_name)) return;
-  const auto op_a = op_of(trans_a);
-  const auto op_b = op_of(trans_b);
+  auto op_a = op_of(trans_a);
+  auto op_b = op_of(trans_b);
   if (!op_a) return illegal_setting(2, c_name, "Illegal TransA setting, %d\n", trans_a, order);
   if (!op_b) return illegal_setting(3, c_name, "Illegal TransB setting, %d\n", trans_b, order);
-  if (order == row_major)  // C^T = op(B)^T op(A)^T, and what lies by rows is by columns the transposed
-    gemm(name, 1, op_b, op_a, n, m, k, alpha, b, ldb, a, lda, beta, c, ldc);
-  else
-    gemm(name, 0, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  if (order == row_major) {  // C^T = op(B)^T op(A)^T, and what lies by rows is by columns the transposed
+    std::swap(op_a, op_b);
+    std::swap(a, b);
+    std::swap(lda, ldb);
+    std::swap(m, n);
+  }
+  if (!gemm_quickly(*op_a, *op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc))
+    gemm(name, order == row_major ? 1 : 0, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 }  // namespace
@@ -64,8 +85,7 @@ namespace blas = exactile::blas;
   extern "C" EXACTILE_EXPORT void stem##suffix##_(                                                                     \
       const char* trans_a, const char* trans_b, const Int* m, const Int* n, const Int* k, const T* alpha, const In* a, \
       const Int* lda, const In* b, const Int* ldb, const T* beta, T* c, const Int* ldc) {                              \
-    blas::gemm(NAME, blas::from_fortran, blas::op_of(blas::letter(trans_a)), blas::op_of(blas::letter(trans_b)), *m,   \
-               *n, *k, *alpha, a, *lda, b, *ldb, *beta, c, *ldc);                                                      \
+    blas::fortran_gemm(NAME, trans_a, trans_b, *m, *n, *k, *alpha, a, *lda, b, *ldb, *beta, c, *ldc);                  \
   }                                                                                                                    \
   extern "C" EXACTILE_EXPORT void cblas_##stem##suffix(                                                                \
       int order, int trans_a, int trans_b, Int m, Int n, Int k, blas::Passed<T>::Number alpha,                         \
