@@ -35,15 +35,17 @@ HWY_INLINE void add_vector_of(const Part* w, std::int64_t stride, std::int64_t d
                               std::int64_t some) {
   const Lanes<Lane> d;
   Vector<Lane> sums[Strips];
-  unrolled<Strips>([&](auto i) __attribute__((always_inline)) { sums[i] = hn::LoadU(d, strips + i * strip); });
-  unrolled<Count>([&](auto q) __attribute__((always_inline)) {
+#pragma GCC unroll 8
+  for (int i = 0; i < Strips; ++i) sums[i] = hn::LoadU(d, strips + i * strip);
+#pragma GCC unroll 8
+  for (int q = 0; q < Count; ++q) {
     const Vector<Lane> line = some == 0 ? load_lanes(w + q * stride) : load_some_lanes<Lane>(w + q * stride, some);
     __builtin_prefetch(w + q * stride + distance);
-    unrolled<Strips>([&](auto i) __attribute__((always_inline)) {
-      add_product<Part>(sums[i], hn::Set(d, factors.x[i][q]), line);
-    });
-  });
-  unrolled<Strips>([&](auto i) __attribute__((always_inline)) { hn::StoreU(sums[i], d, strips + i * strip); });
+#pragma GCC unroll 8
+    for (int i = 0; i < Strips; ++i) add_product<Part>(sums[i], hn::Set(d, factors.x[i][q]), line);
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < Strips; ++i) hn::StoreU(sums[i], d, strips + i * strip);
 }
 
 template <class Part, class Lane, int Strips, int Count>
