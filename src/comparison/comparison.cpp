@@ -12,8 +12,8 @@
 namespace exactile::comparison {
 namespace {
 
-/// How much of the exact result is formed: some tenths of a second of comparing.
-constexpr double comparison_work = 5e7;
+/// How much of the exact result is formed: some hundredths of a second of comparing.
+constexpr double comparison_work = 1e7;
 
 /// Rivals know no accuracy that promises more than the plain loop does.
 Accuracy checked_as(Accuracy accuracy) { return accuracy == Accuracy::reduced ? accuracy : Accuracy::standard; }
