@@ -232,6 +232,7 @@ TEST(GroupedCuda, EveryWayToStoreC) {
     expect_groups(context, grouped(types, 4, 300, 256, 72), offsets, "", 2, 0);       // alpha
     expect_groups(context, grouped(types, 4, 300, 256, 72), offsets, "", 1, 1);       // beta
     expect_groups(context, grouped(types, 4, 300, 8, 8), offsets, "");                // one block of K, few columns
+    expect_groups(context, grouped(types, 2, 40, 256, 72), {0, 3, 40}, "");           // few rows
     expect_groups(context, grouped(types, 4, 300, 256, 2048, true, 8), offsets, "");  // gaps between rows
   }
 }

@@ -48,6 +48,10 @@ class Grouped final : public plan::GroupedExecutable {
       return s;
     if (Status s = map_operand(p.b, b, {d.n, d.k, groups_}, config_, config_.tile.n, 1); !s.ok()) return s;
     if (Status s = map_output(p); !s.ok()) return s;
+    p.reach = {.rows = loaded(a.major, d.m, config_.tile.m, config_.cluster.columns),
+               .columns = loaded(b.major, d.n, config_.tile.n, 1),
+               .last_row = std::numeric_limits<int>::max(),
+               .last_column = std::numeric_limits<int>::max()};
     const auto clusters = std::min<std::int64_t>(most_tiles_, resident_clusters(config_, device_));
     return enqueue_grouped_tiles<In>(p, config_.tile, b.major, static_cast<int>(clusters) * config_.cluster.size(),
                                      kernel_, static_cast<cudaStream_t>(execution.queue));
@@ -97,7 +101,7 @@ class Grouped final : public plan::GroupedExecutable {
             .by_split_k = Divisor(1),
             .blocks_per_slice = blocks,
             .blocks = blocks,
-            .reach = {config_.tile.m, config_.tile.n, std::numeric_limits<int>::max(), std::numeric_limits<int>::max()},
+            .reach = {},
             .a_is_shared = true,
             .b_is_shared = false,
             .out = out};
