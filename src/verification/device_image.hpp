@@ -3,8 +3,8 @@
 /// The operands of a case in the memory of a device.
 #pragma once
 
-#include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "exactile/context.hpp"
@@ -12,24 +12,38 @@
 
 namespace exactile::verification {
 
-/// A guarded operand's whole body, pattern and all, copied to a device: what a kernel writes beside the elements is
-/// found there as it is in host memory.
+/// The whole bodies of guarded operands, pattern and all, one behind another in device memory: what a kernel writes
+/// beside the elements is found there as it is in host memory. One copy moves all of them, either way.
 class DeviceImage {
  public:
-  [[nodiscard]] static Result<DeviceImage> make(const Context& context, const GuardedOperand& operand);
+  /// `memory` is taken where it suffices, else allocated anew; `margin`: bytes of the pattern before the first body and
+  /// behind the last one.
+  [[nodiscard]] static Result<DeviceImage> make(const Context& context, std::span<GuardedOperand* const> operands,
+                                                std::optional<DeviceMemory> memory, std::int64_t margin);
 
-  /// What GemmArguments takes: the first element, or the array of pointers.
-  [[nodiscard]] void* argument() const;
-  /// Copies the body back into the operand.
-  [[nodiscard]] Status download(GuardedOperand& operand) const;
+  /// What GemmArguments takes for each operand: the first element, or the array of pointers.
+  [[nodiscard]] std::vector<void*> arguments();
+  /// Copies the bodies back into the operands.
+  [[nodiscard]] Status download();
+  /// For the next image.
+  [[nodiscard]] DeviceMemory memory() && { return std::move(*memory_); }
 
  private:
-  DeviceImage(DeviceMemory body, std::int64_t first) : body_(std::move(body)), first_(first) {}
+  /// One operand's.
+  struct Place {
+    GuardedOperand* operand;
+    std::vector<void*> pointers = {};  ///< of a pointer array
+    std::int64_t array = 0;            ///< that array's offset in the memory, if it lies there
+    std::int64_t body = 0;             ///< that of the body
+  };
 
-  DeviceMemory body_;
-  std::optional<DeviceMemory> pointers_;  ///< the array, where it lies on the device
-  std::vector<void*> host_pointers_;      ///< the array, where it stays with the host: OpenCL's, see interop/opencl.hpp
-  std::int64_t first_;                    ///< offset of element (0, 0) of product 0
+  DeviceImage(std::span<GuardedOperand* const> operands, bool keeps_arrays, std::int64_t margin);
+  [[nodiscard]] Status upload();
+
+  bool keeps_arrays_;  ///< of pointers in host memory: OpenCL's, see interop/opencl.hpp
+  std::vector<Place> places_;
+  std::vector<std::byte> bytes_;  ///< what the memory holds
+  std::optional<DeviceMemory> memory_;
 };
 
 }  // namespace exactile::verification

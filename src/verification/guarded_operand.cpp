@@ -14,8 +14,6 @@ namespace exactile::verification {
 namespace {
 
 constexpr std::size_t least_guard_bytes = 256;
-/// All bits set: NaN in every floating type, -1 in every integer.
-constexpr int pattern = 0xff;
 
 std::size_t round_up(std::size_t bytes, std::size_t page) { return (bytes + page - 1) / page * page; }
 
@@ -77,7 +75,7 @@ bool GuardedOperand::map(std::size_t element_bytes, Flush flush) {
   mapping_ = static_cast<std::byte*>(mapping);
   body_ = mapping_ + page;
   if (mprotect(body_, body_bytes_, PROT_READ | PROT_WRITE) != 0) return false;
-  std::memset(body_, pattern, body_bytes_);
+  std::memset(body_, std::to_integer<int>(pattern), body_bytes_);
   lowest_ = flush == Flush::begin ? body_ : body_ + (body_bytes_ - element_bytes);
   return true;
 }

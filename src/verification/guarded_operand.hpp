@@ -20,6 +20,8 @@ namespace exactile::verification {
 class GuardedOperand {
  public:
   enum class Flush : std::uint8_t { begin, end };
+  /// All bits set: NaN in every floating type, -1 in every integer.
+  static constexpr std::byte pattern{0xff};
 
   [[nodiscard]] static Result<std::unique_ptr<GuardedOperand>> make(ElementType type, std::int64_t rows,
                                                                     std::int64_t columns, const OperandLayout& layout,

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -85,7 +88,7 @@ void fill_operands(const Case& test, const Operands& operands) {
 }
 
 /// `all`: what GemmArguments takes for each of Operands::all().
-GemmArguments arguments_of(const Case& test, const std::array<void*, 6>& all) {
+GemmArguments arguments_of(const Case& test, std::span<void* const> all) {
   const GemmDescription& d = test.description;
   return {.a = all[0],
           .b = all[1],
@@ -112,35 +115,52 @@ Backend backend_of(const GemmOptions& options) {
   return Backend::automatic;
 }
 
-/// One context a backend and device for the whole process: opening one takes longer than most cases.
-Result<Context> context_of(const GemmOptions& options) {
+/// A device's context, and memory that one case after another has its operands in.
+struct Opened {
+  explicit Opened(Context opened) : context(std::move(opened)) {}
+  Context context;
+  std::mutex mutex;  ///< of the memory
+  std::optional<DeviceMemory> memory;
+};
+
+/// One a backend and device for the whole process: opening a context takes longer than most cases.
+Result<Opened*> opened_for(const GemmOptions& options) {
   static std::mutex mutex;
   // Never destroyed: when static objects go, a driver's own may be gone already.
-  static auto& contexts = *new std::map<std::pair<Backend, int>, Context>;
+  static auto& all = *new std::map<std::pair<Backend, int>, Opened>;
   const std::lock_guard lock(mutex);
   const std::pair key(backend_of(options), options.device);
-  if (const auto found = contexts.find(key); found != contexts.end()) return found->second;
+  if (const auto found = all.find(key); found != all.end()) return &found->second;
   Result<Context> made = Context::make(key.first, key.second);
-  if (made.ok()) contexts.emplace(key, made.value());
-  return made;
+  if (!made.ok()) return made.status();
+  return &all.try_emplace(key, std::move(made).value()).first->second;
 }
 
 /// Moves the operands to the device, runs, and moves all of them back: a write to an input shows too.
-Status run_on_device(const Case& test, const Plan& plan, const Operands& operands) {
-  const Result<Context> context = context_of(test.options);
-  if (!context.ok()) return context.status();
+Status run_on_device(const Case& test, const Plan& plan, const Operands& operands, Placement placement) {
+  const Result<Opened*> opened = opened_for(test.options);
+  if (!opened.ok()) return opened.status();
+  auto& [context, mutex, kept] = *opened.value();
+  const std::array<GuardedOperand*, 6> all = operands.all();
+  const bool is_apart = placement == Placement::apart;
+  constexpr std::int64_t margin = 4096;
+  std::unique_lock<std::mutex> lock;
+  if (!is_apart) lock = std::unique_lock(mutex);
   std::vector<DeviceImage> images;
-  std::array<void*, 6> moved{};
-  for (const GuardedOperand* operand : operands.all()) {
-    Result<DeviceImage> image = DeviceImage::make(context.value(), *operand);
+  std::vector<void*> moved;
+  const std::size_t in_each = is_apart ? 1 : all.size();
+  for (std::size_t i = 0; i < all.size(); i += in_each) {
+    Result<DeviceImage> image =
+        DeviceImage::make(context, std::span(all).subspan(i, in_each),
+                          is_apart ? std::nullopt : std::exchange(kept, std::nullopt), is_apart ? 0 : margin);
     if (!image.ok()) return image.status();
     images.push_back(std::move(image).value());
+    std::ranges::copy(images.back().arguments(), std::back_inserter(moved));
   }
-  std::ranges::transform(images, moved.begin(), [](const DeviceImage& image) { return image.argument(); });
-  if (Status s = plan.run(arguments_of(test, moved), context.value().execution()); !s.ok()) return s;
-  if (Status s = context.value().synchronize(); !s.ok()) return s;
-  for (std::size_t i = 0; i < images.size(); ++i)
-    if (Status s = images[i].download(*operands.all()[i]); !s.ok()) return s;
+  if (Status s = plan.run(arguments_of(test, moved), context.execution()); !s.ok()) return s;
+  for (DeviceImage& image : images)
+    if (Status s = image.download(); !s.ok()) return s;
+  if (!is_apart) kept = std::move(images.front()).memory();
   return {};
 }
 
@@ -152,7 +172,7 @@ void fail(ErrorReport& report, std::string sentence) {
 
 }  // namespace
 
-Result<ErrorReport> run_case(const Case& test) {
+Result<ErrorReport> run_case(const Case& test, Placement placement) {
   const GemmDescription& d = test.description;
   const Result<Plan> plan = Plan::make(d, test.options);
   if (!plan.ok()) return plan.status();
@@ -164,8 +184,8 @@ Result<ErrorReport> run_case(const Case& test) {
   std::ranges::transform(operands.all(), digests.begin(), [](const auto* operand) { return operand->digest(); });
 
   const GemmArguments arguments = arguments_of(test, operands);
-  const Status ran =
-      test.options.memory == Memory::device ? run_on_device(test, plan.value(), operands) : plan.value().run(arguments);
+  const Status ran = test.options.memory == Memory::device ? run_on_device(test, plan.value(), operands, placement)
+                                                           : plan.value().run(arguments);
   if (!ran.ok()) return ran;
 
   constexpr double work_limit = 1e8;

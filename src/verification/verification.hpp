@@ -73,11 +73,16 @@ struct Case {
   std::uint64_t seed = 1;
 };
 
+/// How the operands of a case lie in a device's memory. `apart`: each in an allocation of its own, where NVIDIA's
+/// compute-sanitizer sees what reads past it. `together`: one behind another in memory that the process keeps, where
+/// what reads past an operand meets NaN; allocating and copying take longer than all else of a small case.
+enum class Placement : std::uint8_t { apart, together };
+
 /// Makes guarded operands (with Memory::device, on the backend's device), poisons C with NaN (or a pattern, for
 /// integers), runs the product through the public API and applies every oracle that fits; writes outside C's elements
 /// or into A, B, the bias or the scales are failures. Reads outside the operands end the process: they meet an
 /// inaccessible page. A Status that is not ok is trouble before the check (unknown kernel, no memory, ...).
-[[nodiscard]] Result<ErrorReport> run_case(const Case& test);
+[[nodiscard]] Result<ErrorReport> run_case(const Case& test, Placement placement = Placement::apart);
 
 /// The one line that runs this case again: "exactile verify --m 3 --n 5 ...". Beside --m --n --k --type --backend
 /// --kernel --accuracy --threads --memory --device --parameters --fill --seed it may use, where they are not the
