@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/device_product.hpp"
 
+#include <algorithm>
+
 namespace exactile::test {
 namespace {
 
@@ -10,10 +12,14 @@ DeviceMemory allocate(const Context& context, std::int64_t bytes) {
   return std::move(memory).value();
 }
 
-DeviceMemory filled(const Context& context, ElementType type, std::int64_t rows, std::int64_t columns,
-                    verification::Part part) {
-  std::vector<std::byte> host(static_cast<std::size_t>(rows * columns * size_in_bytes(type)));
-  verification::fill(verification::Fill::normal, 1, type, rows, columns, {columns, 1}, 1, host.data(), part);
+/// Normal numbers, which repeat after a prime number of them: to make each takes longer than a product.
+DeviceMemory filled(const Context& context, ElementType type, std::int64_t count, verification::Part part) {
+  constexpr std::int64_t period = 65537;
+  const std::int64_t size = size_in_bytes(type), made = std::min(count, period);
+  std::vector<std::byte> host(static_cast<std::size_t>(count * size));
+  verification::fill(verification::Fill::normal, 1, type, 1, made, {made, 1}, 1, host.data(), part);
+  for (std::int64_t there = made; there < count; there *= 2)
+    std::copy_n(host.data(), std::min(there, count - there) * size, host.data() + there * size);
   DeviceMemory memory = allocate(context, std::ssize(host));
   EXPECT_TRUE(memory.upload(host.data(), std::ssize(host)).ok());
   return memory;
@@ -57,8 +63,8 @@ DeviceProduct::DeviceProduct(const Context& context, const KernelOfType& kernel,
     return;
   }
   plan_ = plan.value();
-  a_ = filled(context, kernel.types.input, m, k, verification::Part::a);
-  b_ = filled(context, kernel.types.input, k, n, verification::Part::b);
+  a_ = filled(context, kernel.types.input, m * k, verification::Part::a);
+  b_ = filled(context, kernel.types.input, k * n, verification::Part::b);
   c_ = allocate(context, m * n * size_in_bytes(kernel.types.output));
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// All of (1..40)^3 for every CUDA kernel and type, of each pinned configuration (1..40)^2 with every fifth depth; of
-// kernels that want a longer K the depths from there on. The operands are small integers, so every sum is exact; A and
-// B are uploaded once, the 1600 products of one k are enqueued one behind the other, each into a place of its own full
-// of NaN, and come back with one copy.
+// All of (1..40)^3 for every CUDA kernel, the depths dealt out over its types, each of which has the first and every
+// fifth or more; of each pinned configuration every fifth depth, and a third of (1..40)^2 with each; of kernels that
+// want a longer K the depths from there on. The operands are small integers, so every sum is exact; A and B are
+// uploaded once, the products of one k are enqueued one behind the other, each into a place of its own full of NaN, and
+// come back with one copy.
+#include <algorithm>
 #include <cstring>
 
 #include "core/arithmetic.hpp"
@@ -27,7 +29,19 @@ class Exhaustive {
   using Sum = Accumulator<In>;
 
   Exhaustive(const Context& context, const KernelOfType& kernel)
-      : context_(context), kernel_(kernel), a_(upload(a_values())), b_(upload(b_values())) {}
+      : context_(context), kernel_(kernel), a_(upload(a_values())), b_(upload(b_values())) {
+    if (tests_all()) return;
+    constexpr std::int64_t most_apart = 5;
+    const TurnOfType turn = turn_of_type(kernel);
+    if (kernel.parameters.empty()) {
+      depths_apart_ = std::min(turn.count, most_apart);
+      depth_ = turn.index % depths_apart_;
+    } else {
+      depths_apart_ = most_apart;
+      depth_ = 3;
+      places_apart_ = 3;
+    }
+  }
 
   /// Products done; stops at the first k with a wrong one.
   int run() {
@@ -49,10 +63,11 @@ class Exhaustive {
     int done = 0;
     for (std::int64_t k = before + 1; k <= before + most && !testing::Test::HasFailure(); ++k) {
       add_term(sums, k - 1);
-      if (!kernel_.parameters.empty() && k % 5 != 3) continue;
+      if (k > before + 1 && k % depths_apart_ != depth_) continue;
       EXPECT_TRUE(c.ok() && c.value().fill_bytes(0xff).ok());
       std::vector<bool> ran(static_cast<std::size_t>(places));
       for (std::int64_t p = 0; p < places; ++p) {
+        if ((p + k) % places_apart_ != 0) continue;
         const bool did =
             enqueue(p / most + 1, p % most + 1, k, c.value().at(p * place * static_cast<std::int64_t>(sizeof(Out))));
         ran[static_cast<std::size_t>(p)] = did;
@@ -151,6 +166,7 @@ class Exhaustive {
 
   const Context& context_;
   const KernelOfType& kernel_;
+  std::int64_t depths_apart_ = 1, depth_ = 0, places_apart_ = 1;
   DeviceMemory a_, b_;
 };
 

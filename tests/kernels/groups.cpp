@@ -28,7 +28,8 @@ class Runner {
       : kernel_(kernel),
         fills_(verification::fills_for(kernel.types.input)),
         more_terms_(terms_before(kernel)),
-        one_of_(cases_for_each_run(kernel)),
+        sample_(number_from_environment("EXACTILE_TEST_SAMPLE", 1)),
+        one_of_(sample_ * cases_for_each_run(kernel)),
         dice_(std::hash<std::string>()(test_name(kernel))) {}
 
   /// The shape as this kernel is given it: those for a long K alone have that much more of it, where they need it.
@@ -49,21 +50,30 @@ class Runner {
     test.fill = fills_[turn_ % fills_.size()];
     return test;
   }
-  void run(const Case& test) {
-    if (one_of_ > 1 && dice_() % one_of_ != 0) return;
-    // After a few failures more of them say nothing new.
-    if (tally_.failed < 5) tally_ += check_case(test);
-  }
+  void run(const Case& test) { run_one_of(one_of_, test); }
   void run(const Shape& shape) { run(make(fit(shape))); }
+  /// What the kernel's own tile is at stake in: never left to the lot that others of its code have part in.
+  void run_edge(const Shape& shape) { run_one_of(sample_, make(fit(shape))); }
   [[nodiscard]] std::uint64_t turn() const { return turn_; }
   [[nodiscard]] const Tally& tally() const { return tally_; }
 
  private:
-  /// EXACTILE_TEST_SAMPLE=n runs one of n cases, drawn by lot, another draw for each kernel. Configurations share their
-  /// kernel's code but for the tile.
+  /// A case in so many runs, drawn by lot, another draw for each kernel and type: configurations share their kernel's
+  /// code but for the tile, and on a GPU its types do but for loads, stores and the arithmetic of an element.
   [[nodiscard]] static std::uint64_t cases_for_each_run(const KernelOfType& kernel) {
-    constexpr std::uint64_t of_configuration = 3;
-    return number_from_environment("EXACTILE_TEST_SAMPLE", 1) * (kernel.parameters.empty() ? 1 : of_configuration);
+    constexpr std::uint64_t of_configuration = 3, of_further_type = 3;
+    if (tests_all()) return 1;
+    if (!kernel.parameters.empty()) return of_configuration;
+    return tested_options().backend == Backend::cuda && turn_of_type(kernel).index > 0 ? of_further_type : 1;
+  }
+
+  /// Of n such cases one runs; of the others it is asked whether the kernel takes them.
+  void run_one_of(std::uint64_t n, const Case& test) {
+    if (tally_.failed >= 5) return;  // more of them say nothing new
+    if (n > 1 && dice_() % n != 0)
+      (Plan::make(test.description, test.options).ok() ? tally_.left_out : tally_.unsupported) += 1;
+    else
+      tally_ += check_case(test);
   }
 
   /// Terms of K that the kernel cannot do without, if that is why it refuses; 0 if it is not.
@@ -77,6 +87,7 @@ class Runner {
   const KernelOfType& kernel_;
   std::vector<Fill> fills_;
   std::int64_t more_terms_;
+  std::uint64_t sample_;  ///< EXACTILE_TEST_SAMPLE=n: one of n cases, and of whatever is sampled anyway
   std::uint64_t one_of_;
   std::mt19937_64 dice_;
   std::uint64_t turn_ = 0;
@@ -140,11 +151,11 @@ Tally check_shapes(const KernelOfType& kernel) {
   const std::size_t pairs_per_case = runner.is_for_long_k() ? 3 : 1;
   for (std::size_t i = 0; i < rows.size(); ++i)
     for (std::size_t j = 0; j < columns.size(); ++j)
-      if ((i + j + 1) % pairs_per_case == 0) runner.run({rows[i], columns[j], 19});
+      if ((i + j + 1) % pairs_per_case == 0) runner.run_edge({rows[i], columns[j], 19});
   for (const std::int64_t m : {own.mc - 1, own.mc, own.mc + 1})
-    if (m > 0 && m < 4000) runner.run({m, 21, 11});
+    if (m > 0 && m < 4000) runner.run_edge({m, 21, 11});
   for (const std::int64_t n : {own.nc - 1, own.nc + 1})
-    if (n > 0 && n < 9000) runner.run({7, n, 5});
+    if (n > 0 && n < 9000) runner.run_edge({7, n, 5});
   for (const Shape& shape : {Shape{31, 37, 41}, Shape{67, 71, 73}, Shape{97, 101, 103}, Shape{127, 131, 61}})
     runner.run(shape);
   for (const Shape& shape : {Shape{3, 5, 20011}, Shape{17, 13, 4099}, Shape{64, 64, 1025}, Shape{1, 1, 5003}})
@@ -157,10 +168,11 @@ Tally check_shapes(const KernelOfType& kernel) {
   for (const Shape& shape : {Shape{1, 777, 333}, Shape{777, 1, 333}, Shape{1, 2049, 129}, Shape{8, 515, 259},
                              Shape{515, 8, 259}, Shape{333, 777, 1}, Shape{2, 2, 2048}, Shape{35, 131, 600}})
     runner.run(shape);
-  // Large enough for several threads to be worth waking; the plain loop never has more than one.
+  // Large enough for several threads to be worth waking; the plain loop never has more than one, and a GPU asks for
+  // none.
   for (const Shape& shape : {Shape{203, 211, 223}, Shape{35, 601, 499}, Shape{3, 1801, 1600}}) {
     for (const int threads : {2, 7}) {
-      if (kernel.kernel == "cpu_naive") continue;
+      if (kernel.kernel == "cpu_naive" || (threads == 7 && tested_options().backend == Backend::cuda)) continue;
       Case test = runner.make(runner.fit(shape));
       test.options.threads = threads;
       runner.run(test);

@@ -43,7 +43,10 @@ verification::Case contiguous_case(GemmTypes types, std::int64_t m, std::int64_t
 Outcome check_case(const verification::Case& test) {
   const std::string line = verification::reproducer(test);
   announce(line);
-  const Result<verification::ErrorReport> result = verification::run_case(test);
+  // Of OpenCL's operands each has a buffer, so that it shows where a kernel is given another's.
+  const auto placement =
+      test.options.backend == Backend::opencl ? verification::Placement::apart : verification::Placement::together;
+  const Result<verification::ErrorReport> result = verification::run_case(test, placement);
   announce({});
   if (!result.ok()) {
     if (result.status().code() == StatusCode::unsupported && !test.options.kernel.empty()) return Outcome::unsupported;
@@ -117,20 +120,28 @@ std::vector<KernelOfType> available_kernels() {
   return all;
 }
 
+TurnOfType turn_of_type(const KernelOfType& kernel) {
+  for (const KernelInfo& info : kernels())
+    if (info.name == kernel.kernel)
+      return {std::ranges::find(info.types, kernel.types) - info.types.begin(), std::ssize(info.types)};
+  return {};
+}
+
 std::vector<std::string> pinnable_parameters(const std::string& kernel, GemmTypes types) {
   const Result<TuningTarget> target = tuning_target(kernel, types);
   if (!target.ok() || target.value().configurations.size() < 2) return {};
   return target.value().configurations;
 }
 
+bool tests_all() { return number_from_environment("EXACTILE_TEST_ALL_CONFIGURATIONS", 0) != 0; }
+
 std::vector<KernelOfType> configurations_of(const KernelInfo& kernel) {
-  const bool in_every_type = number_from_environment("EXACTILE_TEST_ALL_CONFIGURATIONS", 0) != 0;
   std::vector<KernelOfType> all;
   for (std::size_t t = 0; t < kernel.types.size(); ++t) {
     const GemmTypes types = kernel.types[t];
     const std::vector<std::string> parameters = pinnable_parameters(kernel.name, types);
     for (std::size_t i = 0; i < parameters.size(); ++i)
-      if (in_every_type || i % kernel.types.size() == t)
+      if (tests_all() || i % kernel.types.size() == t)
         all.push_back({kernel.name, types, accuracy_kept(kernel, types), parameters[i]});
   }
   return all;

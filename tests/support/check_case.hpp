@@ -28,11 +28,12 @@ enum class Outcome : std::uint8_t { passed, failed, unsupported };
 /// names a kernel: a kernel may refuse.
 Outcome check_case(const verification::Case& test);
 
-/// Counts of what check_case() answered.
+/// Counts of what check_case() answered, and of cases that a walk left out though the kernel takes them.
 struct Tally {
   int passed = 0;
   int failed = 0;
   int unsupported = 0;
+  int left_out = 0;
   void operator+=(Outcome outcome);
 };
 
@@ -48,11 +49,18 @@ struct KernelOfType {
 [[nodiscard]] Accuracy accuracy_kept(const KernelInfo& kernel, GemmTypes types);
 /// Every available kernel of the tested backend times every type it has.
 [[nodiscard]] std::vector<KernelOfType> available_kernels();
+/// Which of its kernel's types this is, and of how many; the planner's are on their own.
+struct TurnOfType {
+  std::int64_t index = 0;
+  std::int64_t count = 1;
+};
+[[nodiscard]] TurnOfType turn_of_type(const KernelOfType& kernel);
 /// What a kernel is compiled for in these types, where that is more than one configuration.
 [[nodiscard]] std::vector<std::string> pinnable_parameters(const std::string& kernel, GemmTypes types);
+/// EXACTILE_TEST_ALL_CONFIGURATIONS=1: every configuration with every type, and nothing left to the lot.
+[[nodiscard]] bool tests_all();
 /// Every configuration of a kernel that has several, pinned, with one of the kernel's types: they are dealt out in
-/// turn, as the types share a configuration's code but for the loads and stores. With
-/// EXACTILE_TEST_ALL_CONFIGURATIONS=1 each with every type.
+/// turn, as the types share a configuration's code but for the loads and stores; each with every type if tests_all().
 [[nodiscard]] std::vector<KernelOfType> configurations_of(const KernelInfo& kernel);
 /// Those of every available kernel of the tested backend.
 [[nodiscard]] std::vector<KernelOfType> available_configurations();
