@@ -5,19 +5,12 @@
 #include <cmath>
 
 namespace exactile::cuda {
-namespace {
-
-constexpr double l2_bytes_per_clock = 64;  ///< that an SM takes at most
-
-}  // namespace
 
 double seconds(const Demand& demand, const Rates& rates, const Overheads& overheads, const Device& device) {
   const double bandwidth = device.memory_bytes_per_second;
   const double even = demand.tiles / demand.slots;
   const double waves = demand.stream_k ? std::max(even, 1.0) : std::ceil(even);
-  const double l2_bandwidth = l2_bytes_per_clock * device.sm_count * device.clock_hertz;
-  const double computing = std::max((waves + rates.head) * (rates.tile + demand.steps * rates.step),
-                                    demand.l2_bytes / (overheads.l2_share * l2_bandwidth));
+  const double computing = (waves + rates.head) * (rates.tile + demand.steps * rates.step);
   const int calls = demand.bytes <= static_cast<double>(device.l2_bytes) ? calls_from_l2 : 1;
   const double moving = demand.bytes / calls / (overheads.share * bandwidth);
   return overheads.launch + std::max(computing, moving) + overheads.overlap * std::min(computing, moving) +

@@ -3,15 +3,14 @@
 /// THE cost model of the CUDA backend. One formula ranks all configurations of all kernels:
 ///
 ///     seconds = launch + max(C, M) + overlap * min(C, M) + S
-///     C = max((waves + head) * (tile + steps * step),        what SMs compute, as fast as L2 feeds them
-///             l2_bytes / (l2_share * L2's bandwidth))
+///     C = (waves + head) * (tile + steps * step)             what SMs compute
 ///     M = bytes / (share * bandwidth)                        what device memory moves meanwhile, a calls_from_l2'th of
 ///                                                            it where L2 holds all
 ///     S = side_kernels * side_launch + copied_bytes / (copy_share * bandwidth)
 ///                                    + turned_bytes / (turn_share * bandwidth)
 ///
 /// A family counts the Demand of a configuration; the rest are coefficients that `exactile tune --backend cuda`
-/// measures: three for each configuration and way that operands lie (Rates), seven for each device (Overheads). waves is
+/// measures: three for each configuration and way that operands lie (Rates), six for each device (Overheads). waves is
 /// tiles / slots rounded up, but for stream-K, whose SMs all have as much to do. head is the latency that CTAs hide
 /// from one another where several share an SM: the first takes longer than its share. On a device without coefficients
 /// those of the nearest one are taken, its times per SM scaled by the clock; everything else follows from the number of
@@ -36,7 +35,6 @@ struct Overheads {
   double side_launch = 0;  ///< seconds
   double overlap = 0;      ///< how much of the shorter of computing and moving is not hidden
   double share = 1;        ///< of the bandwidth, while tiles are computed
-  double l2_share = 1;     ///< of what SMs could take from L2
   double copy_share = 1;
   double turn_share = 1;
 };

@@ -11,7 +11,6 @@ struct Demand {
   double slots = 1;         ///< CTAs that the device runs at a time
   double steps = 1;         ///< K-steps of a work tile
   double bytes = 0;         ///< that device memory delivers and takes while tiles are computed, at least
-  double l2_bytes = 0;      ///< that L2 delivers to SMs while tiles are computed, where a family counts them
   double copied_bytes = 0;  ///< read and written by kernels before and after, along contiguous rows
   double turned_bytes = 0;  ///< the same where rows become columns
   int side_kernels = 0;     ///< kernels beside the one that computes tiles

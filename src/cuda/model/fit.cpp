@@ -72,10 +72,9 @@ void fit_rates(DeviceRows& rows, const Samples& samples) {
 
 void fit_overheads(DeviceRows& rows, const Samples& samples) {
   Overheads& o = rows.overheads;
-  tuning::descend(std::array<double*, 7>{&o.launch, &o.side_launch, &o.overlap, &o.share, &o.l2_share, &o.copy_share,
-                                         &o.turn_share},
+  tuning::descend(std::array<double*, 6>{&o.launch, &o.side_launch, &o.overlap, &o.share, &o.copy_share, &o.turn_share},
                   [&] {
-                    if (std::max({o.share, o.l2_share, o.copy_share, o.turn_share}) > 1)
+                    if (std::max({o.share, o.copy_share, o.turn_share}) > 1)
                       return std::numeric_limits<double>::infinity();
                     double sum = 0;
                     for (const auto& [key, of_key] : samples)
@@ -90,13 +89,8 @@ void fit_overheads(DeviceRows& rows, const Samples& samples) {
 void fit(DeviceRows& rows, std::span<const Kernel* const> kernels) {
   constexpr int rounds = 3;
   if (!(rows.overheads.launch > 0))
-    rows.overheads = {.launch = 2e-6,
-                      .side_launch = 2e-6,
-                      .overlap = 0.2,
-                      .share = 0.8,
-                      .l2_share = 0.5,
-                      .copy_share = 0.7,
-                      .turn_share = 0.3};
+    rows.overheads = {
+        .launch = 2e-6, .side_launch = 2e-6, .overlap = 0.2, .share = 0.8, .copy_share = 0.7, .turn_share = 0.3};
   const Samples samples = samples_of(rows, kernels);
   for (int round = 0; round < rounds; ++round) {
     fit_rates(rows, samples);

@@ -164,17 +164,15 @@ Demand demand_of(const LaunchConfig& layout, const Device& device) {
   const GemmDescription& d = layout.d;
   const auto real = [](std::int64_t x) { return static_cast<double>(x); };
   const double c_elements = real(d.m * d.n) * real(d.batch_count);
-  const double clusters_down = real(core::ceil_divide(d.m, layout.tile.m * layout.cluster.rows));
-  const double clusters_across = real(core::ceil_divide(d.n, layout.tile.n * layout.cluster.columns));
-  Demand demand{.tiles = clusters_down * clusters_across * real(d.batch_count * layout.split_k) * layout.cluster.size(),
+  Demand demand{.tiles = real(core::ceil_divide(d.m, layout.tile.m * layout.cluster.rows)) *
+                         real(core::ceil_divide(d.n, layout.tile.n * layout.cluster.columns)) *
+                         real(d.batch_count * layout.split_k) * layout.cluster.size(),
                 .slots = real(resident_clusters(layout, device) * layout.cluster.size()),
                 .steps = std::ceil(real(layout.blocks_per_slice) / layout.cluster.k),
                 .bytes = real(size_in_bytes(layout.multiplied)) * real(d.k) *
                              real(d.m * plan::distinct_matrices(d.a, d.batch_count) +
                                   d.n * plan::distinct_matrices(d.b, d.batch_count)) +
-                         real(size_in_bytes(d.types.output)) * c_elements,
-                .l2_bytes = real(size_in_bytes(layout.multiplied) * d.k) * real(d.batch_count) *
-                            (real(d.m) * clusters_across + real(d.n) * clusters_down)};
+                         real(size_in_bytes(d.types.output)) * c_elements};
   demand.path = std::max(straddling(d.a, true, layout), straddling(plan::transposed(d.b), false, layout));
   add_copies(demand, layout);
   if (layout.split_k > 1) {
