@@ -257,11 +257,12 @@ void asking_kernel(const TileShape& shape, const T* a, const T* b, T* c, T alpha
 }
 
 /// Whether tiles of whole vectors are those of partial ones: the mask of AVX-512 costs next to nothing where a
-/// multiply-add is two instructions.
+/// multiply-add is two instructions, or takes several terms.
 template <class K>
 inline constexpr bool whole_as_partial = sizeof(Vector<Number<Lane<K>>>) == 64 &&
                                          (std::is_integral_v<K> || std::is_same_v<K, I8Pairs> ||
-                                          std::is_same_v<K, I16Pairs> || std::is_same_v<K, I32Wide>);
+                                          std::is_same_v<K, I8Quads> || std::is_same_v<K, I16Pairs> ||
+                                          std::is_same_v<K, I32Wide> || std::is_same_v<K, Bf16Pairs>);
 
 /// All heights of one width, as a table indexed by rows - 1.
 template <class K, AOrder Order, int Vectors, bool Masked, int... Height>
