@@ -20,6 +20,12 @@ function(exactile_door name)
   file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${door}/${name} SYMBOLIC)
 endfunction()
 
+# What most files include is parsed once. Not what has templates to instantiate, as fmt: each file would pay for those.
+set(EXACTILE_PRECOMPILED "")
+foreach(header algorithm array cstdint functional map memory mutex optional span string string_view utility vector)
+  list(APPEND EXACTILE_PRECOMPILED "$<$<COMPILE_LANGUAGE:CXX>:<${header}$<ANGLE-R>>")
+endforeach()
+
 # exactile_room(<name> [SMALL] SOURCES <files> [SEES <rooms>] [LINKS <libraries>]); SMALL: for size, not for speed
 function(exactile_room name)
   cmake_parse_arguments(ROOM "SMALL" "" "SOURCES;SEES;LINKS" ${ARGN})
@@ -37,4 +43,14 @@ function(exactile_room name)
   target_include_directories(exactile_${name} PUBLIC ${PROJECT_SOURCE_DIR}/include)
   exactile_sees(exactile_${name} ${name} ${ROOM_SEES})
   target_link_libraries(exactile_${name} PRIVATE exactile_fmt Threads::Threads ${ROOM_LINKS})
+  # Of those with the same flags the first room has it.
+  set(first tuning)
+  if(NOT ROOM_SMALL)
+    set(first core)
+  endif()
+  if(name STREQUAL first)
+    target_precompile_headers(exactile_${name} PRIVATE ${EXACTILE_PRECOMPILED})
+  else()
+    target_precompile_headers(exactile_${name} REUSE_FROM exactile_${first})
+  endif()
 endfunction()
