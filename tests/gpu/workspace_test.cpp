@@ -20,7 +20,7 @@ plan::Problem products(std::int64_t size, std::int64_t k, std::int64_t batch, bo
 }
 
 TEST(Workspace, OfSlicesIsAtMostHalfOfTheDevicesMemory) {
-  const Kernel* const kernels[] = {&sm90_f32_fp16x3_wgmma, &sm90_f32_bf16x6_wgmma, &sm90_f32_fp16x3_split_a_wgmma,
+  const Kernel* const kernels[] = {&sm90_f32_fp16x3_wgmma, &sm90_f32_fp16x3_split_a_wgmma,
                                    &sm90_f32_fp16x3_split_b_wgmma, &sm90_f32_fp16x3_mma};
   for (const Kernel* kernel : kernels) {
     int refused = 0, taken = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The tensor cores of compute capability 8.0 on 8 and 16 bits and on tf32, one warp at a time: D <- A * B + D for 16 x
-/// 8 elements and 32 bytes of K. Lane l is member t = l % 4 of group g = l / 4; D: (g, 2t), (g, 2t + 1), (g + 8, 2t),
+/// The tensor cores of compute capability 8.0 on 8 and 16 bits, one warp at a time: D <- A * B + D for 16 x 8
+/// elements and 32 bytes of K. Lane l is member t = l % 4 of group g = l / 4; D: (g, 2t), (g, 2t + 1), (g + 8, 2t),
 /// (g + 8, 2t + 1). Older devices get code that is never run.
 #pragma once
 
@@ -51,17 +51,6 @@ template <>
 __device__ inline void mma<__half>(float (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
 #if __CUDA_ARCH__ >= 800
   asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-      "{%0, %1, %2, %3};"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-#endif
-}
-
-/// tf32: the last 13 bits of each f32 are cut off.
-template <>
-__device__ inline void mma<float>(float (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
-#if __CUDA_ARCH__ >= 800
-  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
       "{%0, %1, %2, %3};"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `sm80_bf16_mma`, `sm80_f16_mma`, `sm80_i8_i32_mma`, `sm80_f32_tf32_mma`: the tensor cores of compute capability 8.0
-// through mma.sync, for all GPUs from there on; Hopper has faster ones of its own (`sm90_...`). Operands whose terms
-// are not contiguous or not aligned are laid out anew first. Terms are summed in order of K, whatever else is computed.
+// `sm80_bf16_mma`, `sm80_f16_mma`, `sm80_i8_i32_mma`: the tensor cores of compute capability 8.0 through mma.sync, for
+// all GPUs from there on; Hopper has faster ones of its own (`sm90_...`). Operands whose terms are not contiguous or
+// not aligned are laid out anew first. Terms are summed in order of K, whatever else is computed.
 //
 // Traffic model: a block reads 128 rows of A and 128 columns of B for each tile of C; L2 serves most.
 // Limit: not profiled, see docs/design/sm80_mma.md.
@@ -99,13 +99,7 @@ class Product final : public DeviceProduct {
   std::int64_t at_once_;
 };
 
-std::string_view refuses(const plan::Problem& problem, const Device& device) {
-  if (problem.description.types.input == ElementType::f32) {
-    if (problem.accuracy != Accuracy::reduced)
-      return "cuts f32 to tf32; competes only where accuracy = reduced is asked for";
-    // See docs/accuracy-proofs.md: cutting the factors leaves little of what reduced allows.
-    if (device.compute_capability != 90) return "this device's sums of tf32 are not known to keep the bound of reduced";
-  }
+std::string_view refuses(const plan::Problem& problem, const Device&) {
   if (problem.accuracy != Accuracy::standard && problem.accuracy != Accuracy::reduced)
     return "keeps the bound of the plain loop only";
   return refuses_blocks(tile_count(problem.description, sm80::tile, sm80::tile));
@@ -151,11 +145,9 @@ using enum ElementType;
 constexpr std::array bf16_types{GemmTypes{bf16, bf16}, GemmTypes{bf16, f32}};
 constexpr std::array f16_types{GemmTypes{f16, f16}, GemmTypes{f16, f32}};
 constexpr std::array i8_types{GemmTypes{i8, i32}};
-constexpr std::array tf32_types{GemmTypes{f32, f32}};
 constexpr std::string_view bf16_name = "sm80_bf16_mma";
 constexpr std::string_view f16_name = "sm80_f16_mma";
 constexpr std::string_view i8_name = "sm80_i8_i32_mma";
-constexpr std::string_view tf32_name = "sm80_f32_tf32_mma";
 
 }  // namespace
 
@@ -165,7 +157,5 @@ const Kernel sm80_f16_mma =
     kernel_of<__half, f16_name>(f16_types, "f16 on tensor cores through mma.sync, summed in f32");
 const Kernel sm80_i8_i32_mma =
     kernel_of<std::int8_t, i8_name>(i8_types, "i8 on tensor cores through mma.sync, summed in i32");
-const Kernel sm80_f32_tf32_mma =
-    kernel_of<float, tf32_name>(tf32_types, "f32 cut to tf32 on tensor cores through mma.sync, for accuracy reduced");
 
 }  // namespace exactile::cuda

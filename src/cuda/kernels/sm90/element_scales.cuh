@@ -17,7 +17,6 @@ enum class Pass {
   main,     ///< all that the slices can hold; the others are marked
   halves,   ///< the same, half of a tile's columns at a time
   fixup,    ///< those marked by the kernel before
-  single,   ///< all
   split_k,  ///< all, from slices of K
 };
 

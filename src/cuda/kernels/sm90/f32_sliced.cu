@@ -48,7 +48,8 @@ SlicedWorkspace::SlicedWorkspace(const GemmDescription& d, const SlicedForm& for
       has_sample(form.has_sample),
       split_k(form.may_split_k ? split_k_of(scheduler.count(), static_cast<int>(d.k)) : 1) {
   const std::int64_t tiles = scheduler.count() * cluster;
-  const std::int64_t blocks = blocks_of<Fp16x3>(static_cast<int>(d.k));  // no slices need more
+  // No slices need more than those of the fix-up.
+  const std::int64_t row_bytes = std::int64_t{blocks_of<Fp16x3>(static_cast<int>(d.k))} * block_bytes<Bf16x6>;
   std::int64_t end = 0;
   const auto take = [&end](std::int64_t size) { return std::exchange(end, core::round_up(end + size, alignment)); };
   const std::int64_t scale_bytes = (a_batches * a_pitch + b_batches * b_pitch) * 4;
@@ -66,8 +67,8 @@ SlicedWorkspace::SlicedWorkspace(const GemmDescription& d, const SlicedForm& for
   fixup_filled = take(std::int64_t{buckets.count} * 4);
   fixup_list = take(tiles * list_capacity * static_cast<std::int64_t>(sizeof(FixupElement)));
   fixup_marks = take(tiles * consumers * warpgroup_threads * 16);
-  a_slices = take(a_batches * d.m * blocks * form.bytes_per_block);
-  b_slices = take(b_batches * d.n * blocks * form.bytes_per_block);
+  a_slices = take(a_batches * d.m * row_bytes);
+  b_slices = take(b_batches * d.n * row_bytes);
   split_k_sums = take(split_k == 1 ? 0 : split_k * tiles * SplitKWorkspace::tile_bytes);
   carry_sums = take(carry_places * StreamKCarry::place_bytes);
   bytes = end;
@@ -112,7 +113,7 @@ GemmParameters sliced_parameters(const GemmDescription& d, const GemmArguments& 
           .scheduler = layout.scheduler,
           .stream_k = {},
           .carry = {.ready = reinterpret_cast<unsigned*>(base + layout.carry_ready),
-                    .sums = reinterpret_cast<AccumulatorWord<float>*>(base + layout.carry_sums)},
+                    .sums = reinterpret_cast<float4*>(base + layout.carry_sums)},
           .split_k_sums = {.state = reinterpret_cast<unsigned*>(base + layout.split_k_state),
                            .sums = reinterpret_cast<float4*>(base + layout.split_k_sums)},
           .split_k = 1,
@@ -207,7 +208,7 @@ std::string_view sliced_refuses(const plan::Problem& problem, const Device& devi
 }
 
 std::vector<Candidate> sliced_candidates(const GemmDescription& description, const Device& device,
-                                         const SlicedForm& form, int split_block_bytes) {
+                                         const SlicedForm& form) {
   const GemmDescription d = with_contiguous_rows(description);
   const int clusters = clusters_of(device);
   const SlicedWorkspace layout(d, form, clusters);
@@ -219,7 +220,7 @@ std::vector<Candidate> sliced_candidates(const GemmDescription& description, con
                       .slots = static_cast<double>(clusters),
                       .steps = std::ceil(static_cast<double>(d.k) / (block_k * layout.split_k)),
                       .bytes = c_bytes,
-                      .copied_bytes = elements * (8 + split_block_bytes / static_cast<double>(block_k)),
+                      .copied_bytes = elements * (8 + block_bytes<Fp16x3> / static_cast<double>(block_k)),
                       .side_kernels = 2,
                       .path = by_tma ? 0 : 1,
                       .stream_k = layout.uses_stream_k(clusters)}}};

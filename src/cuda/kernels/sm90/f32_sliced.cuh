@@ -28,11 +28,10 @@ namespace exactile::cuda::sm90 {
   return 12 * std::int64_t{(clusters - tiles % clusters) % clusters} > tiles;
 }
 
-/// What distinguishes the workspaces of kernels.
+/// What distinguishes the workspaces of products.
 struct SlicedForm {
-  int bytes_per_block;      ///< of the largest slices that will lie there
-  bool may_split_k;         ///< whether K may be split
-  bool has_sample = false;  ///< whether scales have a ScaleSample
+  bool may_split_k;  ///< whether K may be split
+  bool has_sample;   ///< whether scales have a ScaleSample
 };
 
 /// Places in the workspace, in bytes from its start.
@@ -102,7 +101,7 @@ struct PrepackedOperand {
 
 /// The one configuration of such a kernel.
 [[nodiscard]] std::vector<Candidate> sliced_candidates(const GemmDescription& description, const Device& device,
-                                                       const SlicedForm& form, int split_block_bytes);
+                                                       const SlicedForm& form);
 
 /// Traffic with device memory: bytes_per_element of A and B, and C.
 [[nodiscard]] double sliced_model_bytes(const GemmDescription& description, double bytes_per_element);
@@ -119,6 +118,11 @@ inline constexpr GemmTypes f32_types[] = {{ElementType::f32, ElementType::f32}};
 
 /// The path of elements that no slices hold, whichever they are.
 [[nodiscard]] Path summed_path();
+
+/// Enqueues what computes the elements that the main pass has left: nothing is done where it has left none. The slices
+/// are overwritten; the scales' maxima stay. `is_transposed`: A and B have changed places.
+[[nodiscard]] Status enqueue_fixup(GemmParameters parameters, bool is_transposed, unsigned* a_underflows,
+                                   unsigned* b_underflows, const Device& device, cudaStream_t stream);
 
 /// Bytes of a row's slices.
 template <class Slices>
@@ -163,76 +167,10 @@ template <class Slices, Pass pass>
   p.most_underflows = most_underflows(p.operands.a.k);
   const int tiles = p.scheduler.count() * p.split_k * (tile_n / width_of(pass));
   const int clusters = std::min(tiles, clusters_of(device));
-  const bool may_be_cut = pass == Pass::main || pass == Pass::single;
+  const bool may_be_cut = pass == Pass::main;
   p.stream_k = {tiles, clusters, p.blocks / Slices::chunk_stages, may_be_cut && pays_stream_k(tiles, clusters)};
   return check(launch_early(true, multiply<Slices, pass>, clusters * cluster, cta_threads, shared_bytes, stream, p),
                "launch", kernel);
 }
-
-/// What products of both kinds of slices share: operands are split unless they were prepared.
-template <class Slices>
-class SlicedProduct : public DeviceProduct {
- public:
-  [[nodiscard]] std::int64_t workspace_bytes() const override { return layout_.bytes; }
-  [[nodiscard]] std::int64_t prepared_bytes(Operand operand) const override {
-    return prepacked_operand(split_operand(description_, layout_, placed(operand))).bytes;
-  }
-  [[nodiscard]] Status prepare(Operand operand, const void* elements, void* form, cudaStream_t stream) const override {
-    SplitPair pair{split_operand(description_, layout_, placed(operand)), {}};
-    pair.a.data = static_cast<const float*>(elements);
-    prepacked_operand(pair.a).place(pair.a, form);
-    pair.b = pair.a;
-    pair.b.batches = 0;
-    return enqueue_split<Slices>(pair, nullptr, 0, stream);
-  }
-
- protected:
-  SlicedProduct(const GemmDescription& description, const Device& device, const SlicedForm& form)
-      : description_(with_contiguous_rows(description)),
-        is_transposed_(!(description_ == description)),
-        layout_(description_, form, clusters_of(device)),
-        device_(device) {}
-
-  /// Enqueues the split of what is not prepared, and zeroes what must be zero. Afterwards the parameters lack only the
-  /// tensor map of C.
-  [[nodiscard]] Status start(GemmParameters& p, const Launch& launch) const {
-    SplitPair rest = p.operands;
-    const bool a_is_ready = take_prepared(p.operands.a, rest.a, is_transposed_ ? launch.prepared_b : launch.prepared_a);
-    const bool b_is_ready = take_prepared(p.operands.b, rest.b, is_transposed_ ? launch.prepared_a : launch.prepared_b);
-    if (a_is_ready && b_is_ready) {
-      if (Status s = enqueue_zero(layout_, launch); !s.ok()) return s;
-    } else {
-      auto* zero = reinterpret_cast<unsigned*>(static_cast<std::byte*>(launch.workspace) + layout_.underflows_again);
-      if (Status s = enqueue_split<Slices>(rest, zero, (layout_.zeroed - layout_.underflows_again) / 4, launch.stream);
-          !s.ok())
-        return s;
-    }
-    return make_slice_maps<Slices>(p);
-  }
-  [[nodiscard]] GemmParameters parameters(const Launch& launch) const {
-    const GemmArguments arguments = is_transposed_ ? plan::transposed(launch.arguments) : launch.arguments;
-    return sliced_parameters(description_, arguments, layout_, launch.workspace);
-  }
-
-  GemmDescription description_;
-  bool is_transposed_;
-  SlicedWorkspace layout_;
-  const Device& device_;
-
- private:
-  /// The caller's operand as it is named in description_.
-  [[nodiscard]] Operand placed(Operand operand) const {
-    return (operand == Operand::a) != is_transposed_ ? Operand::a : Operand::b;
-  }
-  [[nodiscard]] static PrepackedOperand prepacked_operand(const SplitOperand& operand) {
-    return {operand, slices_row_bytes<Slices>(operand.k)};
-  }
-  [[nodiscard]] static bool take_prepared(SplitOperand& operand, SplitOperand& rest, const void* form) {
-    if (form == nullptr) return false;
-    prepacked_operand(operand).place(operand, const_cast<void*>(form));  // only read from now on
-    rest.batches = 0;
-    return true;
-  }
-};
 
 }  // namespace exactile::cuda::sm90

@@ -18,7 +18,6 @@ extern const Kernel sm90_f32_fp16x3_wgmma;
 extern const Kernel sm90_f32_fp16x3_split_a_wgmma;
 extern const Kernel sm90_f32_fp16x3_split_b_wgmma;
 extern const Kernel sm90_f32_fp16x3_fused_split_wgmma;
-extern const Kernel sm90_f32_bf16x6_wgmma;
 extern const Kernel sm90_f32_fp16x3_mma;
 
 }  // namespace exactile::cuda

@@ -88,6 +88,5 @@ Status enqueue_split(const SplitPair& operands, unsigned* zero, std::int64_t zer
   return check(cudaLaunchKernelEx(&config, split_whole<Slices>, pair), "launch", "split_whole");
 }
 template Status enqueue_split<Fp16x3>(const SplitPair&, unsigned*, std::int64_t, cudaStream_t, bool);
-template Status enqueue_split<Bf16x6>(const SplitPair&, unsigned*, std::int64_t, cudaStream_t, bool);
 
 }  // namespace exactile::cuda::sm90
