@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "gpu/h200.hpp"
 #include "gpu/row_major.hpp"
 
@@ -14,44 +12,14 @@ namespace {
 constexpr TileSize tile{128, 128, 2};
 constexpr TileSize small_tile{32, 32, 8};
 constexpr TileSize few_rows_tile{8, 128, 3};
-constexpr int slots = 264;
 
 GemmDescription product(std::int64_t m, std::int64_t n, std::int64_t k, ElementType type = ElementType::f32,
                         std::int64_t batch = 1) {
   return test::row_major({type, type}, m, n, k, batch);
 }
 
-Division division(std::int64_t m, std::int64_t n, std::int64_t k, const Configuration& configuration) {
-  return division_of(product(m, n, k), h200, tile, configuration);
-}
-
 std::vector<Candidate> candidates_of(const GemmDescription& d, const TileSize& size = tile) {
   return candidates({.description = d, .memory = Memory::device}, h200, size);
-}
-
-bool has_stream_k(const GemmDescription& d) {
-  return std::ranges::any_of(candidates_of(d), [](const Candidate& c) { return c.configuration.stream_k == 1; });
-}
-
-TEST(SimtDivision, StreamKTakesALastWaveThatIsHalfEmpty) {
-  const Division d = division(3000, 3000, 3000, {.split_k = 1, .stream_k = 1});
-  EXPECT_EQ(d.split_k, 1u);
-  EXPECT_EQ(d.stream_k_ctas, slots);
-  EXPECT_EQ(d.data_parallel_tiles % slots, 0u);
-  std::int64_t k = 0;
-  for (int block = 0; block < slots; ++block)
-    for (int index = 0; index < d.stream_k.count(block); ++index)
-      k += std::int64_t{d.stream_k.at(block, index).chunks} * stream_k_step;
-  EXPECT_EQ(k, (d.work_tiles(1) - d.data_parallel_tiles) * 3008)
-      << "all that the whole tiles leave, in steps of stream_k_step";
-}
-
-TEST(SimtDivision, StreamKWhereSomeWouldBeIdleAndOperandsAreReadByVectors) {
-  EXPECT_TRUE(has_stream_k(product(3000, 3000, 3000)));
-  EXPECT_FALSE(has_stream_k(product(128 * 12, 128 * 22, 4096))) << "264 tiles";
-  EXPECT_FALSE(has_stream_k(product(2048, 2048, 2048))) << "256 tiles";
-  EXPECT_FALSE(has_stream_k(product(3000, 3000, 3000, ElementType::i64)));
-  EXPECT_FALSE(has_stream_k(product(3000, 3000, 3000, ElementType::f32, 2)));
 }
 
 TEST(SimtDivision, LeavesNoSliceWithoutChunks) {
@@ -68,9 +36,8 @@ TEST(SimtDivision, LeavesNoSliceWithoutChunks) {
 TEST(SimtDivision, AConfigurationIsTheDivisionThatItWasMadeFor) {
   for (const GemmDescription& d : {product(700, 257, 5200), product(4097, 4095, 4099), product(1, 300, 100000)})
     for (const Candidate& candidate : candidates_of(d)) {
-      const Division made = division_of(d, h200, tile, candidate.configuration);
+      const Division made = division_of(d, tile, candidate.configuration);
       EXPECT_EQ(made.split_k, candidate.configuration.split_k);
-      EXPECT_EQ(made.stream_k_ctas > 0, candidate.configuration.stream_k == 1);
       EXPECT_EQ(static_cast<double>(made.work_tiles(d.batch_count)), candidate.demand.tiles);
     }
 }

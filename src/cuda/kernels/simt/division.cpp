@@ -13,6 +13,7 @@ namespace exactile::cuda::simt {
 namespace {
 
 constexpr int few_rows = 8;                             ///< of a tile
+constexpr int many_rows = 64;                           ///< the same, from there on
 constexpr std::int64_t most_k = std::int64_t{1} << 30;  ///< of a work tile: they are counted in 32 bits
 
 double real(std::int64_t x) { return static_cast<double>(x); }
@@ -62,17 +63,6 @@ Division whole_division(const GemmDescription& d, const TileSize& tile) {
   return division;
 }
 
-/// The same tiles, of which `slots` blocks compute the last by stream-K.
-Division with_stream_k(Division division, int slots, std::int64_t k) {
-  const int tiles = static_cast<int>(division.row_tiles * division.column_tiles);
-  const int pieces = static_cast<int>(core::ceil_divide(k, stream_k_step));
-  const int whole = StreamK(tiles, slots, pieces, true).data_parallel_tiles();
-  division.stream_k_ctas = static_cast<std::uint32_t>(slots);
-  division.data_parallel_tiles = static_cast<std::uint32_t>(whole);
-  division.stream_k = StreamK(tiles - whole, slots, pieces, true);
-  return division;
-}
-
 Candidate candidate(const GemmDescription& d, const Device& device, const TileSize& tile, const Division& division,
                     const Packing& packs) {
   const std::int64_t in = size_in_bytes(d.types.input), sum = size_in_bytes(accumulator_type(d.types.input));
@@ -80,21 +70,18 @@ Candidate candidate(const GemmDescription& d, const Device& device, const TileSi
   const auto k_of_slice = std::min(real(d.k), real(division.chunks_per_slice * chunk_k));
   Demand demand{.tiles = real(division.work_tiles(d.batch_count)),
                 .slots = real(device.sm_count),  // CTAs of an SM take turns
-                .steps = std::ceil(k_of_slice / stream_k_step),
+                .steps = std::ceil(k_of_slice / step_k),
                 .bytes = real(in) * real(d.k) * real(d.batch_count) * (real(d.m) + real(d.n)) +
                          real(size_in_bytes(d.types.output)) * c_elements,
                 .side_kernels = (packs.a ? 1 : 0) + (packs.b ? 1 : 0),
-                .path = packs.any() ? 0 : path_of(d, tile),
-                .stream_k = division.stream_k_ctas > 0};
+                .path = packs.any() ? 0 : path_of(d, tile)};
   if (packs.a) demand.copied_bytes += real(in) * real(d.m) * real(d.k) + packed_bytes(d, d.m);
   if (packs.b) demand.copied_bytes += real(in) * real(d.n) * real(d.k) + packed_bytes(d, d.n);
-  if (division.split_k > 1) demand.copied_bytes += 2 * real(sum) * c_elements * real(division.chunks);
-  demand.side_kernels += division.split_k > 1 || division.stream_k_ctas > 0 ? 1 : 0;
-  return {{.bm = tile.bm,
-           .bn = tile.bn,
-           .split_k = static_cast<int>(division.split_k),
-           .pack = packs.any() ? 1 : 0,
-           .stream_k = division.stream_k_ctas > 0 ? 1 : 0},
+  if (division.split_k > 1) {
+    demand.copied_bytes += 2 * real(sum) * c_elements * real(division.chunks);
+    ++demand.side_kernels;
+  }
+  return {{.bm = tile.bm, .bn = tile.bn, .split_k = static_cast<int>(division.split_k), .pack = packs.any() ? 1 : 0},
           demand};
 }
 
@@ -104,9 +91,9 @@ Packing packing(const GemmDescription& d, const Device& device, const TileSize& 
   if (size_in_bytes(d.types.input) != 4 || tile.bm <= few_rows || d.batch_count != 1 || d.a.pointer_array ||
       d.b.pointer_array)
     return {};
-  Packing packs{.a = may_stream_k(4, tile.bm) && !a_is_read_by_vectors(d), .b = !b_is_read_by_vectors(d)};
+  Packing packs{.a = tile.bm >= many_rows && !a_is_read_by_vectors(d), .b = !b_is_read_by_vectors(d)};
   // Small tiles read B by vectors beside a K-major A alone.
-  if (!may_stream_k(4, tile.bm) && (d.a.column_stride != 1 || d.b.row_stride == 1 || d.n < packed_step)) return {};
+  if (tile.bm < many_rows && (d.a.column_stride != 1 || d.b.row_stride == 1 || d.n < packed_step)) return {};
   return is_small_packed(d, d.m, device) && is_small_packed(d, d.n, device) ? packs : Packing();
 }
 
@@ -125,10 +112,8 @@ Division with_split_k(Division division, std::int64_t split_k) {
   return division;
 }
 
-Division division_of(const GemmDescription& d, const Device& device, const TileSize& tile,
-                     const Configuration& configuration) {
-  const Division division = with_split_k(whole_division(d, tile), configuration.split_k);
-  return configuration.stream_k != 0 ? with_stream_k(division, device.sm_count * tile.ctas, d.k) : division;
+Division division_of(const GemmDescription& d, const TileSize& tile, const Configuration& configuration) {
+  return with_split_k(whole_division(d, tile), configuration.split_k);
 }
 
 std::vector<Candidate> candidates(const plan::Problem& problem, const Device& device, const TileSize& tile) {
@@ -152,10 +137,6 @@ std::vector<Candidate> candidates(const plan::Problem& problem, const Device& de
     if (tiles * real(split_k) > 8.0 * slots) break;  // work tiles enough for every SM
   }
   if (all.empty()) add(with_split_k(whole, whole.chunks));
-  const bool by_vectors = packs.any() || (a_is_read_by_vectors(d) && b_is_read_by_vectors(d));
-  if (may_stream_k(size_in_bytes(d.types.input), tile.bm) && by_vectors && d.batch_count == 1 && d.k <= most_k &&
-      tiles > slots && std::fmod(tiles, slots) != 0)
-    all.push_back(candidate(d, device, tile, with_stream_k(whole, slots, d.k), packs));
   return all;
 }
 

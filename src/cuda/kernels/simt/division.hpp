@@ -9,25 +9,19 @@
 
 #include "core/checked.hpp"
 #include "cuda/kernel.hpp"
-#include "cuda/tile/stream_k.hpp"
 
 namespace exactile::cuda::simt {
 
-/// What stream-K cuts K in multiples of. Panels of all kernels end there.
-inline constexpr int stream_k_step = 32;
+/// What a step of a Demand is. Panels of all kernels end there.
+inline constexpr int step_k = 32;
 
-/// A work tile is a tile of C and some neighbouring chunks of K (split-K); a thread block does one. Where that would
-/// leave many blocks of the last wave without one, as many blocks as a device runs at a time divide the last tiles by
-/// stream-K.
+/// A work tile is a tile of C and some neighbouring chunks of K (split-K); a thread block does one.
 struct Division {
   std::uint32_t row_tiles = 1;
   std::uint32_t column_tiles = 1;
   std::uint32_t split_k = 1;  ///< K slices of a tile; where there are several, a second kernel adds the chunks up
   std::int64_t chunks = 1;    ///< of K
-  std::int64_t chunks_per_slice = 1;      ///< the last slice may have fewer
-  std::uint32_t stream_k_ctas = 0;        ///< blocks that stream-K gives the last tiles to; 0: none
-  std::uint32_t data_parallel_tiles = 0;  ///< those before them
-  StreamK stream_k = {};                  ///< how the others are divided
+  std::int64_t chunks_per_slice = 1;  ///< the last slice may have fewer
 
   [[nodiscard]] std::int64_t work_tiles(std::int64_t batch_count) const {
     return batch_count * split_k * row_tiles * static_cast<std::int64_t>(column_tiles);
@@ -44,9 +38,6 @@ struct TileSize {
 [[nodiscard]] bool is_transposed(const GemmDescription& description, const TileSize& tile);
 [[nodiscard]] GemmDescription oriented(const GemmDescription& description, bool transposed);
 
-/// Whether a kernel of such tiles and elements may use stream-K, which it does with operands that are read by vectors.
-[[nodiscard]] constexpr bool may_stream_k(std::int64_t bytes, int tile_rows) { return bytes == 4 && tile_rows >= 64; }
-
 /// Elements of a k in a packed operand of so many rows or columns: a multiple of packed_step.
 inline constexpr std::int64_t packed_step = 64;
 [[nodiscard]] constexpr std::int64_t packed_pitch(std::int64_t lines) { return core::round_up(lines, packed_step); }
@@ -61,7 +52,7 @@ struct Packing {
 [[nodiscard]] Packing packing(const GemmDescription& description, const Device& device, const TileSize& tile);
 
 /// The division that a configuration stands for. The description is oriented().
-[[nodiscard]] Division division_of(const GemmDescription& description, const Device& device, const TileSize& tile,
+[[nodiscard]] Division division_of(const GemmDescription& description, const TileSize& tile,
                                    const Configuration& configuration);
 
 /// `division` with its chunks in so many K slices, or fewer where none would be left for the last.
@@ -70,7 +61,7 @@ struct Packing {
 /// Why the sums of separate chunks cannot lie in memory, each by itself; empty where they can.
 [[nodiscard]] std::string_view sums_refuse(const GemmDescription& description, std::int64_t chunks);
 
-/// All divisions into powers of two, packed or not, by stream-K or not.
+/// All divisions into powers of two, packed or not.
 [[nodiscard]] std::vector<Candidate> candidates(const plan::Problem& problem, const Device& device,
                                                 const TileSize& tile);
 

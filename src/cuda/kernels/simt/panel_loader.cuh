@@ -16,6 +16,23 @@ namespace exactile::cuda::simt {
 /// mn_major_vectors: 16 bytes at once; all rows and strides are whole numbers of them.
 enum class AccessPattern { k_major, mn_major, mn_major_vectors, any_strides };
 
+/// Calls visit.operator()<a, b>() with patterns that kernels are compiled for: vectors are given up where one of both
+/// operands can only be read MN-major.
+template <class Visit>
+constexpr auto with_patterns(AccessPattern a, AccessPattern b, Visit visit) {
+  using enum AccessPattern;
+  if (a == any_strides || b == any_strides) return visit.template operator()<any_strides, any_strides>();
+  if (a == k_major && b == k_major) return visit.template operator()<k_major, k_major>();
+  if (a != mn_major && b != mn_major) {
+    if (a == k_major) return visit.template operator()<k_major, mn_major_vectors>();
+    return b == k_major ? visit.template operator()<mn_major_vectors, k_major>()
+                        : visit.template operator()<mn_major_vectors, mn_major_vectors>();
+  }
+  if (a == k_major) return visit.template operator()<k_major, mn_major>();
+  return b == k_major ? visit.template operator()<mn_major, k_major>()
+                      : visit.template operator()<mn_major, mn_major>();
+}
+
 /// An operand as the loaders see it: element (row, k) is data[row * row_stride + k * k_stride].
 template <class T>
 struct Panels {

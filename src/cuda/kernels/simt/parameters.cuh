@@ -5,7 +5,6 @@
 
 #include "cuda/kernels/simt/division.hpp"
 #include "cuda/tile/epilogue.cuh"
-#include "cuda/tile/stream_k_carry.cuh"
 #include "cuda/tile/summation_order.hpp"
 
 namespace exactile::cuda::simt {
@@ -22,10 +21,6 @@ struct Parameters {
   /// chunks, [product][chunk][m][n].
   DeviceAccumulator<In>* sums;
   Epilogue<In, Out> epilogue;
-  /// Of each block that leaves a tile of stream-K to the next: the sum of a chunk as far as it got, and whether that
-  /// and the totals before are there; zero at first.
-  AccumulatorWord<DeviceAccumulator<In>>* carry = nullptr;
-  unsigned* carry_ready = nullptr;
 };
 
 struct WorkTile {

@@ -13,7 +13,7 @@
 #include "core/checked.hpp"
 #include "cuda/kernel.hpp"
 #include "cuda/kernels/simt/pack.cuh"
-#include "cuda/kernels/simt/stream_k_kernel.cuh"
+#include "cuda/kernels/simt/tile_kernel.cuh"
 #include "cuda/runtime/shared_memory.hpp"
 
 namespace exactile::cuda::simt {
@@ -33,18 +33,11 @@ constexpr Instance<S> instance() {
   return {tile_kernel<S, a, b>, Mainloop<S, a, b>::shared_bytes};
 }
 
-/// The instance for operands that lie so; vectors are given up where one of both operands can only be read MN-major.
+/// The instance for operands that lie so.
 template <class S>
 constexpr Instance<S> instance_for(AccessPattern a, AccessPattern b) {
-  using enum AccessPattern;
-  if (a == any_strides || b == any_strides) return instance<S, any_strides, any_strides>();
-  if (a == k_major && b == k_major) return instance<S, k_major, k_major>();
-  if (a != mn_major && b != mn_major) {
-    if (a == k_major) return instance<S, k_major, mn_major_vectors>();
-    return b == k_major ? instance<S, mn_major_vectors, k_major>() : instance<S, mn_major_vectors, mn_major_vectors>();
-  }
-  if (a == k_major) return instance<S, k_major, mn_major>();
-  return b == k_major ? instance<S, mn_major, k_major>() : instance<S, mn_major, mn_major>();
+  return with_patterns(
+      a, b, []<AccessPattern a_pattern, AccessPattern b_pattern>() { return instance<S, a_pattern, b_pattern>(); });
 }
 
 /// How an operand lies. `vector`: elements of 16 bytes; `data` is null where it is not known yet.
@@ -75,7 +68,7 @@ class Product final : public DeviceProduct {
         packs_(configuration.pack != 0 ? packing(oriented(problem.description, is_transposed_), device, size_of<S>)
                                        : Packing()),
         d_(oriented(problem.description, is_transposed_)),
-        division_(division_of(d_, device, size_of<S>, configuration)) {}
+        division_(division_of(d_, size_of<S>, configuration)) {}
 
   [[nodiscard]] Status launch(const Launch& launch) const override {
     GemmArguments arguments = launch.arguments;
@@ -94,29 +87,20 @@ class Product final : public DeviceProduct {
       d.b = {.row_stride = packed_pitch(d.n), .column_stride = 1};
       pack(from, arguments.b, launch.stream);
     }
-    std::byte* const carry = workspace + sums_bytes() + packed_bytes(packs_.a, d_.m) + packed_bytes(packs_.b, d_.n);
     const Parameters<In, Out> p{d,
                                 division_,
                                 static_cast<const In*>(arguments.a),
                                 static_cast<const In*>(arguments.b),
                                 static_cast<Out*>(arguments.c),
                                 static_cast<Accumulator*>(launch.workspace),
-                                Epilogue<In, Out>(d, arguments),
-                                reinterpret_cast<AccumulatorWord<Accumulator>*>(carry),
-                                reinterpret_cast<unsigned*>(carry + carry_bytes())};
+                                Epilogue<In, Out>(d, arguments)};
     const AccessPattern a = packs_.a ? AccessPattern::mn_major_vectors : walk_a(d, arguments.a);
     const AccessPattern b = packs_.b ? AccessPattern::mn_major_vectors : walk_b(d, arguments.b);
-    const bool uses_stream_k =
-        division_.stream_k_ctas > 0 && a == AccessPattern::mn_major_vectors && b == AccessPattern::mn_major_vectors;
-    if (const std::int64_t blocks =
-            uses_stream_k ? division_.data_parallel_tiles : division_.work_tiles(d_.batch_count);
-        blocks > 0) {
-      const auto [kernel, shared_bytes] = instance_for<S>(a, b);
-      if (Status s = enqueue(kernel, shared_bytes, blocks, p, launch.stream); !s.ok()) return s;
-    }
-    if constexpr (may_stream_k)
-      if (uses_stream_k) return enqueue_stream_k(p, launch.stream);
-    if (division_.split_k == 1) return {};
+    const auto [kernel, shared_bytes] = instance_for<S>(a, b);
+    if (constexpr int always_allowed = 48 << 10; shared_bytes > always_allowed)
+      if (Status status = allow_shared_memory(kernel, shared_bytes, name_); !status.ok()) return status;
+    kernel<<<static_cast<unsigned>(division_.work_tiles(d_.batch_count)), S::threads, shared_bytes, launch.stream>>>(p);
+    if (Status status = check_launch(name_); !status.ok() || division_.split_k == 1) return status;
     enqueue_splitk_reduce(p, launch.stream);
     return check_launch(name_);
   }
@@ -127,8 +111,7 @@ class Product final : public DeviceProduct {
   }
 
   [[nodiscard]] std::int64_t workspace_bytes() const override {
-    return sums_bytes() + packed_bytes(packs_.a, d_.m) + packed_bytes(packs_.b, d_.n) + carry_bytes() +
-           static_cast<std::int64_t>(carry_ready_bytes());
+    return sums_bytes() + packed_bytes(packs_.a, d_.m) + packed_bytes(packs_.b, d_.n);
   }
 
   /// Each row of tiles reads B once and each column of tiles A; every chunk reads and writes its totals.
@@ -141,7 +124,6 @@ class Product final : public DeviceProduct {
 
  private:
   static constexpr int vector = 16 / sizeof(Accumulator);
-  static constexpr bool may_stream_k = simt::may_stream_k(sizeof(In), S::bm);
 
   [[nodiscard]] static AccessPattern walk_a(const GemmDescription& d, const void* data) {
     return access_pattern_for(data, d.a, d.m, d.k, d.a.row_stride, d.a.column_stride, vector);
@@ -157,26 +139,6 @@ class Product final : public DeviceProduct {
     if (division_.split_k == 1 && std::is_same_v<Out, Accumulator>) return 0;
     const std::int64_t copies = division_.split_k == 1 ? 1 : division_.chunks;
     return core::round_up(copies * d_.m * d_.n * d_.batch_count * static_cast<std::int64_t>(sizeof(Accumulator)), 256);
-  }
-  [[nodiscard]] std::int64_t carry_bytes() const {
-    return division_.stream_k_ctas * carry_words<S> * static_cast<std::int64_t>(sizeof(AccumulatorWord<Accumulator>));
-  }
-  [[nodiscard]] std::size_t carry_ready_bytes() const { return division_.stream_k_ctas * sizeof(unsigned); }
-  [[nodiscard]] Status enqueue(TileKernel<In, Out> kernel, int shared_bytes, std::int64_t blocks,
-                               const Parameters<In, Out>& p, cudaStream_t stream) const {
-    if (constexpr int always_allowed = 48 << 10; shared_bytes > always_allowed)
-      if (Status status = allow_shared_memory(kernel, shared_bytes, name_); !status.ok()) return status;
-    kernel<<<static_cast<unsigned>(blocks), S::threads, shared_bytes, stream>>>(p);
-    return check_launch(name_);
-  }
-  [[nodiscard]] Status enqueue_stream_k(const Parameters<In, Out>& p, cudaStream_t stream) const {
-    constexpr auto kernel = stream_k_kernel<S, AccessPattern::mn_major_vectors, AccessPattern::mn_major_vectors>;
-    constexpr int shared_bytes =
-        Mainloop<S, AccessPattern::mn_major_vectors, AccessPattern::mn_major_vectors>::shared_bytes;
-    if (Status s = check(cudaMemsetAsync(p.carry_ready, 0, carry_ready_bytes(), stream), "cudaMemsetAsync", name_);
-        !s.ok())
-      return s;
-    return enqueue(kernel, shared_bytes, division_.stream_k_ctas, p, stream);
   }
   void pack(const Panels<In>& from, const void* to, cudaStream_t stream) const {
     const std::int64_t pitch = packed_pitch(from.rows);

@@ -134,25 +134,14 @@ struct SlicedKInstance {
          static_cast<int>(sliced_k.division.chunks_per_slice) * instance.tile_bytes;
 }
 
-template <class S, AccessPattern a, AccessPattern b>
-[[nodiscard]] constexpr SlicedKInstance pieces_instance() {
-  return {sliced_k_kernel<S, a, b>, static_cast<int>(sizeof(float)) * pipeline_elements<S, a, b>,
-          static_cast<int>(sizeof(float)) * S::bm * S::bn};
-}
-
-/// The instance for operands that lie so; see instance_for() in product.cuh.
+/// The instance for operands that lie so.
 template <class S>
 [[nodiscard]] constexpr SlicedKInstance sliced_k_instance_for(AccessPattern a, AccessPattern b) {
-  using enum AccessPattern;
-  if (a == any_strides || b == any_strides) return pieces_instance<S, any_strides, any_strides>();
-  if (a == k_major && b == k_major) return pieces_instance<S, k_major, k_major>();
-  if (a != mn_major && b != mn_major) {
-    if (a == k_major) return pieces_instance<S, k_major, mn_major_vectors>();
-    return b == k_major ? pieces_instance<S, mn_major_vectors, k_major>()
-                        : pieces_instance<S, mn_major_vectors, mn_major_vectors>();
-  }
-  if (a == k_major) return pieces_instance<S, k_major, mn_major>();
-  return b == k_major ? pieces_instance<S, mn_major, k_major>() : pieces_instance<S, mn_major, mn_major>();
+  return with_patterns(a, b, []<AccessPattern a_pattern, AccessPattern b_pattern>() {
+    return SlicedKInstance{sliced_k_kernel<S, a_pattern, b_pattern>,
+                           static_cast<int>(sizeof(float)) * pipeline_elements<S, a_pattern, b_pattern>,
+                           static_cast<int>(sizeof(float)) * S::bm * S::bn};
+  });
 }
 
 }  // namespace exactile::cuda::simt
