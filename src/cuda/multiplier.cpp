@@ -8,7 +8,7 @@ namespace exactile::cuda {
 
 const Multiplier* multiplier_of(const Kernel& kernel, ElementType input, int compute_capability) {
   return &kernel == &cuda_certified ? multiplier_of_certified(input, compute_capability)
-                                    : multiplier_of_complex(kernel);
+                                    : multiplier_of_complex(kernel, compute_capability);
 }
 
 }  // namespace exactile::cuda

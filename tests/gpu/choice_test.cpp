@@ -131,7 +131,7 @@ TEST(CudaChoice, ReproducibleF32OfFewRowsSharesK) {
 
 TEST(CudaChoice, LargeComplexProductsAreRealOnesOnTensorCores) {
   for (const ElementType type : {ElementType::cf64, ElementType::cf32}) {
-    const std::string_view real = type == ElementType::cf64 ? "complex_sm90_f64_mma" : "complex_sm90_f32_fp16x3";
+    const std::string_view real = type == ElementType::cf64 ? "complex_f64_mma" : "complex_f32_fp16x3";
     for (const bool turns_a : {false, true})
       for (const bool turns_b : {false, true}) {
         GemmDescription d = test::row_major({type, type}, 4096, 4096, 4096);

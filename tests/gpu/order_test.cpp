@@ -137,7 +137,7 @@ TEST(OrderOfSums, OthersRefuseAndSayWhy) {
   EXPECT_EQ(refusal(bf16, "sm90_few_rows"), "would cut K elsewhere, or sum in another order (reproducible)");
   EXPECT_FALSE(refusal(bf16, "simt_native").empty());
   EXPECT_FALSE(refusal(f64, "simt_f64").empty());
-  EXPECT_FALSE(refusal({ElementType::cf32, ElementType::cf32}, "simt_cf32").empty());
+  EXPECT_FALSE(refusal({ElementType::cf32, ElementType::cf32}, "simt_complex").empty());
   EXPECT_TRUE(refusal(bf16, "sm90_bf16_wgmma").empty());
   EXPECT_TRUE(refusal({ElementType::i8, ElementType::i32}, "sm90_few_rows").empty()) << "integers are exact";
   const plan::Problem free{.description = test::row_major(bf16, 4, 4096, 4096), .memory = Memory::device};

@@ -79,7 +79,7 @@ TEST(PackedB, IsRightInF32) {
 
 TEST(PackedB, IsRightInI32) {
   SKIP_WITHOUT_GPU();
-  check({"simt_i32", "BM=32 BN=32 PACK=1"}, ElementType::i32, Activation::relu);
+  check({"simt_integer", "BM=32 BN=32 PACK=1"}, ElementType::i32, Activation::relu);
 }
 
 }  // namespace

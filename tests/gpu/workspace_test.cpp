@@ -55,14 +55,17 @@ TEST(Workspace, CountsWhatTilesTake) {
 TEST(Workspace, CountsWhatComplexProductsExpand) {
   constexpr std::int64_t m = 96, n = 64, k = 80, element = 16;
   GemmDescription d = test::row_major({ElementType::cf64, ElementType::cf64}, m, n, k);
-  const auto product_of = [&](const Kernel& kernel) {
+  Device ampere = h200;
+  ampere.compute_capability = 80;
+  const Kernel& kernel = complex_f64_mma;
+  const auto product_on = [&](const Device& device) {
     const plan::Problem problem{.description = d, .memory = Memory::device};
-    EXPECT_EQ(kernel.refuses(problem, h200), "");
-    return kernel.make(problem, h200, kernel.candidates(problem, h200).front().configuration);
+    EXPECT_EQ(kernel.refuses(problem, device), "");
+    return kernel.make(problem, device, kernel.candidates(problem, device).front().configuration);
   };
   const GemmArguments plain, turning{.alpha = std::complex<double>(0, 1)};
-  const auto before = [&] { return product_of(complex_sm80_f64_mma); };
-  const auto in_kernel = [&] { return product_of(complex_sm90_f64_mma); };
+  const auto before = [&] { return product_on(ampere); };
+  const auto in_kernel = [&] { return product_on(h200); };
   EXPECT_EQ(before()->workspace_bytes_for(plain), 2 * element * k * n);
   EXPECT_EQ(before()->workspace_bytes_for(turning), 2 * element * k * n + element * m * n);
   EXPECT_EQ(before()->workspace_bytes(), before()->workspace_bytes_for(turning));
@@ -73,7 +76,7 @@ TEST(Workspace, CountsWhatComplexProductsExpand) {
   EXPECT_EQ(before()->workspace_bytes_for(plain), 2 * element * k * n + element * m * k);
   EXPECT_EQ(in_kernel()->workspace_bytes_for(plain), element * k * n + element * m * k);
   d = test::row_major(d.types, m, n, k, std::int64_t{1} << 30);
-  EXPECT_NE(complex_sm90_f64_mma.refuses({.description = d, .memory = Memory::device}, h200), "");
+  EXPECT_NE(kernel.refuses({.description = d, .memory = Memory::device}, h200), "");
 }
 
 /// 4 GB of A and one B, where each product's own B would be 140 GB.

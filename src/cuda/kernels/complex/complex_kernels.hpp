@@ -7,16 +7,14 @@
 
 namespace exactile::cuda {
 
-extern const Kernel complex_sm90_f64_mma;
-extern const Kernel complex_sm80_f64_mma;
-extern const Kernel complex_sm90_f32_fp16x3_wgmma;
-extern const Kernel complex_sm90_f32_fp16x3_split_a_wgmma;
-extern const Kernel complex_sm90_f32_fp16x3_split_b_wgmma;
-extern const Kernel complex_sm90_f32_fp16x3_fused_split_wgmma;
-extern const Kernel complex_sm80_f32_fp16x3_mma;
+extern const Kernel complex_f64_mma;
+extern const Kernel complex_f32_fp16x3_wgmma;
+extern const Kernel complex_f32_fp16x3_split_a_wgmma;
+extern const Kernel complex_f32_fp16x3_split_b_wgmma;
+extern const Kernel complex_f32_fp16x3_mma;
 extern const Kernel complex_simt_f32;
 
 /// Null for a kernel that is none of these.
-[[nodiscard]] const Multiplier* multiplier_of_complex(const Kernel& kernel);
+[[nodiscard]] const Multiplier* multiplier_of_complex(const Kernel& kernel, int compute_capability);
 
 }  // namespace exactile::cuda

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Complex products by the kernels for real ones: `complex_` and the name of the real kernel. B is expanded into a real
-// matrix in the workspace, A and C stay where they are; see real_form.hpp. What a real product cannot end with (complex
-// alpha or beta, a bias for each row, a C without contiguous rows) is done to sums in the workspace by a pass after it.
-// Traffic model: each element of B is read once and written twice, beside what the real product of m x 2n x 2k moves.
-// Limit: that of the real kernel. See docs/design/complex.md.
+// Complex products by the kernels for real ones: `complex_` and what the real kernels are called. B is expanded into a
+// real matrix in the workspace, A and C stay where they are; see real_form.hpp. What a real product cannot end with
+// (complex alpha or beta, a bias for each row, a C without contiguous rows) is done to sums in the workspace by a pass
+// after it. Traffic model: each element of B is read once and written twice, beside what the real product of m x 2n x
+// 2k moves. Limit: that of the real kernel. See docs/design/complex.md.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -125,8 +125,33 @@ class ComplexProduct final : public DeviceProduct {
   std::int64_t real_after_sums_;
 };
 
+/// A real kernel that multiplies, who expands B for it, and whose rates and measured products say how fast it is.
+struct Real {
+  const Kernel& kernel;
+  Expansion expansion;
+  Multiplier measured;
+};
+
+template <const Kernel& kernel, Expansion expansion = Expansion::before, const Kernel& measured = kernel>
+const Real real{kernel,
+                expansion,
+                {.kernel = &measured,
+                 .product = [](const plan::Problem& p) { return RealForm(p.description, Expansion::before).usual(); },
+                 .passes = [](const plan::Problem& p) { return RealForm(p.description, expansion).passes(); }}};
+
+/// The one of a device.
+using RealOf = const Real& (*)(int compute_capability);
+
+const Real& f64_mma(int capability) {
+  return capability == 90 ? real<sm90_f64_by_complex_mma, Expansion::in_kernel, sm90_f64_mma> : real<sm80_f64_mma>;
+}
+template <const Kernel& kernel>
+const Real& always(int /*capability*/) {
+  return real<kernel>;
+}
+
 /// What passes beside the real kernel, whose tiles and divisions of K are the configurations.
-template <const Kernel& real, Expansion expansion = Expansion::before>
+template <RealOf real_of>
 constexpr Kernel complex_by(std::string_view name, std::span<const GemmTypes> types, std::string_view summary,
                             int least_capability, int most_capability = 999) {
   return {.name = name,
@@ -137,16 +162,19 @@ constexpr Kernel complex_by(std::string_view name, std::span<const GemmTypes> ty
           .most_capability = most_capability,
           .refuses = [](const plan::Problem& p, const Device& device) -> std::string_view {
             if (const std::string_view why = why_too_large(p.description, device); !why.empty()) return why;
-            return real.refuses(real_problem(p, RealForm(p.description, expansion).usual()), device);
+            const Real& real = real_of(device.compute_capability);
+            return real.kernel.refuses(real_problem(p, RealForm(p.description, real.expansion).usual()), device);
           },
           .candidates =
               [](const plan::Problem& p, const Device& device) {
-                const RealForm form(p.description, expansion);
-                return with_passes(real.candidates(real_problem(p, form.usual()), device), form.passes());
+                const Real& real = real_of(device.compute_capability);
+                const RealForm form(p.description, real.expansion);
+                return with_passes(real.kernel.candidates(real_problem(p, form.usual()), device), form.passes());
               },
           .make = [](const plan::Problem& p, const Device& device,
                      const Configuration& c) -> std::unique_ptr<DeviceProduct> {
-            return std::make_unique<ComplexProduct>(real, expansion, p, device, c);
+            const Real& real = real_of(device.compute_capability);
+            return std::make_unique<ComplexProduct>(real.kernel, real.expansion, p, device, c);
           }};
 }
 
@@ -158,41 +186,29 @@ constexpr std::array cf64_types{GemmTypes{ElementType::cf64, ElementType::cf64}}
 
 using namespace complex_family;
 
-const Kernel complex_sm90_f64_mma = complex_by<sm90_f64_by_complex_mma, Expansion::in_kernel>(
-    "complex_sm90_f64_mma", cf64_types, "cf64 by sm90_f64_mma, which takes complex numbers as they are", 90, 90);
-const Kernel complex_sm80_f64_mma =
-    complex_by<sm80_f64_mma>("complex_sm80_f64_mma", cf64_types, "cf64 by sm80_f64_mma", 80);
-const Kernel complex_sm90_f32_fp16x3_wgmma = complex_by<sm90_f32_fp16x3_wgmma>(
-    "complex_sm90_f32_fp16x3_wgmma", cf32_types, "cf32 by sm90_f32_fp16x3_wgmma", 90, 90);
-const Kernel complex_sm90_f32_fp16x3_split_a_wgmma = complex_by<sm90_f32_fp16x3_split_a_wgmma>(
-    "complex_sm90_f32_fp16x3_split_a_wgmma", cf32_types, "cf32 by sm90_f32_fp16x3_split_a_wgmma", 90, 90);
-const Kernel complex_sm90_f32_fp16x3_split_b_wgmma = complex_by<sm90_f32_fp16x3_split_b_wgmma>(
-    "complex_sm90_f32_fp16x3_split_b_wgmma", cf32_types, "cf32 by sm90_f32_fp16x3_split_b_wgmma", 90, 90);
-const Kernel complex_sm90_f32_fp16x3_fused_split_wgmma = complex_by<sm90_f32_fp16x3_fused_split_wgmma>(
-    "complex_sm90_f32_fp16x3_fused_split_wgmma", cf32_types, "cf32 by sm90_f32_fp16x3_fused_split_wgmma", 90, 90);
-const Kernel complex_sm80_f32_fp16x3_mma =
-    complex_by<sm80_f32_fp16x3_mma>("complex_sm80_f32_fp16x3_mma", cf32_types, "cf32 by sm80_f32_fp16x3_mma", 80);
+const Kernel complex_f64_mma =
+    complex_by<f64_mma>("complex_f64_mma", cf64_types, "cf64 by f64_mma, on Hopper without an expanded B", 80);
+const Kernel complex_f32_fp16x3_wgmma = complex_by<always<sm90_f32_fp16x3_wgmma>>(
+    "complex_f32_fp16x3_wgmma", cf32_types, "cf32 by sm90_f32_fp16x3_wgmma", 90, 90);
+const Kernel complex_f32_fp16x3_split_a_wgmma = complex_by<always<sm90_f32_fp16x3_split_a_wgmma>>(
+    "complex_f32_fp16x3_split_a_wgmma", cf32_types, "cf32 by sm90_f32_fp16x3_split_a_wgmma", 90, 90);
+const Kernel complex_f32_fp16x3_split_b_wgmma = complex_by<always<sm90_f32_fp16x3_split_b_wgmma>>(
+    "complex_f32_fp16x3_split_b_wgmma", cf32_types, "cf32 by sm90_f32_fp16x3_split_b_wgmma", 90, 90);
+const Kernel complex_f32_fp16x3_mma =
+    complex_by<always<sm80_f32_fp16x3_mma>>("complex_f32_fp16x3_mma", cf32_types, "cf32 by sm80_f32_fp16x3_mma", 80);
 const Kernel complex_simt_f32 =
-    complex_by<simt_f32>("complex_simt_f32", cf32_types, "cf32 by simt_f32: conjugates of few terms", 75);
+    complex_by<always<simt_f32>>("complex_simt_f32", cf32_types, "cf32 by simt_f32: few terms", 75);
 
-const Multiplier* multiplier_of_complex(const Kernel& kernel) {
-  constexpr auto product = [](const plan::Problem& p) { return RealForm(p.description, Expansion::before).usual(); };
-  constexpr auto before = [](const plan::Problem& p) { return RealForm(p.description, Expansion::before).passes(); };
-  constexpr auto in_kernel = [](const plan::Problem& p) {
-    return RealForm(p.description, Expansion::in_kernel).passes();
-  };
-  static const std::array<std::pair<const Kernel*, Multiplier>, 8> all{{
-      {&complex_sm90_f64_mma, {&sm90_f64_mma, product, in_kernel}},
-      {&complex_sm80_f64_mma, {&sm80_f64_mma, product, before}},
-      {&complex_sm90_f32_fp16x3_wgmma, {&sm90_f32_fp16x3_wgmma, product, before}},
-      {&complex_sm90_f32_fp16x3_split_a_wgmma, {&sm90_f32_fp16x3_split_a_wgmma, product, before}},
-      {&complex_sm90_f32_fp16x3_split_b_wgmma, {&sm90_f32_fp16x3_split_b_wgmma, product, before}},
-      {&complex_sm90_f32_fp16x3_fused_split_wgmma, {&sm90_f32_fp16x3_fused_split_wgmma, product, before}},
-      {&complex_sm80_f32_fp16x3_mma, {&sm80_f32_fp16x3_mma, product, before}},
-      {&complex_simt_f32, {&simt_f32, product, before}},
-  }};
-  const auto found = std::ranges::find(all, &kernel, [](const auto& pair) { return pair.first; });
-  return found == all.end() ? nullptr : &found->second;
+const Multiplier* multiplier_of_complex(const Kernel& kernel, int compute_capability) {
+  static constexpr std::array<std::pair<const Kernel*, RealOf>, 6> all{
+      {{&complex_f64_mma, f64_mma},
+       {&complex_f32_fp16x3_wgmma, always<sm90_f32_fp16x3_wgmma>},
+       {&complex_f32_fp16x3_split_a_wgmma, always<sm90_f32_fp16x3_split_a_wgmma>},
+       {&complex_f32_fp16x3_split_b_wgmma, always<sm90_f32_fp16x3_split_b_wgmma>},
+       {&complex_f32_fp16x3_mma, always<sm80_f32_fp16x3_mma>},
+       {&complex_simt_f32, always<simt_f32>}}};
+  const auto* found = std::ranges::find(all, &kernel, [](const auto& pair) { return pair.first; });
+  return found == all.end() ? nullptr : &found->second(compute_capability).measured;
 }
 
 }  // namespace exactile::cuda

@@ -162,8 +162,13 @@ template <class S>
          device.shared_bytes_per_block;
 }
 
-/// The family whose configurations are those of Shapes, each for the family's one pair of types. The last of them fits
-/// on every device.
+/// Whether S computes such a product: the types of a family differ in size.
+template <class S>
+[[nodiscard]] bool computes(const plan::Problem& problem) {
+  return size_in_bytes(problem.description.types.input) == sizeof(typename S::In);
+}
+
+/// The family whose configurations are those of Shapes. The last of a type fits on every device.
 template <const std::string_view& name, class... Shapes>
 [[nodiscard]] constexpr Kernel kernel_of(std::span<const GemmTypes> types, std::string_view summary) {
   return {.name = name,
@@ -173,24 +178,25 @@ template <const std::string_view& name, class... Shapes>
           .refuses =
               [](const plan::Problem& p, const Device&) {
                 std::string_view why;
-                static_cast<void>(((why = simt::refuses(p, size_of<Shapes>)).empty() || ...));
+                static_cast<void>(((computes<Shapes>(p) && (why = simt::refuses(p, size_of<Shapes>)).empty()) || ...));
                 return why;
               },
           .candidates =
               [](const plan::Problem& p, const Device& device) {
                 std::vector<Candidate> all;
-                const auto add = [&](bool fits_device, const TileSize& tile) {
-                  if (!fits_device || !simt::refuses(p, tile).empty()) return;
+                const auto add = [&](bool can_run, const TileSize& tile) {
+                  if (!can_run || !simt::refuses(p, tile).empty()) return;
                   for (const Candidate& candidate : simt::candidates(p, device, tile)) all.push_back(candidate);
                 };
-                (add(fits<Shapes>(device), size_of<Shapes>), ...);
+                (add(computes<Shapes>(p) && fits<Shapes>(device), size_of<Shapes>), ...);
                 return all;
               },
           .make =
               [](const plan::Problem& p, const Device& device, const Configuration& c) {
                 std::unique_ptr<DeviceProduct> product;
                 const auto make = [&]<class S>(std::type_identity<S>) {
-                  if (S::bm == c.bm && S::bn == c.bn) product = std::make_unique<Product<S>>(name, p, device, c);
+                  if (computes<S>(p) && S::bm == c.bm && S::bn == c.bn)
+                    product = std::make_unique<Product<S>>(name, p, device, c);
                 };
                 (make(std::type_identity<Shapes>()), ...);
                 return product;

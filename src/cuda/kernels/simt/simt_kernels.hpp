@@ -8,10 +8,8 @@ namespace exactile::cuda {
 
 extern const Kernel simt_f32;
 extern const Kernel simt_f64;
-extern const Kernel simt_i32;
-extern const Kernel simt_i64;
-extern const Kernel simt_cf32;
-extern const Kernel simt_cf64;
+extern const Kernel simt_integer;
+extern const Kernel simt_complex;
 extern const Kernel simt_native;
 extern const Kernel simt_f32_sliced_k;
 extern const Kernel simt_few_rows;
