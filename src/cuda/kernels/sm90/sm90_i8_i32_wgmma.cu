@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// `sm90_i8_i32_wgmma`: i8 products on the tensor cores of compute capability 9.0, summed in i32, exact modulo 2^32.
-// Traffic model: a CTA reads 128 rows of A and its share of a cluster's columns of B for each tile; L2 serves most.
-// Limit: the tensor cores, and power for large products. See docs/design/sm90_wgmma.md.
+// `sm90_i8_i32_wgmma`: i8 products on the tensor cores of compute capability 9.0, summed in i32, exact modulo 2^32. See
+// docs/design/sm90_wgmma.md.
 #include "cuda/kernels/sm90/native/gemm.cuh"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
 
 namespace exactile::cuda {
-namespace {
-
-constexpr GemmTypes types[] = {{ElementType::i8, ElementType::i32}};
-
-}  // namespace
 
 namespace sm90::native {
 template Status enqueue_tiles<std::int8_t>(const Parameters<std::int32_t>&, TileShape, Major, Major, int, cudaStream_t);
 }  // namespace sm90::native
 
-constexpr std::string_view summary = "i8 on Hopper's tensor cores, summed in i32";
+constexpr GemmTypes types[] = {{ElementType::i8, ElementType::i32}};
 
-const Kernel sm90_i8_i32_wgmma = sm90::native::make_kernel<std::int8_t>(types, summary);
+const Kernel sm90_i8_i32_wgmma =
+    sm90::native::make_kernel<std::int8_t>(types, "i8 on Hopper's tensor cores, summed in i32");
 
 }  // namespace exactile::cuda
