@@ -134,14 +134,14 @@ TEST(OrderOfSums, OthersRefuseAndSayWhy) {
         kernel);
   };
   const GemmTypes bf16{ElementType::bf16, ElementType::bf16}, f64{ElementType::f64, ElementType::f64};
-  EXPECT_EQ(refusal(bf16, "sm90_few_rows"), "would cut K elsewhere, or sum in another order (reproducible)");
+  EXPECT_EQ(refusal(bf16, "gemv"), "would cut K elsewhere, or sum in another order (reproducible)");
   EXPECT_FALSE(refusal(bf16, "simt_native").empty());
   EXPECT_FALSE(refusal(f64, "simt_f64").empty());
   EXPECT_FALSE(refusal({ElementType::cf32, ElementType::cf32}, "simt_complex").empty());
   EXPECT_TRUE(refusal(bf16, "sm90_bf16_wgmma").empty());
-  EXPECT_TRUE(refusal({ElementType::i8, ElementType::i32}, "sm90_few_rows").empty()) << "integers are exact";
+  EXPECT_TRUE(refusal({ElementType::i8, ElementType::i32}, "gemv").empty()) << "integers are exact";
   const plan::Problem free{.description = test::row_major(bf16, 4, 4096, 4096), .memory = Memory::device};
-  EXPECT_TRUE(order_refuses(free, 90, "sm90_few_rows").empty());
+  EXPECT_TRUE(order_refuses(free, 90, "gemv").empty());
   EXPECT_TRUE(may_offer(free, 90, "sm90_bf16_wgmma", {.cluster_k = 2}));
 }
 
@@ -153,7 +153,7 @@ TEST(OrderOfSums, EveryMemberIsAKernelWhosePinsCanBeRead) {
       EXPECT_TRUE(Pin::parse(member.pin)) << member.kernel << " " << member.pin;
       EXPECT_TRUE(keeps_some_order(member.kernel));
     }
-  EXPECT_FALSE(keeps_some_order("sm90_few_rows"));
+  EXPECT_FALSE(keeps_some_order("gemv"));
 }
 
 /// Another fingerprint means other bits, and these a new major version. A kernel that joins an order because it leaves

@@ -13,7 +13,6 @@ extern const Kernel sm90_i8_i32_wgmma;
 extern const Kernel sm90_f8e4m3_wgmma;
 extern const Kernel sm90_f8e5m2_wgmma;
 extern const Kernel sm90_f32_tf32_wgmma;
-extern const Kernel sm90_few_rows;
 extern const Kernel sm90_f32_fp16x3_wgmma;
 extern const Kernel sm90_f32_fp16x3_split_a_wgmma;
 extern const Kernel sm90_f32_fp16x3_split_b_wgmma;
