@@ -24,4 +24,13 @@ __device__ inline void mma_m16n8k8(double (&d)[4], const double (&a)[4], const d
       : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
 }
 
+/// 16 x 8 x 16, from sm_90 on: A and B of terms 0 to 7 and 8 to 15 each as above.
+__device__ inline void mma_m16n8k16(double (&d)[4], const double (&a)[2][4], const double (&b)[2][2]) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, %11}, {%12, %13, %14, %15}, {%0, %1, %2, %3};"
+      : "+d"(d[0]), "+d"(d[1]), "+d"(d[2]), "+d"(d[3])
+      : "d"(a[0][0]), "d"(a[0][1]), "d"(a[0][2]), "d"(a[0][3]), "d"(a[1][0]), "d"(a[1][1]), "d"(a[1][2]), "d"(a[1][3]),
+        "d"(b[0][0]), "d"(b[0][1]), "d"(b[1][0]), "d"(b[1][1]));
+}
+
 }  // namespace exactile::cuda::isa

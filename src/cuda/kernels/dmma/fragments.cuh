@@ -16,7 +16,7 @@
 
 namespace exactile::cuda::dmma {
 
-enum class Instruction : std::uint8_t { m8n8k4, m16n8k8 };
+enum class Instruction : std::uint8_t { m8n8k4, m16n8k8, m16n8k16 };
 
 /// How A lies in a stage: by rows (the elements of a column are neighbours), along K as B does, or as complex numbers,
 /// each of which is two rows by two terms of A:
@@ -92,11 +92,16 @@ class WarpTile {
     load_a(a_[0], step, 0);
   }
 
+  /// Whether a step's fragments of B take the registers of those before them.
+  static constexpr bool loads_in_place = I == Instruction::m16n8k16;
+  static_assert(!loads_in_place || (StepK == 16 && a_parts % 2 == 0 && A == FormOfA::by_rows));
+
   /// Multiplies a step and, if there is `More`, loads what the first products of the next one need. `loaded()` is
   /// called when all of this step is in registers; `next()` names the one that follows, which it may have to wait for.
   /// `Parity` alternates from step to step, beginning with 0 after prepare().
   template <int Parity, bool More, class Loaded, class Next>
   __device__ void multiply(const Step& step, Loaded&& loaded, Next&& next) {
+    if constexpr (loads_in_place) return multiply_in_place<More>(step, loaded, next);
     constexpr int first = Parity * a_parts;
 #pragma unroll
     for (int i = 0; i < a_parts; ++i) {
@@ -162,6 +167,26 @@ class WarpTile {
       }
     }
   }
+  /// The same where B has registers for one step. Each load follows a product that does not need its registers, so that
+  /// it finds them read.
+  template <bool More, class Loaded, class Next>
+  __device__ void multiply_in_place(const Step& step, Loaded&& loaded, Next&& next) {
+    Step following;
+#pragma unroll
+    for (int i = 0; i < a_parts; ++i)
+#pragma unroll
+      for (int j = 0; j < b_parts; ++j) {
+        isa::mma_m16n8k16(sums_[i][j], a_[i % 2], b_[0][j]);
+        if (j == 0 && i + 1 < a_parts) load_a(a_[(i + 1) % 2], step, i + 1);
+        if (j == 0 && i + 1 == a_parts) {
+          loaded();
+          following = next();
+          if (More) load_a(a_[0], following, 0);
+        }
+        if (More && j > 0 && i + 1 == a_parts) load_b_part(b_[0][j - 1], following, j - 1);
+      }
+    if (More) load_b_part(b_[0][b_parts - 1], following, b_parts - 1);
+  }
   __device__ void load_a(LoadedA& a, const Step& step, int part) const {
 #pragma unroll
     for (int eight = 0; eight < step_k / 8; ++eight)
@@ -176,19 +201,21 @@ class WarpTile {
   }
   __device__ void load_b(B (&b)[b_parts], const Step& step) const {
 #pragma unroll
-    for (int part = 0; part < b_parts; ++part)
+    for (int part = 0; part < b_parts; ++part) load_b_part(b[part], step, part);
+  }
+  __device__ void load_b_part(B& b, const Step& step, int part) const {
 #pragma unroll
-      for (int eight = 0; eight < step_k / 8; ++eight) {
-        const auto pair = *reinterpret_cast<const double2*>(step.b + b_offset_[step.index * step_k / 8 + eight] +
-                                                            part * 8 * line_bytes);
-        b[part][eight][0] = pair.x;
-        b[part][eight][1] = pair.y;
-      }
+    for (int eight = 0; eight < step_k / 8; ++eight) {
+      const auto pair = *reinterpret_cast<const double2*>(step.b + b_offset_[step.index * step_k / 8 + eight] +
+                                                          part * 8 * line_bytes);
+      b[eight][0] = pair.x;
+      b[eight][1] = pair.y;
+    }
   }
 
   double sums_[a_parts][b_parts][4];
   LoadedA a_[2];
-  B b_[2][b_parts];
+  B b_[loads_in_place ? 1 : 2][b_parts];
   std::uint32_t a_offset_[2][pairs];  ///< of the first and the other eight terms of a block
   std::uint32_t b_offset_[2];
   std::uint32_t signs_[3];  ///< of a complex A

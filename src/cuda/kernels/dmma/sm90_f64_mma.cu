@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `sm90_f64_mma`: f64 on Hopper's FP64 tensor cores (m16n8k8). Any strides: what is neither contiguous nor aligned is
-// copied by elements. Traffic model: each tile reads its rows of A and columns of B once. See docs/design/f64_mma.md.
+// `sm90_f64_mma`: f64 on Hopper's FP64 tensor cores (m16n8k16 and k8). Any strides: what is neither contiguous nor
+// aligned is copied by elements. Traffic model: each tile reads its rows of A and columns of B once. See
+// docs/design/f64_mma.md.
 #include <array>
 #include <memory>
 
@@ -18,13 +19,17 @@ Status launch_tile_along_k(const Parameters& parameters, const Device& device, s
   return launch_along_k(tile, parameters, device, name, stream);
 }
 
-using Large = Tile<128, 128, 64, 32, 8, 1, 6, 1>;
-using Long = Tile<128, 64, 32, 32, 8, 1, 8, 1>;
-using Wide112 = Tile<128, 112, 32, 56, 8, 1, 6, 1>;
-using Wide96 = Tile<128, 96, 32, 48, 8, 1, 7, 1>;
-using Wide80 = Tile<128, 80, 32, 40, 8, 1, 8, 1>;
+/// Whose warps have an even number of 16 rows.
+template <int Bm, int Bn, int Wm, int Wn, int Stages>
+using Even = Tile<Bm, Bn, Wm, Wn, 16, 1, Stages, 1, FormOfA::by_rows, Instruction::m16n8k16>;
+
+using Large = Even<128, 128, 64, 32, 6>;
+using Long = Even<128, 64, 32, 32, 8>;
+using Wide112 = Even<128, 112, 32, 56, 6>;
+using Wide96 = Even<128, 96, 32, 48, 7>;
+using Wide80 = Even<128, 80, 32, 40, 8>;
 using Square96 = Tile<96, 96, 48, 24, 8, 1, 8, 1>;
-using Half96 = Tile<64, 96, 32, 24, 8, 1, 8, 1>;
+using Half96 = Even<64, 96, 32, 24, 8>;
 using Half80 = Tile<64, 80, 16, 40, 8, 1, 8, 1>;
 
 constexpr auto kinds = []<std::size_t... i>(std::index_sequence<i...>) {
@@ -52,7 +57,7 @@ std::unique_ptr<DeviceProduct> make_sm90_f64(const plan::Problem& p, const Devic
 const Kernel sm90_f64_mma{
     .name = "sm90_f64_mma",
     .role = "engine",
-    .summary = "FP64 tensor cores, m16n8k8, producer and consumer warps",
+    .summary = "FP64 tensor cores, m16n8k16, producer and consumer warps",
     .types = f64_types,
     .least_capability = 90,
     .most_capability = 90,

@@ -21,7 +21,8 @@
 namespace exactile::cuda::dmma {
 
 /// A stage is `Depth` blocks of 16 of K: enough that its barriers do not count.
-template <int Bm, int Bn, int Wm, int Wn, int StepK, int Depth, int Stages, int CtasPerSm, FormOfA A = FormOfA::by_rows>
+template <int Bm, int Bn, int Wm, int Wn, int StepK, int Depth, int Stages, int CtasPerSm, FormOfA A = FormOfA::by_rows,
+          Instruction I = Instruction::m16n8k8>
 struct Tile {
   static constexpr int bm = Bm;
   static constexpr int bn = Bn;
@@ -31,7 +32,7 @@ struct Tile {
   static constexpr int producer_threads = 128;
   static constexpr int consumer_warps = (Bm / Wm) * (Bn / Wn);
   static constexpr int threads = producer_threads + 32 * consumer_warps;
-  using Warp = WarpTile<Wm, Wn, Instruction::m16n8k8, StepK, A>;
+  using Warp = WarpTile<Wm, Wn, I, StepK, A>;
   static constexpr int a_lines = Warp::a_lines;
   static constexpr int a_bytes = Bm / 16 * a_lines * line_bytes;
   static constexpr int b_bytes = Bn * line_bytes;
@@ -47,7 +48,8 @@ struct Tile {
   static constexpr int steps = Depth * Warp::steps_per_block;
   /// K is shared by the CTAs of a cluster where tiles are few: where they are small.
   static constexpr int most_cluster_k = Bm * Bn <= 64 * 64 ? most_ranks : 1;
-  static_assert(consumer_warps % 4 == 0 && steps % 2 == 0 && chunk_k % stage_k == 0 && slice_step % stage_k == 0);
+  static_assert(consumer_warps % 4 == 0 && (steps % 2 == 0 || Warp::loads_in_place) && chunk_k % stage_k == 0 &&
+                slice_step % stage_k == 0);
 };
 
 /// Fragments are loaded ahead of their use, across stages too, so that one warp alone keeps its tensor core busy.
@@ -83,7 +85,7 @@ class ChunkOfStages {
     tile_.template multiply<S % 2, !last || More>(
         step(S),
         [&] {
-          if (S == 1) release_stage();
+          if (S == (T::steps > 1 ? 1 : 0)) release_stage();
         },
         [&] { return last ? first_of_next<More>() : step(S + 1); });
   }
