@@ -242,14 +242,31 @@ DeviceRows obedient_rows() {
 }
 
 TEST(CudaChoice, KIsNotCutWhereItsSumsTakeTheDevicesMemory) {
-  Device small = h200;
-  small.memory_bytes = std::int64_t{24} << 30;
-  const plan::Problem problem{.description = test::row_major(f64, 1024, 1024, 2000000), .memory = Memory::device};
+  plan::Problem problem{.description = test::row_major(f64, 1024, 1024, 2000000), .memory = Memory::device};
   const auto is_f64 = [](const Kernel* kernel) { return kernel->name == "sm90_f64_mma"; };
   const Kernel& kernel = **std::ranges::find_if(kernels(), is_f64);
   const auto is_cut = [](const Candidate& c) { return c.configuration.split_k > 1; };
-  EXPECT_TRUE(std::ranges::none_of(kernel.candidates(problem, small), is_cut));
-  EXPECT_TRUE(std::ranges::any_of(kernel.candidates(problem, h200), is_cut));
+  for (const bool reproducible : {false, true}) {  // of slices there are at most 64, of chunks as many as K has
+    Device small = h200;
+    small.memory_bytes = std::int64_t{reproducible ? 24 : 1} << 30;
+    problem.reproducible = reproducible;
+    EXPECT_TRUE(std::ranges::none_of(kernel.candidates(problem, small), is_cut));
+    EXPECT_TRUE(std::ranges::any_of(kernel.candidates(problem, h200), is_cut));
+  }
+}
+
+/// 92 tiles of 128 x 96 in seven slices each fill five waves of 132 CTAs.
+TEST(CudaChoice, SlicesOfF64FillWaves) {
+  const plan::Problem problem{.description = test::row_major(f64, 5888, 192, 11392), .memory = Memory::device};
+  const auto is_f64 = [](const Kernel* kernel) { return kernel->name == "sm90_f64_mma"; };
+  const Kernel& kernel = **std::ranges::find_if(kernels(), is_f64);
+  const auto is_split = [](int split_k) {
+    return [split_k](const Candidate& c) {
+      return c.configuration.bm == 128 && c.configuration.bn == 96 && c.configuration.split_k == split_k;
+    };
+  };
+  const std::vector<Candidate> all = kernel.candidates(problem, h200);
+  for (const int split_k : {1, 2, 4, 5, 7, 8, 16}) EXPECT_TRUE(std::ranges::any_of(all, is_split(split_k))) << split_k;
 }
 
 TEST(CudaChoice, FittingFindsTheCoefficientsOfADeviceThatObeys) {
@@ -279,7 +296,7 @@ TEST(CudaChoice, FittingFindsTheCoefficientsOfADeviceThatObeys) {
 TEST(CudaChoice, WhatWasMeasuredIsChosen) {
   DeviceRows rows = shipped();
   rows.products.clear();
-  const plan::Problem problem{.description = test::row_major(f64, 1000, 1000, 1000), .memory = Memory::device};
+  const plan::Problem problem{.description = test::row_major(f64, 1000, 1000, 500), .memory = Memory::device};
   const auto is_f64 = [](const Kernel* kernel) { return kernel->name == "sm90_f64_mma"; };
   const Kernel& kernel = **std::ranges::find_if(kernels(), is_f64);
   const std::vector<Candidate> candidates = kernel.candidates(problem, h200);

@@ -5,8 +5,8 @@
 /// K is cut into chunks, each chunk is summed from zero in the order of the tensor core, and the chunks are added in
 /// order: the first gives x = fma(beta, C, alpha * sum), or alpha * sum where beta is 0, each further one x = x + alpha
 /// * sum; then come bias and activation. So neither the tile nor the device changes a bit of the result. A chunk is
-/// `chunk_k`, where a sum is to follow from K alone or slices of K meet in memory (cuda_certified asks for 512 under
-/// `correctly_rounded`); else all of K, or the share of a CTA of a cluster.
+/// `chunk_k`, where a sum is to follow from K alone (cuda_certified asks for 512 under `correctly_rounded`); else all
+/// of K, the share of a CTA of a cluster, or a slice whose sums meet others in memory.
 #pragma once
 
 #include <cstdint>

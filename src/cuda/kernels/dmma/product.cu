@@ -75,6 +75,19 @@ std::int64_t tiles_of(const GemmDescription& d, const TileKind& tile) {
   return core::ceil_divide(d.m, tile.bm) * core::ceil_divide(d.n, tile.bn) * d.batch_count;
 }
 
+/// Into how many slices K may be cut, at most so many: powers of two, and those that fill waves of CTAs.
+std::vector<int> splits_of(std::int64_t most, std::int64_t tiles, std::int64_t slots, int most_waves) {
+  std::vector<int> all;
+  for (std::int64_t split_k = 1; split_k < 2 * most; split_k *= 2)
+    all.push_back(static_cast<int>(std::min(split_k, most)));
+  for (int waves = 1; waves <= most_waves; ++waves)
+    all.push_back(static_cast<int>(std::clamp(waves * slots / tiles, std::int64_t{1}, most)));
+  std::ranges::sort(all);
+  const auto doubles = std::ranges::unique(all);
+  all.erase(doubles.begin(), doubles.end());
+  return all;
+}
+
 /// Where tiles leave SMs idle: K is shared by the CTAs of a cluster, which have a chunk each.
 void add_clusters(std::vector<Candidate>& all, const GemmDescription& d, const TileKind& tile, bool transposed,
                   const Device& device) {
@@ -108,19 +121,34 @@ Configuration in_one_chunk(const plan::Problem& problem, Configuration c) {
   return c;
 }
 
-std::vector<Candidate> candidates(const plan::Problem& problem, const Device& device, std::span<const TileKind> kinds) {
+std::int64_t k_of_slice(const plan::Problem& problem, const Configuration& c) {
+  if (problem.reproducible || c.split_k <= 1) return chunk_k;
+  return std::min(core::round_up(core::ceil_divide(problem.description.k, c.split_k), slice_step), most_k_of_chunk);
+}
+
+std::vector<Candidate> candidates(const plan::Problem& problem, const Device& device, std::span<const TileKind> kinds,
+                                  Slices slices) {
+  // Shorter slices take no less time beside the way of their sums, where one thread adds all of an element.
+  constexpr std::int64_t shortest_slice = 256, most_slices = 64;
+  constexpr int most_waves = 6;
+  const bool free = slices == Slices::free && !problem.reproducible;
   std::vector<Candidate> all;
   for (const bool transposed : {false, true}) {
     const GemmDescription d = transposed ? plan::transposed(problem.description) : problem.description;
-    const std::int64_t chunks = core::ceil_divide(d.k, chunk_k);
-    const double sums = 8 * static_cast<double>(d.batch_count) * static_cast<double>(chunks) *
-                        static_cast<double>(d.m) * static_cast<double>(d.n);  // bytes, where K is split
+    const std::int64_t most =
+        free ? std::min(core::ceil_divide(d.k, shortest_slice), most_slices) : core::ceil_divide(d.k, chunk_k);
+    const double sums = 8 * static_cast<double>(d.batch_count) * static_cast<double>(most) * static_cast<double>(d.m) *
+                        static_cast<double>(d.n);  // bytes, where K is split
     for (const TileKind& tile : kinds) {
+      const std::int64_t tiles = tiles_of(d, tile), slots = std::int64_t{device.sm_count} * tile.ctas;
       // Beyond two waves of tiles the partial sums cost more than a last wave that is not full.
-      const bool may_split = sums <= 0.4 * static_cast<double>(device.memory_bytes) &&
-                             tiles_of(d, tile) < std::int64_t{2} * device.sm_count * tile.ctas;
-      for (int split_k = 1; split_k < (may_split ? 2 * chunks : 2); split_k *= 2)
-        all.push_back(candidate(tiling_of(d, tile, {.split_k = split_k, .swap = transposed ? 1 : 0}), device));
+      const bool may_split = sums <= 0.4 * static_cast<double>(device.memory_bytes) && tiles < 2 * slots;
+      std::int64_t before = 0;
+      for (const int split_k : splits_of(may_split ? most : 1, tiles, slots, free ? most_waves : 0)) {
+        const Configuration c{.split_k = split_k, .swap = transposed ? 1 : 0};
+        const Tiling t = tiling_of(d, tile, c, free ? k_of_slice(problem, c) : chunk_k);
+        if (t.split_k != std::exchange(before, t.split_k)) all.push_back(candidate(t, device));
+      }
       if (!problem.reproducible) add_clusters(all, d, tile, transposed, device);
     }
   }

@@ -41,9 +41,16 @@ struct Tiling {
                                const Configuration& configuration, std::int64_t k_of_chunk = chunk_k);
 /// The same where K is not split; but K is one chunk unless bits are to follow from K alone.
 [[nodiscard]] Configuration in_one_chunk(const plan::Problem& problem, Configuration configuration);
+/// How long chunks of a configuration with Slices::free are.
+[[nodiscard]] std::int64_t k_of_slice(const plan::Problem& problem, const Configuration& configuration);
+
+/// What slices of K that meet in memory are: chunks of 1024, or, unless bits are to follow from K alone, one of any
+/// length each.
+enum class Slices : std::uint8_t { of_chunks, free };
+
 /// All tiles, ways round and splits of K; of these, in clusters where tiles leave SMs idle and bits may follow from it.
 [[nodiscard]] std::vector<Candidate> candidates(const plan::Problem& problem, const Device& device,
-                                                std::span<const TileKind> kinds);
+                                                std::span<const TileKind> kinds, Slices slices = Slices::of_chunks);
 [[nodiscard]] std::string_view why_refused(const GemmDescription& description);
 
 class DmmaProduct final : public DeviceProduct {

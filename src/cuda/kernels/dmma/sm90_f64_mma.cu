@@ -62,9 +62,10 @@ const Kernel sm90_f64_mma{
     .least_capability = 90,
     .most_capability = 90,
     .refuses = [](const plan::Problem& p, const Device&) { return why_refused(p.description); },
-    .candidates = [](const plan::Problem& p, const Device& device) { return candidates(p, device, kinds); },
+    .candidates = [](const plan::Problem& p,
+                     const Device& device) { return candidates(p, device, kinds, Slices::free); },
     .make = [](const plan::Problem& p, const Device& device,
-               const Configuration& c) { return make_sm90_f64(p, device, in_one_chunk(p, c), dmma::chunk_k); },
+               const Configuration& c) { return make_sm90_f64(p, device, in_one_chunk(p, c), k_of_slice(p, c)); },
     .has_instances = true};
 
 }  // namespace exactile::cuda
