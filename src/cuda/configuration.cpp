@@ -25,7 +25,6 @@ constexpr std::array fields{Field{"BM", &Configuration::bm},
                             Field{"WARPS", &Configuration::warps},
                             Field{"STAGES", &Configuration::stages},
                             Field{"PACK", &Configuration::pack},
-                            Field{"STREAM_K", &Configuration::stream_k},
                             Field{"SWAP", &Configuration::swap}};
 
 }  // namespace

@@ -23,9 +23,8 @@ struct Configuration {
   int ctas = 0;       ///< CTAs on an SM at a time
   int warps = 0;
   int stages = 0;
-  int pack = 0;      ///< 1: an operand that cannot be read by vectors is packed first
-  int stream_k = 0;  ///< 1: the SMs share the last tiles along K
-  int swap = 0;      ///< 1: C^T = B^T A^T is computed
+  int pack = 0;  ///< 1: an operand that cannot be read by vectors is packed first
+  int swap = 0;  ///< 1: C^T = B^T A^T is computed
   friend bool operator==(const Configuration&, const Configuration&) = default;
 };
 

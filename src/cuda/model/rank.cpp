@@ -52,14 +52,14 @@ double squared_distance(const Place& x, const Place& y) {
 std::size_t key_of(const Kernel* kernel, const Configuration& c) {
   std::size_t key = reinterpret_cast<std::uintptr_t>(kernel) * 0x9e3779b97f4a7c15U;
   for (const int size : {c.bm, c.bn, c.cluster_m, c.cluster_n, c.cluster_k, c.slice_k, c.ctas, c.warps, c.stages,
-                         c.pack, c.stream_k, c.swap, static_cast<int>(std::lround(std::log2(std::max(1, c.split_k))))})
+                         c.pack, c.swap, static_cast<int>(std::lround(std::log2(std::max(1, c.split_k))))})
     key = (key ^ static_cast<std::size_t>(size)) * 0x100000001b3U;
   return key;
 }
 
 /// Of what a kernel is compiled for: without how K is split in memory and which way round.
 std::size_t key_of_tile(const Kernel* kernel, Configuration c) {
-  c.split_k = c.swap = c.stream_k = c.pack = 0;
+  c.split_k = c.swap = c.pack = 0;
   return key_of(kernel, c);
 }
 

@@ -43,7 +43,7 @@ const Kernel sm90_f64_by_complex_mma{
     .candidates = complex_candidates,
     .make = [](const plan::Problem& p, const Device& device, const Configuration& c) -> std::unique_ptr<DeviceProduct> {
       return std::make_unique<DmmaProduct>(tiling_of(p.description, complex_kinds, in_one_chunk(p, c)), device,
-                                           "complex_sm90_f64_mma");
+                                           "complex_f64_mma");
     }};
 
 }  // namespace exactile::cuda
