@@ -58,13 +58,11 @@ class Runner {
   [[nodiscard]] const Tally& tally() const { return tally_; }
 
  private:
-  /// A case in so many runs, drawn by lot, another draw for each kernel and type: configurations share their kernel's
-  /// code but for the tile, and on a GPU its types do but for loads, stores and the arithmetic of an element.
+  /// A case in so many runs, drawn by lot, another draw for each kernel. Configurations share their kernel's code but
+  /// for the tile.
   [[nodiscard]] static std::uint64_t cases_for_each_run(const KernelOfType& kernel) {
-    constexpr std::uint64_t of_configuration = 3, of_further_type = 3;
-    if (tests_all()) return 1;
-    if (!kernel.parameters.empty()) return of_configuration;
-    return tested_options().backend == Backend::cuda && turn_of_type(kernel).index > 0 ? of_further_type : 1;
+    constexpr std::uint64_t of_configuration = 3;
+    return kernel.parameters.empty() || tests_all() ? 1 : of_configuration;
   }
 
   /// Of n such cases one runs; of the others it is asked whether the kernel takes them.
