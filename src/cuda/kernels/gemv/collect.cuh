@@ -21,15 +21,15 @@ template <class T>
   }
 }
 
-/// Adds `count` sums over the lanes of a warp, each by the tree of xor shuffles: lanes give half of what they have away
-/// for as much of the other half. A lane ends with the sum that is returned, in x[0].
-template <int count, class T>
+/// Adds `count` sums over so many lanes of a warp, each by the tree of xor shuffles: lanes give half of what they have
+/// away for as much of the other half. A lane ends with those from the one that is returned on, the first of x.
+template <int lanes, int count, class T>
 __device__ int add_lanes(T (&x)[count]) {
   static_assert(count <= 32 && (count & (count - 1)) == 0);
   const int lane = static_cast<int>(threadIdx.x) % 32;
   int which = 0;
 #pragma unroll
-  for (int mask = 16, held = count; mask > 0; mask /= 2, held = held > 1 ? held / 2 : 1) {
+  for (int mask = lanes / 2, held = count; mask > 0; mask /= 2, held = held > 1 ? held / 2 : 1) {
     if (held == 1) {
       x[0] = add(x[0], from_lane(x[0], mask));
       continue;
@@ -48,11 +48,13 @@ __device__ int add_lanes(T (&x)[count]) {
 /// Rows whose sums all warps have in shared memory at a time, where N is contiguous.
 template <class S>
 inline constexpr int rows_at_once =
-    std::clamp(32768 / (warps * S::tile_columns * static_cast<int>(sizeof(typename S::Accumulator))), 1, S::rows);
+    std::clamp(32768 / (warps * S::groups * S::window * static_cast<int>(sizeof(typename S::Accumulator))), 1, S::rows);
 
 /// Adds the CTA's sums up: [row][column of the tile] in shared memory. All threads have left the vectors behind.
-template <class S>
-__device__ void collect(typename S::Accumulator (&sums)[S::rows][S::columns], typename S::Accumulator* tile) {
+/// `shift_of(warp)`: where N is contiguous, how many columns before the tile those of the warp begin.
+template <class S, class ShiftOf>
+__device__ void collect(typename S::Accumulator (&sums)[S::rows][S::columns], typename S::Accumulator* tile,
+                        const ShiftOf& shift_of) {
   using Accumulator = typename S::Accumulator;
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   if constexpr (S::along_k) {
@@ -60,25 +62,40 @@ __device__ void collect(typename S::Accumulator (&sums)[S::rows][S::columns], ty
     Accumulator all[count];
 #pragma unroll
     for (int i = 0; i < count; ++i) all[i] = sums[i / S::columns][i % S::columns];
-    const int i = add_lanes(all);
-    if (lane % (32 / count) == 0) tile[i / S::columns * S::tile_columns + warp * S::columns + i % S::columns] = all[0];
+    constexpr int left = std::max(1, count / S::lanes);  // sums that a lane ends with
+    const int from = add_lanes<S::lanes>(all);
+    if (lane % std::max(1, S::lanes / count) == 0)
+#pragma unroll
+      for (int e = 0; e < left; ++e) {
+        const int row = (from + e) / S::columns, line = (from + e) % S::columns, group = lane / S::lanes;
+        const int column =
+            S::is_shifted ? (line * S::groups + group) * warps + warp : (warp * S::groups + group) * S::columns + line;
+        tile[row * S::tile_columns + column] = all[e];
+      }
     __syncthreads();
   } else {
     constexpr int at_once = rows_at_once<S>;
-    Accumulator* const of_warps = tile + S::rows * S::tile_columns;  // [warp][row][column]
+    Accumulator* const of_warps = tile + S::rows * S::tile_columns;  // [part][row][column of the window]
+    constexpr int parts = warps * S::groups;
+    const int part = warp * S::groups + lane / S::lanes;
+    int shifts[warps];
+#pragma unroll
+    for (int w = 0; w < warps; ++w) shifts[w] = shift_of(w);
 #pragma unroll
     for (int first = 0; first < S::rows; first += at_once) {
 #pragma unroll
       for (int r = 0; r < at_once; ++r)
 #pragma unroll
         for (int c = 0; c < S::columns; ++c)
-          of_warps[(warp * at_once + r) * S::tile_columns + c / S::width * (32 * S::width) + lane * S::width +
-                   c % S::width] = sums[first + r][c];
+          of_warps[(part * at_once + r) * S::window + c / S::width * (S::lanes * S::width) +
+                   lane % S::lanes * S::width + c % S::width] = sums[first + r][c];
       __syncthreads();
       for (int e = static_cast<int>(threadIdx.x); e < at_once * S::tile_columns; e += threads) {
-        Accumulator x = of_warps[e];
+        const Accumulator* const from = of_warps + e / S::tile_columns * S::window + e % S::tile_columns;
+        Accumulator x = from[shifts[0]];
 #pragma unroll
-        for (int other = 1; other < warps; ++other) x = add(x, of_warps[other * at_once * S::tile_columns + e]);
+        for (int other = 1; other < parts; ++other)
+          x = add(x, from[other * at_once * S::window + shifts[other / S::groups]]);
         tile[first * S::tile_columns + e] = x;
       }
       __syncthreads();

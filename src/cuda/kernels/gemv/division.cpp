@@ -2,6 +2,7 @@
 #include "cuda/kernels/gemv/division.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 
@@ -11,9 +12,10 @@
 namespace exactile::cuda::gemv_family {
 namespace {
 
-constexpr std::int64_t most_ctas = 0x7fffffff;
+/// Tiles may turn out by one vector of 8 narrower.
+constexpr std::int64_t most_ctas = 0x7fffffff / 8 * 7;
 
-std::int64_t size_of(const GemmDescription& d) { return size_in_bytes(d.types.input); }
+int size_of(const GemmDescription& d) { return static_cast<int>(size_in_bytes(d.types.input)); }
 
 /// Where W is contiguous in neither dimension, the nearer elements are taken for neighbours.
 Contiguous contiguous_of(const GemmDescription& d) {
@@ -22,27 +24,60 @@ Contiguous contiguous_of(const GemmDescription& d) {
   return std::abs(d.b.row_stride) < std::abs(d.b.column_stride) ? Contiguous::k : Contiguous::n;
 }
 
-int rows_of(const GemmDescription& d) { return d.m == 1 ? 1 : d.m <= 4 ? 4 : most_rows; }
+int rows_of(const GemmDescription& d) {
+  if (d.m == 1) return 1;
+  if (d.m == 2 && has_all_instances(d.types.input)) return 2;
+  return d.m <= 4 ? 4 : most_rows;
+}
+
+int tile_columns_of(const GemmDescription& d, int lanes) {
+  return contiguous_of(d) == Contiguous::k ? warps * (32 / lanes) * columns_of_warp
+                                           : lanes * elements_of_lane(d.types.input, size_of(d), rows_of(d));
+}
+
+/// Whether there are instances of 8 lanes: for what is read by vectors.
+bool has_few_lanes(const GemmDescription& d) {
+  if (!has_all_instances(d.types.input)) return false;
+  return lines_of(d, nullptr) != Lines::elements ||
+         (d.types.input == ElementType::i8 && contiguous_of(d) == Contiguous::k);
+}
 
 double ctas(const Division& division, const GemmDescription& d) {
   return static_cast<double>(division.column_tiles) * division.split_k * static_cast<double>(d.batch_count);
 }
 
+/// So many that few CTAs have no slice. Clusters of 5 and 7 would fill few SMs: so many slices meet in memory.
+int ranks_of(int split_k) {
+  constexpr int useful[] = {8, 6, 4, 3, 2, 1};
+  int best = most_ranks;
+  for (const int ranks : useful)
+    if (ranks * most_ranks >= split_k && core::round_up(split_k, ranks) < core::round_up(split_k, best)) best = ranks;
+  return best;
+}
+
+/// Of 1, 2, 3, 4, 6, 8, 12 and so on.
+int next_split(int split_k) {
+  if (split_k == 1) return 2;
+  return std::has_single_bit(static_cast<unsigned>(split_k)) ? split_k / 2 * 3 : split_k / 3 * 4;
+}
+
 Candidate candidate(const GemmDescription& d, const Division& division, const Device& device) {
-  const int columns_of_lane = division.contiguous == Contiguous::k ? columns_of_warp : division.tile_columns / 32;
+  const int columns_of_lane =
+      division.contiguous == Contiguous::k ? columns_of_warp : division.tile_columns / division.lanes;
   const std::int64_t bytes_of_sums = division.rows * columns_of_lane * size_in_bytes(accumulator_type(d.types.input));
   const auto size = static_cast<double>(size_of(d));
   const double matrix = static_cast<double>(d.n) * static_cast<double>(d.k) * size;
   const double vectors = static_cast<double>(d.m) * static_cast<double>(d.k) * size;
+  const int clusters = ctas_of_sm(bytes_of_sums) * sms_filled(device, division.ranks) / division.ranks;
   const double sums = static_cast<double>(workspace_bytes(d, division));
   return {{.bm = division.rows, .bn = division.tile_columns, .split_k = division.split_k},
           {.tiles = ctas(division, d),
-           .slots = static_cast<double>(device.sm_count) * ctas_of_sm(bytes_of_sums),
+           .slots = static_cast<double>(clusters) * division.ranks,
            .steps = static_cast<double>(division.k_of_slice * division.tile_columns) * size / 65536,
            .bytes = static_cast<double>(d.batch_count) * (matrix + vectors),
            .copied_bytes = 2 * sums,
            .side_kernels = division.reduces_in_memory() ? 1 : 0,
-           .path = (division.contiguous == Contiguous::k ? 0 : 1) + (division.is_aligned ? 0 : 2)}};
+           .path = (division.contiguous == Contiguous::k ? 0 : 1) + (division.by_vectors ? 0 : 2)}};
 }
 
 }  // namespace
@@ -53,31 +88,44 @@ GemmDescription oriented(const GemmDescription& description) {
   return is_transposed(description) ? plan::transposed(description) : description;
 }
 
-int alignment_of(const GemmDescription& d, const void* w) {
+Lines lines_of(const GemmDescription& d, const void* w) {
+  constexpr std::int64_t vector = 16, word = 4;
   const bool along_k = contiguous_of(d) == Contiguous::k;
   const std::int64_t near = along_k ? d.b.row_stride : d.b.column_stride;
-  const std::int64_t far = along_k ? d.b.column_stride : d.b.row_stride;
-  const auto size = static_cast<int>(size_of(d));
-  if (near != 1 || d.b.pointer_array) return size;
-  for (const int bytes : {16, 4})
-    if (bytes > size && far * size % bytes == 0 && (d.batch_count == 1 || d.b.batch_stride * size % bytes == 0) &&
-        reinterpret_cast<std::uintptr_t>(w) % bytes == 0)
-      return bytes;
-  return size;
+  const std::int64_t far = (along_k ? d.b.column_stride : d.b.row_stride) * size_of(d);
+  if (size_of(d) == vector) return Lines::aligned;  // a vector is an element, wherever it lies
+  // A vector that reaches beyond its line must end within the next one.
+  if (near != 1 || (std::abs(far) < vector && (along_k ? d.n : d.k) > 1)) return Lines::elements;
+  const auto begin_at_multiples_of = [&](std::int64_t bytes) {
+    return !d.b.pointer_array && far % bytes == 0 &&
+           (d.batch_count == 1 || d.b.batch_stride * size_of(d) % bytes == 0) &&
+           reinterpret_cast<std::uintptr_t>(w) % static_cast<std::uintptr_t>(bytes) == 0;
+  };
+  if (begin_at_multiples_of(vector)) return Lines::aligned;
+  if (along_k && d.types.input == ElementType::i8) return begin_at_multiples_of(word) ? Lines::words : Lines::elements;
+  return Lines::shifted;
 }
 
-Division division_of(const GemmDescription& d, const Device& device, int split_k) {
-  Division division{.contiguous = contiguous_of(d), .rows = rows_of(d), .is_aligned = alignment_of(d, nullptr) == 16};
-  const int of_lane = static_cast<int>(std::min<std::int64_t>(most_elements_of_lane, 16 / size_of(d)));
-  division.tile_columns = division.contiguous == Contiguous::k ? warps * columns_of_warp : 32 * of_lane;
+Division division_of(const GemmDescription& d, const Device& device, int split_k, int lanes) {
+  const Lines lines = lines_of(d, nullptr);
+  Division division{.contiguous = contiguous_of(d),
+                    .rows = rows_of(d),
+                    .by_vectors = lines == Lines::aligned || lines == Lines::shifted};
+  division.lanes = lanes;
+  division.tile_columns = tile_columns_of(d, lanes);
   division.column_tiles = core::ceil_divide(d.n, division.tile_columns);
-  division.k_of_slice = core::round_up(core::ceil_divide(std::max<std::int64_t>(d.k, 1), split_k),
-                                       slice_step(division.contiguous, size_of(d)));
+  division.k_of_slice =
+      core::round_up(core::ceil_divide(std::max<std::int64_t>(d.k, 1), split_k),
+                     slice_step(division.contiguous, d.types.input, size_of(d), division.rows, lanes));
   division.split_k = static_cast<int>(core::ceil_divide(std::max<std::int64_t>(d.k, 1), division.k_of_slice));
   if (device.compute_capability < 90) return division;
-  division.ranks = std::min(division.split_k, most_ranks);
+  division.ranks = ranks_of(division.split_k);
   division.split_k = static_cast<int>(core::round_up(division.split_k, division.ranks));
   return division;
+}
+
+int lanes_of(const GemmDescription& d, const Configuration& configuration) {
+  return has_few_lanes(d) && configuration.bn == tile_columns_of(d, 8) ? 8 : 32;
 }
 
 std::int64_t workspace_bytes(const GemmDescription& d, const Division& division) {
@@ -88,21 +136,26 @@ std::int64_t workspace_bytes(const GemmDescription& d, const Division& division)
 std::string_view refuses(const plan::Problem& problem, const Device& device) {
   const GemmDescription d = oriented(problem.description);
   if (d.m > most_rows) return "for at most 8 rows or columns";
-  if (ctas(division_of(d, device, 1), d) > static_cast<double>(most_ctas)) return "more CTAs than one grid has";
+  if (ctas(division_of(d, device, 1, 32), d) > static_cast<double>(most_ctas)) return "more CTAs than one grid has";
   return {};
 }
 
 std::vector<Candidate> candidates(const plan::Problem& problem, const Device& device) {
   const GemmDescription d = oriented(problem.description);
-  constexpr int most_splits = 4096;
+  constexpr int most_splits = 64;
   std::vector<Candidate> all;
-  for (int split_k = 1; split_k <= most_splits; split_k *= 2) {
-    const Division division = division_of(d, device, split_k);
-    if (division.split_k <= split_k / 2) break;  // slices have become as short as they may
-    const bool is_too_large =
-        ctas(division, d) > static_cast<double>(most_ctas) || workspace_bytes(d, division) > device.memory_bytes / 16;
-    if (is_too_large) break;
-    all.push_back(candidate(d, division, device));
+  for (const int lanes : {32, 8}) {
+    if (lanes != 32 && !has_few_lanes(d)) break;
+    int last = 0;
+    for (int split_k = 1; split_k <= most_splits; split_k = next_split(split_k)) {
+      const Division division = division_of(d, device, split_k, lanes);
+      if (division.split_k <= last) continue;
+      const bool is_too_large =
+          ctas(division, d) > static_cast<double>(most_ctas) || workspace_bytes(d, division) > device.memory_bytes / 16;
+      if (is_too_large) break;
+      last = division.split_k;
+      all.push_back(candidate(d, division, device));
+    }
   }
   return all;
 }

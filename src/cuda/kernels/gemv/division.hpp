@@ -6,6 +6,7 @@
 /// goes into reading it once.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -25,10 +26,30 @@ inline constexpr int most_ranks = 8;             ///< CTAs of a cluster, on all 
 /// The dimension of W in which its elements are neighbours.
 enum class Contiguous { k, n };
 
-/// K slices of elements of so many bytes begin at multiples: a step of a CTA or two, since a small product waits for
-/// one after the other.
-[[nodiscard]] constexpr int slice_step(Contiguous contiguous, std::int64_t size) {
-  return contiguous == Contiguous::k ? 1024 / static_cast<int>(size == 1 ? 2 : size) : 64;
+/// How lines of W, what is contiguous, are read.
+enum class Lines {
+  aligned,   ///< they begin at multiples of 16 bytes: vectors of them
+  shifted,   ///< they begin anywhere: the aligned vectors in which they lie
+  words,     ///< 8-bit integers along K at multiples of 4 bytes: words
+  elements,  ///< nothing is contiguous, or 8-bit integers along K anywhere: elements
+};
+
+/// Types that are multiplied by vectors most have instances for 2 vectors, of 8 lanes, and for few elements a lane.
+[[nodiscard]] constexpr bool has_all_instances(ElementType type) {
+  return type == ElementType::f32 || type == ElementType::f64 || type == ElementType::f16 ||
+         type == ElementType::bf16 || type == ElementType::i8;
+}
+
+/// Elements, of so many bytes, that a lane loads at a time; where N is contiguous, each is summed for all rows.
+[[nodiscard]] constexpr int elements_of_lane(ElementType type, int size, int rows) {
+  const bool are_few = rows == most_rows && has_all_instances(type);
+  return std::min(are_few ? most_elements_of_lane / 2 : most_elements_of_lane, 16 / size);
+}
+
+/// K slices begin at multiples: a step of a CTA.
+[[nodiscard]] constexpr int slice_step(Contiguous contiguous, ElementType type, int size, int rows, int lanes) {
+  if (contiguous == Contiguous::k) return lanes * 16 / size;
+  return warps * (32 / lanes) * 64 / (elements_of_lane(type, size, rows) * size);
 }
 
 /// CTAs that an SM has at a time, by what a lane's sums take of the registers.
@@ -39,8 +60,9 @@ enum class Contiguous { k, n };
 /// How a product, turned, is divided. A CTA computes all rows of a tile of columns over a slice of K.
 struct Division {
   Contiguous contiguous = Contiguous::k;
-  int rows = 1;             ///< of the instance: 1, 4 or 8
-  bool is_aligned = false;  ///< W is read by vectors of 16 bytes, where these are 8 elements at most
+  int rows = 1;             ///< of the instance: 1, 2, 4 or 8
+  bool by_vectors = false;  ///< W is read
+  int lanes = 32;           ///< side by side along N, where that is contiguous
   int tile_columns = 0;     ///< of C, of a CTA
   std::int64_t column_tiles = 0;
   std::int64_t k_of_slice = 0;
@@ -56,13 +78,15 @@ struct Division {
 [[nodiscard]] bool is_transposed(const GemmDescription& description);
 [[nodiscard]] GemmDescription oriented(const GemmDescription& description);
 
-/// Bytes at whose multiples all lines of W at that address begin, and which are read at a time: 16, 4, or those of an
-/// element; of d as oriented().
-[[nodiscard]] int alignment_of(const GemmDescription& d, const void* w);
+/// Of W at that address; of d as oriented().
+[[nodiscard]] Lines lines_of(const GemmDescription& d, const void* w);
 
 /// Of d as oriented(). `split_k` is an upper limit: a slice has slice_step() terms or more. Where there are more slices
 /// than a cluster has CTAs, the last ones of the last cluster may be empty.
-[[nodiscard]] Division division_of(const GemmDescription& d, const Device& device, int split_k);
+[[nodiscard]] Division division_of(const GemmDescription& d, const Device& device, int split_k, int lanes);
+
+/// What a configuration's BN says of it.
+[[nodiscard]] int lanes_of(const GemmDescription& d, const Configuration& configuration);
 
 /// Of the sums of all clusters; 0 where they do not meet in memory.
 [[nodiscard]] std::int64_t workspace_bytes(const GemmDescription& d, const Division& division);

@@ -3,12 +3,17 @@
 /// Vectors times a matrix. A CTA brings its slice of the vectors to shared memory, in the type that sums, and streams
 /// a tile of W from memory to registers, one step ahead of the multiply-adds.
 ///
-///     K contiguous            a warp has 4 columns of W; its lanes share K, and add their sums by shuffles
-///     N contiguous            a lane has 16 bytes of each row; the warps share K, and add their sums in shared memory
+///     K contiguous            32 or 8 lanes share K and have 4 columns of W; they add their sums by shuffles
+///     N contiguous            32 or 8 lanes have 16 bytes of a row each (8 where there are many rows of C); the others
+///                             share K, and all add their sums in shared memory
+///
+/// Where lines of W begin anywhere, the aligned vectors in which they lie are read. Every eighth line begins alike, so
+/// a warp takes those: what it multiplies them by is shifted by as much in shared memory, or its sums are.
 ///
 /// Slices of K are added in order: from the shared memory of the CTAs of a cluster, then those of clusters by a second
 /// kernel from memory.
-/// The order of a sum follows from K, the element type, how W is aligned, SPLIT_K and whether the device has clusters.
+/// The order of a sum follows from K, the element type, how lines of W begin, SPLIT_K, BN, whether there are more than
+/// 4 vectors, and whether the device has clusters.
 #pragma once
 
 #include <algorithm>
@@ -61,8 +66,9 @@ __device__ void store(const Parameters<In>& p, std::int64_t product, std::int64_
 /// The vectors, and afterwards the CTA's sums, and where N is contiguous those of its warps.
 template <class S>
 inline constexpr int shared_bytes = static_cast<int>(sizeof(typename S::Accumulator)) *
-                                    std::max(S::rows* S::chunk,
-                                             (S::rows + (S::along_k ? 0 : warps * rows_at_once<S>)) * S::tile_columns);
+                                    std::max(S::rows* Vectors<S>::row,
+                                             (S::rows + (S::along_k ? 0 : warps * S::groups * rows_at_once<S>)) *
+                                                 S::window);
 
 template <class S>
 __global__ void __launch_bounds__(threads, S::ctas_per_sm)
@@ -76,30 +82,34 @@ __global__ void __launch_bounds__(threads, S::ctas_per_sm)
   const std::int64_t product = tile / p.column_tiles;
   const std::int64_t column = static_cast<std::int64_t>(tile % p.column_tiles) * S::tile_columns;
   const std::int64_t k_begin = slice * p.k_of_slice;
-  const std::int64_t k_end = min(k_begin + p.k_of_slice, d.k);
+  // Lines that begin within a vector are as much longer.
+  const std::int64_t all_k = d.k + (S::along_k && S::is_shifted ? S::width - 1 : 0);
+  const std::int64_t k_end = slice == p.split_k - 1 ? all_k : min(k_begin + p.k_of_slice, all_k);
 
   start_kernel_after();
   wait_for_kernel_before();
-  Vectors<S> vectors(reinterpret_cast<typename S::Kept*>(shared));
-  const Stream<S> stream(d, product_base(p.w, d.b, product), column, k_end);
+  const auto* const w = product_base(p.w, d.b, product);
+  const Stream<S> stream(d, w, column);
+  Vectors<S> vectors(reinterpret_cast<typename S::Kept*>(shared), stream.shift());
   const auto* const a = product_base(p.a, d.a, product);
   Accumulator sums[S::rows][S::columns] = {};
   Step<S> now, next;
   stream.load_step(now, k_begin);
   for (std::int64_t k = k_begin; k < k_end; k += S::chunk) {
     if (k > k_begin) __syncthreads();
-    vectors.fill(a, d.a, d.m, k, k_end);
+    vectors.fill(a, d, k, k_end);
     __syncthreads();
     const auto count = static_cast<int>(min(static_cast<std::int64_t>(S::chunk), k_end - k));
 #pragma unroll 2
     for (int at = 0; at < count; at += S::step) {
-      stream.load_step(next, k + at + S::step);
+      if (k + at + S::step < k_end) stream.load_step(next, k + at + S::step);
+      stream.clear_beyond_k(now, k + at);
       stream.multiply(now, vectors, at, sums);
       now = next;
     }
   }
   __syncthreads();
-  collect<S>(sums, kept);
+  collect<S>(sums, kept, [&](int warp) { return S::is_shifted ? stream.shift_of(w, column, warp) : 0; });
 
   const int ranks = p.ranks;
   if (ranks > 1) cluster_barrier();

@@ -19,7 +19,7 @@ class Product final : public DeviceProduct {
   Product(const GemmDescription& d, const Device& device, const Configuration& configuration)
       : is_transposed_(is_transposed(d)),
         d_(oriented(d)),
-        division_(division_of(d_, device, configuration.split_k)),
+        division_(division_of(d_, device, configuration.split_k, lanes_of(d_, configuration))),
         can_start_early_(device.compute_capability >= 90) {
     if (!waits_for_kernel_before) division_.ranks = 1;
   }
@@ -34,7 +34,7 @@ class Product final : public DeviceProduct {
                            .epilogue = Epilogue<In, UsualOut<In>>(d_, arguments),
                            .epilogue_of_sums = Epilogue<In, DeviceAccumulator<In>>(d_, arguments),
                            .c_is_of_sums = d_.types.output == accumulator_type(d_.types.input),
-                           .column_tiles = static_cast<unsigned>(division_.column_tiles),
+                           .column_tiles = 0,
                            .k_of_slice = division_.k_of_slice,
                            .split_k = division_.split_k,
                            .ranks = division_.ranks};
@@ -62,26 +62,40 @@ class Product final : public DeviceProduct {
  private:
   template <Contiguous where>
   [[nodiscard]] Status launch_where(const Parameters<In>& p, cudaStream_t stream) const {
-    constexpr int size = sizeof(In);
-    const int alignment = alignment_of(d_, p.w);
-    if (alignment == 16) return launch_rows<where, 16>(p, stream);
-    if constexpr (size < 4)
-      if (alignment == 4) return launch_rows<where, 4>(p, stream);
-    return launch_rows<where, size>(p, stream);
+    constexpr bool is_i8_along_k = std::is_same_v<In, std::int8_t> && where == Contiguous::k;
+    const Lines lines = lines_of(d_, p.w);
+    if (lines == Lines::aligned) return launch_rows<where, Lines::aligned>(p, stream);
+    if constexpr (is_i8_along_k)
+      if (lines == Lines::words) return launch_rows<where, Lines::words>(p, stream);
+    if constexpr (!is_i8_along_k && sizeof(In) < 16)
+      if (lines == Lines::shifted) return launch_rows<where, Lines::shifted>(p, stream);
+    if constexpr (sizeof(In) < 16) return launch_rows<where, Lines::elements>(p, stream);
+    return {};
   }
 
-  template <Contiguous where, int alignment>
+  template <Contiguous where, Lines lines>
   [[nodiscard]] Status launch_rows(const Parameters<In>& p, cudaStream_t stream) const {
+    constexpr bool is_i8_along_k = std::is_same_v<In, std::int8_t> && where == Contiguous::k;
+    if constexpr (has_all && (lines != Lines::elements || is_i8_along_k))
+      if (division_.lanes == 8) return launch_shape<where, lines, 8>(p, stream);
+    return launch_shape<where, lines, 32>(p, stream);
+  }
+
+  template <Contiguous where, Lines lines, int lanes>
+  [[nodiscard]] Status launch_shape(const Parameters<In>& p, cudaStream_t stream) const {
+    if constexpr (has_all)
+      if (division_.rows == 2) return enqueue<Shape<In, 2, where, lines, lanes>>(p, stream);
     switch (division_.rows) {
-      case 1: return enqueue<Shape<In, 1, where, alignment>>(p, stream);
-      case 4: return enqueue<Shape<In, 4, where, alignment>>(p, stream);
-      default: return enqueue<Shape<In, most_rows, where, alignment>>(p, stream);
+      case 1: return enqueue<Shape<In, 1, where, lines, lanes>>(p, stream);
+      case 4: return enqueue<Shape<In, 4, where, lines, lanes>>(p, stream);
+      default: return enqueue<Shape<In, most_rows, where, lines, lanes>>(p, stream);
     }
   }
 
   template <class S>
-  [[nodiscard]] Status enqueue(const Parameters<In>& p, cudaStream_t stream) const {
-    const auto ctas = static_cast<unsigned>(division_.column_tiles * division_.split_k * d_.batch_count);
+  [[nodiscard]] Status enqueue(Parameters<In> p, cudaStream_t stream) const {
+    p.column_tiles = static_cast<unsigned>(core::ceil_divide(d_.n, std::int64_t{S::tile_columns}));
+    const auto ctas = static_cast<unsigned>(p.column_tiles * division_.split_k * d_.batch_count);
     const auto kernel = gemv_kernel<S>;
     return check(division_.ranks > 1
                      ? launch_clusters(division_.ranks, kernel, ctas, threads, shared_bytes<S>, stream, p)
@@ -95,6 +109,7 @@ class Product final : public DeviceProduct {
         std::min(core::ceil_divide(d_.m * d_.n * d_.batch_count, std::int64_t{threads}), most));
   }
 
+  static constexpr bool has_all = has_all_instances(Shape<In, 1, Contiguous::k, Lines::aligned>::type);
   bool is_transposed_;
   GemmDescription d_;  ///< as computed
   Division division_;

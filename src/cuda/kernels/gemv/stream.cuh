@@ -1,140 +1,113 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// What a CTA multiplies: its slice of the vectors in shared memory, its part of the matrix step by step in registers.
+/// What a CTA multiplies: its part of the matrix step by step in registers.
 #pragma once
 
 #include <algorithm>
+#include <bit>
 
-#include "cuda/kernels/gemv/division.hpp"
-#include "cuda/tile/types.cuh"
+#include "cuda/kernels/gemv/vectors.cuh"
 
 namespace exactile::cuda::gemv_family {
 
-/// An instance. `alignment`: bytes at whose multiples W's lines begin, and which are loaded at a time, or an element.
-template <class InT, int Rows, Contiguous where, int alignment>
-struct Shape {
-  using In = InT;
-  using Accumulator = DeviceAccumulator<In>;
-  static constexpr int size = static_cast<int>(sizeof(In));
-  static constexpr int rows = Rows;
-  static constexpr bool along_k = where == Contiguous::k;
-  /// Elements of a load.
-  static constexpr int width = std::clamp(alignment / size, 1, along_k ? 16 : most_elements_of_lane);
-  /// Loads that give a lane what one would where W is aligned.
-  static constexpr int loads = std::max(1, std::min(most_elements_of_lane, 16 / size) / width);
-  static constexpr int columns = along_k ? columns_of_warp : loads * width;  ///< of a lane
-  /// Columns of W, or rows of it, in a warp's step: 64 bytes of a lane where N is contiguous.
-  static constexpr int lines = along_k ? columns : 64 / (columns * size);
-  static constexpr int tile_columns = along_k ? warps * columns : 32 * columns;
-  static constexpr int step = along_k ? 32 * loads * width : warps * lines;  ///< of K, of a CTA
-  /// Of K, kept in shared memory at a time.
-  static constexpr int chunk = std::min(2048, 16384 / (rows * static_cast<int>(sizeof(Accumulator))));
-  static constexpr int bytes_of_sums = rows * columns * static_cast<int>(sizeof(Accumulator));  ///< of a lane
-  static constexpr int ctas_per_sm = ctas_of_sm(bytes_of_sums);
-  /// The vectors in shared memory. 8-bit integers stay as they are, so that four of them are multiplied at a time.
-  using Kept = std::conditional_t<std::is_same_v<In, std::int8_t>, In, Accumulator>;
-  static constexpr bool multiplies_fours = std::is_same_v<In, std::int8_t> && (width > 1 || !along_k);
-  static_assert(chunk % step == 0 && slice_step(where, size) % step == 0);
-};
-
+/// What a lane loads at a time. Narrow elements are kept as words: by themselves they take a register each.
 template <class T, int width>
-struct alignas(width * sizeof(T)) Vector {
-  T at[width];
-};
+struct alignas(width * sizeof(T)) Loaded {
+  static constexpr int of_word = width * sizeof(T) >= 4 ? 4 / std::min<int>(sizeof(T), 4) : 1;  ///< elements
+  using Word = std::conditional_t<(of_word > 1), std::uint32_t, T>;
+  static constexpr int bits = of_word > 1 ? 8 * static_cast<int>(sizeof(T)) : 0;
+  Word word[width / of_word];
 
-/// `width` neighbours, or one element; those from `valid` on are 0. `full`: all are valid.
-template <int width, bool full, class In>
-[[nodiscard]] __device__ inline Vector<In, width> load(const In* from, std::int64_t valid) {
-  if constexpr (full) return *reinterpret_cast<const Vector<In, width>*>(from);
-  Vector<In, width> x{};
-#pragma unroll
-  for (int e = 0; e < width; ++e)
-    if (e < valid) x.at[e] = from[e];
-  return x;
-}
-
-template <class To, class From>
-[[nodiscard]] __device__ inline To as(From x) {
-  if constexpr (std::is_same_v<From, To>) {
-    return x;
-  } else {
-    return widen(x);
+  [[nodiscard]] __device__ T at(int e) const {
+    if constexpr (of_word == 1) {
+      return word[e];
+    } else {
+      using Bits = std::conditional_t<sizeof(T) == 1, std::uint8_t, std::uint16_t>;
+      return std::bit_cast<T>(static_cast<Bits>(word[e / of_word] >> (e % of_word * bits)));
+    }
   }
-}
-
-/// The vectors: elements of each row from k on, 0 where there are none.
-template <class S>
-class Vectors {
- public:
-  using Kept = typename S::Kept;
-  /// Elements that a lane reads at a time: where K is contiguous those of a load from W or half of them, else those
-  /// that meet its lines of W.
-  static constexpr int width =
-      std::min(S::along_k ? S::width : S::lines, std::max(1, 16 / static_cast<int>(sizeof(Kept))));
-  using Read = Vector<Kept, width>;
-
-  __device__ explicit Vectors(Kept* shared) : shared_(shared) {}
-
-  template <class In>
-  __device__ void fill(const In* a, const OperandLayout& layout, std::int64_t m, std::int64_t k, std::int64_t k_end) {
-    const auto count =
-        static_cast<int>(min(static_cast<std::int64_t>(S::chunk), k_end - k + S::step - 1)) / S::step * S::step;
-#pragma unroll
-    for (int r = 0; r < S::rows; ++r)
-#pragma unroll 4
-      for (int p = static_cast<int>(threadIdx.x); p < count; p += threads)
-        shared_[r * S::chunk + place(p)] =
-            r < m && k + p < k_end ? as<Kept>(a[r * layout.row_stride + (k + p) * layout.column_stride]) : Kept{};
+  __device__ void clear(int e) {
+    if constexpr (of_word == 1) {
+      word[e] = T{};
+    } else {
+      word[e / of_word] &= ~(((1U << bits) - 1) << (e % of_word * bits));
+    }
   }
-
-  /// Part `part` of what meets the lane's load that begins at `load` for lane 0; or, where N is contiguous, of what
-  /// meets lines from `load` on.
-  [[nodiscard]] __device__ Read read(int r, int load, int part) const {
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    const int at = S::along_k ? (part * 32 + lane) * width : part * width;
-    return *reinterpret_cast<const Read*>(shared_ + r * S::chunk + load + at);
+  /// Of an element that is 0.
+  __device__ void set(int e, const T* from) {
+    if constexpr (of_word == 1) {
+      word[e] = *from;
+    } else {
+      using Bits = std::conditional_t<sizeof(T) == 1, std::uint8_t, std::uint16_t>;
+      word[e / of_word] |= std::uint32_t{*reinterpret_cast<const Bits*>(from)} << (e % of_word * bits);
+    }
   }
-
- private:
-  /// Where K is contiguous, what lanes read at the same time lies side by side.
-  static __device__ int place(int p) {
-    if constexpr (!S::along_k || S::width == width) return p;
-    constexpr int group = 32 * S::width;
-    const int in_group = p % group, lane = in_group / S::width, e = in_group % S::width;
-    return p - in_group + (e / width * 32 + lane) * width + e % width;
-  }
-
-  Kept* shared_;
 };
 
 /// What a lane holds of W for a step: of each column, or of each line, some loads.
 template <class S>
 struct Step {
-  Vector<typename S::In, S::width> at[S::lines][S::loads];
+  Loaded<typename S::In, S::width> at[S::lines][S::loads];
 };
 
-/// A CTA's part of W.
+/// A CTA's part of W: what its lanes read of it.
 template <class S>
 class Stream {
  public:
   using In = typename S::In;
   using Accumulator = typename S::Accumulator;
 
-  __device__ Stream(const GemmDescription& d, const In* w, std::int64_t column, std::int64_t k_end)
-      : k_stride_(d.b.row_stride), n_stride_(d.b.column_stride), k_end_(k_end) {
+  __device__ Stream(const GemmDescription& d, const In* w, std::int64_t column)
+      : k_stride_(d.b.row_stride), n_stride_(d.b.column_stride), k_end_(d.k), n_end_(d.n) {
     const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-    const std::int64_t first = column + (S::along_k ? warp * S::columns : lane * S::width);
-    in_step_ = S::along_k ? lane * S::width : warp * S::lines;
-    w_ = w + first * n_stride_ + in_step_ * k_stride_;
-    columns_ = d.n - first;
-    has_all_columns_ = S::along_k ? columns_ >= S::columns : column + S::tile_columns <= d.n;
+    const std::int64_t far = S::along_k ? n_stride_ : k_stride_;
+    // A vector reaches less than its bytes beyond a line: into the next one.
+    has_neighbours_ = far * S::size >= 16 || far * S::size <= -16;
+    const int line = S::is_shifted ? lane / S::lanes * warps + warp : (warp * S::groups + lane / S::lanes) * S::lines;
+    in_step_ = S::along_k ? lane % S::lanes * S::width : line;
+    met_ = S::is_shifted ? line * S::lines : line;
+    first_ = column + (S::along_k ? line : lane % S::lanes * S::width);
+    shift_ = S::is_shifted ? shift_of(w, column, line) : 0;
+    w_ = w + first_ * n_stride_ + in_step_ * k_stride_ - shift_;
+    if constexpr (S::along_k) {
+      k_end_ += shift_;
+      has_all_columns_ = first_ + (S::columns - 1) * apart < n_end_;
+    } else {
+      first_ -= shift_;
+      has_all_columns_ = column >= shift_ && column + S::window - shift_ <= n_end_;
+    }
+  }
+
+  /// Elements from the vector in which a line begins to the line, or to its part in this CTA; for all lines of a warp.
+  [[nodiscard]] __device__ int shift() const { return shift_; }
+
+  /// The same of another warp.
+  [[nodiscard]] __device__ int shift_of(const In* w, std::int64_t column, int line) const {
+    const In* const at = w + (S::along_k ? (column + line) * n_stride_ : column + line * k_stride_);
+    return static_cast<int>(reinterpret_cast<std::uintptr_t>(at) % (S::width * S::size)) / S::size;
   }
 
   __device__ void load_step(Step<S>& to, std::int64_t k) const {
-    if (has_all_columns_ && k + S::step <= k_end_) {
+    if (has_all_columns_ && k + S::step <= k_end_ && (!S::along_k || k >= shift_)) {
       load_step<true>(to, k);
     } else {
       load_step<false>(to, k);
+    }
+  }
+
+  /// Vectors were read whole, but K begins or ends within them.
+  __device__ void clear_beyond_k(Step<S>& step, std::int64_t k) const {
+    if constexpr (S::along_k && S::width > 1) {
+      if (k >= shift_ && k + S::step <= k_end_) return;
+#pragma unroll
+      for (int l = 0; l < S::loads; ++l)
+#pragma unroll
+        for (int e = 0; e < S::width; ++e) {
+          const std::int64_t at = k + in_step_ + l * (S::lanes * S::width) + e;
+          if (at >= shift_ && at < k_end_) continue;
+#pragma unroll
+          for (int i = 0; i < S::lines; ++i) step.at[i][l].clear(e);
+        }
     }
   }
 
@@ -151,26 +124,26 @@ class Stream {
         for (int part = 0; part < S::width / width; ++part)
 #pragma unroll
           for (int r = 0; r < S::rows; ++r) {
-            const auto x = vectors.read(r, p + l * 32 * S::width, part);
+            const auto x = vectors.read(r, p + l * S::lanes * S::width, part);
 #pragma unroll
             for (int e = 0; e < width; ++e)
 #pragma unroll
               for (int c = 0; c < S::columns; ++c)
                 sums[r][c] =
-                    multiply_add(as<Accumulator>(x.at[e]), widen(step.at[c][l].at[part * width + e]), sums[r][c]);
+                    multiply_add(as<Accumulator>(x.at[e]), widen(step.at[c][l].at(part * width + e)), sums[r][c]);
           }
     } else {
 #pragma unroll
       for (int part = 0; part < S::lines / width; ++part)
 #pragma unroll
         for (int r = 0; r < S::rows; ++r) {
-          const auto x = vectors.read(r, p + in_step_, part);
+          const auto x = vectors.read(r, p + met_, part);
 #pragma unroll
           for (int i = 0; i < width; ++i)
 #pragma unroll
             for (int c = 0; c < S::columns; ++c)
               sums[r][c] = multiply_add(as<Accumulator>(x.at[i]),
-                                        widen(step.at[part * width + i][c / S::width].at[c % S::width]), sums[r][c]);
+                                        widen(step.at[part * width + i][c / S::width].at(c % S::width)), sums[r][c]);
         }
     }
   }
@@ -181,7 +154,7 @@ class Stream {
                                  Accumulator (&sums)[S::rows][S::columns]) const {
     constexpr int fours = (S::along_k ? S::loads * S::width : S::lines) / 4;
     constexpr int of_load = S::width / 4;  // words
-    const auto words_of = [](const auto& vector) { return reinterpret_cast<const std::uint32_t*>(vector.at); };
+    const auto words_of = [](const auto& vector) { return reinterpret_cast<const std::uint32_t*>(&vector); };
     std::uint32_t w[fours][S::columns];  // [terms][column]
 #pragma unroll
     for (int f = 0; f < fours; ++f) {
@@ -191,7 +164,7 @@ class Stream {
       } else if constexpr (S::width == 1) {
 #pragma unroll
         for (int c = 0; c < S::columns; ++c) {
-          const auto element = [&](int i) { return static_cast<std::uint32_t>(step.at[4 * f + i][c].at[0]); };
+          const auto element = [&](int i) { return static_cast<std::uint32_t>(step.at[4 * f + i][c].at(0)); };
           w[f][c] = __byte_perm(__byte_perm(element(0), element(1), 0x0040),
                                 __byte_perm(element(2), element(3), 0x0040), 0x5410);
         }
@@ -212,7 +185,7 @@ class Stream {
     for (int r = 0; r < S::rows; ++r)
 #pragma unroll
       for (int l = 0; l < (S::along_k ? S::loads : 1); ++l) {
-        const auto x = vectors.read(r, p + (S::along_k ? l * 32 * S::width : in_step_), 0);
+        const auto x = vectors.read(r, p + (S::along_k ? l * S::lanes * S::width : met_), 0);
         constexpr int met = S::along_k ? of_load : fours;  // words of x
 #pragma unroll
         for (int f = 0; f < met; ++f)
@@ -228,22 +201,47 @@ class Stream {
     for (int i = 0; i < S::lines; ++i)
 #pragma unroll
       for (int l = 0; l < S::loads; ++l) {
-        constexpr int apart = 32 * S::width;  // loads of a lane
-        const std::int64_t left_of_k = k_end_ - k - in_step_;
-        if constexpr (S::along_k) {
-          to.at[i][l] = load<S::width, full>(w_ + i * n_stride_ + (k + l * apart) * k_stride_,
-                                             i < columns_ ? left_of_k - l * apart : 0);
+        constexpr int of_load = S::lanes * S::width;  // elements of a line
+        const std::int64_t in_k = k + (S::along_k ? l * of_load : i * apart);
+        const std::int64_t in_n = S::along_k ? i * apart : l * of_load;
+        const In* const from = w_ + in_n * n_stride_ + in_k * k_stride_;
+        if constexpr (full) {
+          to.at[i][l] = *reinterpret_cast<const Loaded<In, S::width>*>(from);
         } else {
-          to.at[i][l] = load<S::width, full>(w_ + (k + i) * k_stride_ + l * apart * n_stride_,
-                                             i < left_of_k ? columns_ - l * apart : 0);
+          const std::int64_t column = first_ + in_n, at = in_step_ + in_k;
+          if constexpr (S::along_k) {
+            to.at[i][l] = load(from, column, n_end_, shift_ - at, k_end_ - at);
+          } else {
+            to.at[i][l] = load(from, at, k_end_, -column, n_end_ - column);
+          }
         }
       }
   }
 
+  /// Of line `line` of `lines`; the line has the elements from `begin` to `end`, counted from the first of the load.
+  [[nodiscard]] __device__ Loaded<In, S::width> load(const In* from, std::int64_t line, std::int64_t lines,
+                                                     std::int64_t begin, std::int64_t end) const {
+    if (line >= lines || begin >= S::width || end <= 0) return {};
+    const bool is_whole = begin <= 0 && end >= S::width;
+    if (is_whole || (has_neighbours_ && line > 0 && line < lines - 1))
+      return *reinterpret_cast<const Loaded<In, S::width>*>(from);
+    Loaded<In, S::width> x{};
+#pragma unroll
+    for (int e = 0; e < S::width; ++e)
+      if (e >= begin && e < end) x.set(e, from + e);
+    return x;
+  }
+
+  /// Lines from one of a lane to its next.
+  static constexpr int apart = S::is_shifted ? warps * S::groups : 1;
+
   const In* w_;
-  std::int64_t k_stride_, n_stride_, k_end_, columns_;
-  int in_step_;
-  bool has_all_columns_;
+  std::int64_t k_stride_, n_stride_;
+  std::int64_t k_end_, n_end_;  ///< of W, the former counted from where the warp's first load begins
+  std::int64_t first_;          ///< column of the lane
+  int in_step_, met_;           ///< where the lane's part of a step begins in K, and in shared memory
+  int shift_;
+  bool has_all_columns_, has_neighbours_;
 };
 
 }  // namespace exactile::cuda::gemv_family

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The instances of the kernel: how a CTA's tile of W lies among its warps and lanes.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "cuda/kernels/gemv/division.hpp"
+#include "cuda/tile/types.cuh"
+
+namespace exactile::cuda::gemv_family {
+
+template <class In, ElementType... all>
+[[nodiscard]] constexpr ElementType type_among() {
+  ElementType found{};
+  ((found = std::is_same_v<In, DeviceElement<all>> ? all : found), ...);
+  return found;
+}
+
+/// An instance.
+template <class InT, int Rows, Contiguous where, Lines how, int Lanes = 32>
+struct Shape {
+  using In = InT;
+  using Accumulator = DeviceAccumulator<In>;
+  static constexpr ElementType type =
+      type_among<In, ElementType::f64, ElementType::f32, ElementType::f16, ElementType::bf16, ElementType::f8e4m3,
+                 ElementType::f8e5m2, ElementType::i64, ElementType::i32, ElementType::i8, ElementType::cf64,
+                 ElementType::cf32>();
+  static constexpr int size = static_cast<int>(sizeof(In));
+  static constexpr int rows = Rows;
+  static constexpr bool along_k = where == Contiguous::k;
+  static constexpr int lanes = Lanes;        ///< of a warp, that are side by side along a line
+  static constexpr int groups = 32 / lanes;  ///< of lanes, which have lines of their own
+  /// Eight lines on, a line begins as far from a vector of so many elements: a warp takes every eighth.
+  static constexpr bool is_shifted = how == Lines::shifted;
+  static constexpr bool is_i8 = std::is_same_v<In, std::int8_t>;
+  /// Elements of a lane's load where lines are aligned, and of a load as it is.
+  static constexpr int elements = along_k && is_i8 ? 16 : elements_of_lane(type, size, along_k ? 1 : rows);
+  static constexpr int width = how == Lines::elements ? 1 : how == Lines::words ? 4 : elements;
+  /// Loads that give a lane what one would where W is aligned, or half of it.
+  static constexpr int loads = std::min(elements, how == Lines::elements ? 8 : elements) / width;
+  static constexpr int columns = along_k ? columns_of_warp : loads * width;  ///< of a lane
+  /// Columns of W, or rows of it, in a warp's step: 64 bytes of a lane where N is contiguous.
+  static constexpr int lines = along_k ? columns : 64 / (columns * size);
+  static constexpr int window = along_k ? warps * groups * columns : lanes * columns;  ///< columns that a CTA reads
+  static constexpr int tile_columns = window - (!along_k && is_shifted ? width : 0);   ///< of which so many are its own
+  static constexpr int step = along_k ? lanes * loads * width : warps * groups * lines;  ///< of K, of a CTA
+  /// Of K, kept in shared memory at a time.
+  static constexpr int chunk = std::min(2048, 16384 / (rows * static_cast<int>(sizeof(Accumulator))));
+  static constexpr int bytes_of_sums = rows * columns * static_cast<int>(sizeof(Accumulator));  ///< of a lane
+  static constexpr int ctas_per_sm = ctas_of_sm(bytes_of_sums);
+  /// The vectors in shared memory. 8-bit integers stay as they are, so that four of them are multiplied at a time.
+  using Kept = std::conditional_t<is_i8, In, Accumulator>;
+  static constexpr bool multiplies_fours = is_i8 && (width > 1 || !along_k);
+  static_assert(chunk % step == 0 && slice_step(where, type, size, rows, lanes) % step == 0 && warps == 8);
+  static_assert(!is_shifted || (warps * size % (width * size) == 0 && tile_columns % width == 0));
+};
+
+}  // namespace exactile::cuda::gemv_family

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The slice of the vectors that a CTA multiplies, in shared memory.
+#pragma once
+
+#include <algorithm>
+
+#include "cuda/kernels/gemv/shape.cuh"
+
+namespace exactile::cuda::gemv_family {
+
+template <class T, int width>
+struct alignas(width * sizeof(T)) Vector {
+  T at[width];
+};
+
+template <class To, class From>
+[[nodiscard]] __device__ inline To as(From x) {
+  if constexpr (std::is_same_v<From, To>) {
+    return x;
+  } else {
+    return widen(x);
+  }
+}
+
+/// The vectors: elements of each row from k on, 0 where there are none.
+template <class S>
+class Vectors {
+ public:
+  using Kept = typename S::Kept;
+  /// Where the lines of W along K begin anywhere, what meets a load does so too.
+  static constexpr bool begins_anywhere = S::along_k && S::is_shifted;
+  /// Elements that a lane reads at a time: where K is contiguous those of a load from W or half of them, else those
+  /// that meet its lines of W.
+  static constexpr int width =
+      begins_anywhere ? S::width
+                      : std::min(S::along_k ? S::width : S::lines, std::max(1, 16 / static_cast<int>(sizeof(Kept))));
+  using Read = Vector<Kept, width>;
+  /// Of a row in shared memory. Where loads begin anywhere: [element][load], the latter twice, one load apart, so that
+  /// elements of a load that begins anywhere in another lie so many rows further on, and padded by what keeps the
+  /// writes of a warp in banks of their own.
+  static constexpr int loads_of_chunk = S::chunk / S::width + 32 / S::width;
+  static constexpr int row = begins_anywhere ? 2 * S::width * loads_of_chunk : S::chunk;
+
+  /// `shift`: how many elements before a line of the warp its first load begins.
+  __device__ Vectors(Kept* shared, int shift) : shared_(shared), shift_(shift) {}
+
+  /// Those of K from k to k_end.
+  template <class In>
+  __device__ void fill(const In* a, const GemmDescription& d, std::int64_t k, std::int64_t k_end) {
+    constexpr int before = begins_anywhere ? S::width : 0;
+    const auto count =
+        static_cast<int>(min(static_cast<std::int64_t>(S::chunk), k_end - k + S::step - 1)) / S::step * S::step;
+#pragma unroll
+    for (int r = 0; r < S::rows; ++r)
+#pragma unroll 4
+      for (int p = static_cast<int>(threadIdx.x) - before; p < count; p += threads) {
+        const bool is_there = r < d.m && k + p >= 0 && k + p < d.k;
+        const Kept x = is_there ? as<Kept>(a[r * d.a.row_stride + (k + p) * d.a.column_stride]) : Kept{};
+        if constexpr (begins_anywhere) {
+          const int e = (p + before) % S::width, load = (p + before) / S::width;
+          Kept* const to = shared_ + r * row + e * loads_of_chunk + load;
+          to[0] = x;
+          if (load > 0) to[S::width * loads_of_chunk - 1] = x;
+        } else {
+          shared_[r * row + place(p)] = x;
+        }
+      }
+  }
+
+  /// Part `part` of what meets the lane's load that begins at `load` for lane 0; or, where N is contiguous, of what
+  /// meets lines from `load` on.
+  [[nodiscard]] __device__ Read read(int r, int load, int part) const {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    if constexpr (begins_anywhere) {
+      Read x;
+#pragma unroll
+      for (int e = 0; e < width; ++e)
+        x.at[e] = shared_[r * row + (width - shift_ + e) * loads_of_chunk + load / width + lane % S::lanes];
+      return x;
+    }
+    const int at = S::along_k ? (part * S::lanes + lane % S::lanes) * width : part * width;
+    return *reinterpret_cast<const Read*>(shared_ + r * row + load + at);
+  }
+
+ private:
+  /// What lanes, or those of a warp one after another, read at the same time lies side by side.
+  static __device__ int place(int p) {
+    if constexpr (!S::along_k) {
+      if constexpr (!S::is_shifted) return p;
+      constexpr int apart = warps * S::groups;
+      return p - p % S::step + p % apart * S::lines + p % S::step / apart;
+    } else if constexpr (S::width == width) {
+      return p;
+    }
+    constexpr int group = S::lanes * S::width;
+    const int in_group = p % group, lane = in_group / S::width, e = in_group % S::width;
+    return p - in_group + (e / width * S::lanes + lane) * width + e % width;
+  }
+
+  Kept* shared_;
+  int shift_;
+};
+
+}  // namespace exactile::cuda::gemv_family
