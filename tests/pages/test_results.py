@@ -138,3 +138,17 @@ def test_regret_becomes_a_run(tmp_path):
     [row] = run["results"]
     assert (row["choice"], row["fastest"], row["b"]) == ("one", "other BM=64", "t")
     assert (row["choice_us"], row["fastest_us"]) == (3.0, 2.0)
+
+
+def test_what_the_rows_program_judged_becomes_a_run(tmp_path):
+    row = {"type": "bf16", "m": 8, "n": 64, "k": 32, "a": "n", "b": "t", "choice": "one BM=64", "choice_us": 3.0,
+           "fastest": "other", "fastest_us": 2.0}
+    alike = row | {"choice_us": 2.0}
+    (tmp_path / "products.jsonl").write_text("\n".join(map(json.dumps, (row, alike))), encoding="utf-8")
+    (tmp_path / "beside.json").write_text(json.dumps(results.load("gpu_square")), encoding="utf-8")
+    files = [tmp_path / name for name in ("products.jsonl", "beside.json")]
+    made = subprocess.run([sys.executable, TOOLS / "choices.py", "7", "40", *files], check=True, capture_output=True,
+                          text=True)
+    run = json.loads(made.stdout)
+    assert not problems(run) and run["results"] == [row, alike]
+    assert run["summary"]["bf16"] == {"products": 2, "mean": 1.2247, "worst": 1.5, "share_above_1.1": 0.5}

@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a run of exactile.choice/1 (results/schema.json) of what exactile_regret printed and kept.
+"""Makes a run of exactile.choice/1 (results/schema.json) of what exactile_regret printed and kept, or of what
+`exactile_cuda_rows regret SEED SECONDS PRODUCTS.jsonl` kept.
 
     tools/pages/choices.py REGRET.json ROWS.jsonl BESIDE.json >RUN.json
+    tools/pages/choices.py SEED SECONDS PRODUCTS.jsonl BESIDE.json >RUN.json
 
 BESIDE.json is a run of `exactile bench` by the same build on the same device: it says device, software, commit and date.
 tools/pages/keep.py keeps RUN.json.
@@ -10,6 +12,7 @@ tools/pages/keep.py keeps RUN.json.
 
 import itertools
 import json
+import math
 import pathlib
 import sys
 
@@ -35,17 +38,18 @@ def choice(kernels):
     }
 
 
-def main():
-    if len(sys.argv) != 4:
-        print(__doc__, file=sys.stderr)
-        return 2
-    regret, rows, beside = (pathlib.Path(path).read_text(encoding="utf-8") for path in sys.argv[1:])
-    regret, beside = json.loads(regret), json.loads(beside)
-    kernels = [json.loads(line) for line in rows.splitlines()[1:]]
-    products = [list(of) for _, of in itertools.groupby(kernels, lambda kernel: (kernel["type"], kernel["product"]))]
-    options = " ".join(f"--{option} {regret[name]}" for name, option in OPTIONS.items())
-    types = ",".join(one["type"] for one in regret["types"])
-    run = {
+def summary(results):
+    """Of exactile_cuda_rows, whose ratios are 1 where the choice was the faster one."""
+    ratios = {}
+    for row in results:
+        ratios.setdefault(row["type"], []).append(max(1.0, row["choice_us"] / row["fastest_us"]))
+    return {name: {"products": len(of), "mean": round(math.exp(sum(map(math.log, of)) / len(of)), 4),
+                   "worst": round(max(of), 4), "share_above_1.1": round(sum(x > 1.1 for x in of) / len(of), 4)}
+            for name, of in ratios.items()}
+
+
+def run_of(beside, operands, command, seed, totals, results):
+    return {
         "schema": "exactile.choice/1",
         "family": "CUDA, the choice of kernel and configuration",
         "what": "time of the planner's choice over that of the fastest of all configurations, both timed again after "
@@ -53,13 +57,44 @@ def main():
         **{name: beside[name] for name in ("device", "software")},
         "contenders": {"exactile": beside["contenders"]["exactile"]},
         **{name: beside[name] for name in ("commit", "date", "provenance")},
-        "operands": "normal, rotating through more than the L2 cache, in device memory",
-        "command": f"exactile_regret --backend {regret['backend']} --device-memory --configurations --types {types} {options}",
-        "seed": regret["seed"],
-        "summary": {one["type"]: {name: round(value, 4) for name, value in one.items()
-                                  if name in ("products", "mean", "worst", "share_above_1.1")} for one in regret["types"]},
-        "results": [choice(of) for of in products],
+        "operands": operands,
+        "command": command,
+        "seed": seed,
+        "summary": totals,
+        "results": results,
     }
+
+
+def of_regret(regret, rows, beside):
+    kernels = [json.loads(line) for line in rows.splitlines()[1:]]
+    products = [list(of) for _, of in itertools.groupby(kernels, lambda kernel: (kernel["type"], kernel["product"]))]
+    options = " ".join(f"--{option} {regret[name]}" for name, option in OPTIONS.items())
+    types = ",".join(one["type"] for one in regret["types"])
+    totals = {one["type"]: {name: round(value, 4) for name, value in one.items()
+                            if name in ("products", "mean", "worst", "share_above_1.1")} for one in regret["types"]}
+    return run_of(beside, "normal, rotating through more than the L2 cache, in device memory",
+                  f"exactile_regret --backend {regret['backend']} --device-memory --configurations --types {types} "
+                  f"{options}", regret["seed"], totals, [choice(of) for of in products])
+
+
+def of_cuda_rows(seed, seconds, products, beside):
+    results = [json.loads(line) for line in products.splitlines()]
+    return run_of(beside, "normal, rotating through more than the L2 cache, in device memory; what L2 holds is used "
+                  "twice in a row", f"exactile_cuda_rows regret {seed} {seconds} PRODUCTS.jsonl", int(seed),
+                  summary(results), results)
+
+
+def main():
+    if len(sys.argv) not in (4, 5):
+        print(__doc__, file=sys.stderr)
+        return 2
+    *first, rows, beside = sys.argv[1:]
+    rows = pathlib.Path(rows).read_text(encoding="utf-8")
+    beside = json.loads(pathlib.Path(beside).read_text(encoding="utf-8"))
+    if len(first) == 1:
+        run = of_regret(json.loads(pathlib.Path(first[0]).read_text(encoding="utf-8")), rows, beside)
+    else:
+        run = of_cuda_rows(*first, rows, beside)
     print(json.dumps(run, indent=1))
     return 0
 
