@@ -2,9 +2,10 @@
 // `sm90_f32_fp16x3_mma`: f32 products of few rows or columns with the bits that sm90_f32_fp16x3_wgmma leaves where K is
 // not split. The smaller operand is split ahead; the larger one, W, is read once and split in registers, by scales that
 // a sample of it gives. The CTAs of a cluster share K, and add the sums of its chunks in order. Traffic model: the
-// smaller operand read, written and read again, W once for each 64 rows, C. Limit: memory. See
+// smaller operand read, written and read again, W once for each 32 rows, C. Limit: memory. See
 // docs/design/sm90_f32_wgmma.md.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -23,9 +24,7 @@ namespace {
 using namespace ordered;
 
 constexpr std::string_view ordered_name = "sm90_f32_fp16x3_mma";
-
-/// CTAs that an SM has room for.
-constexpr int ctas_of_sm(int rows) { return rows < most_rows ? 2 : 1; }
+constexpr int ctas_of_sm = 2;
 
 /// How a product is laid over the device. Nothing here changes a bit.
 struct OrderedPlan {
@@ -46,7 +45,7 @@ struct OrderedPlan {
         chunks(core::ceil_divide(d.k, std::int64_t{chunk_terms})),
         ranks(1) {
     constexpr int most_ranks = 16;
-    while (ranks < most_ranks && 2 * ranks * tiles() <= std::int64_t{ctas_of_sm(rows)} * device.sm_count &&
+    while (ranks < most_ranks && 2 * ranks * tiles() <= std::int64_t{ctas_of_sm} * device.sm_count &&
            ranks * chunks_at_once < chunks)
       ranks *= 2;
   }
@@ -93,19 +92,14 @@ struct OrderedWorkspace {
                                                                                     : Reading::scattered;
 }
 
-template <bool few_is_a, int ctas_of_sm>
+template <bool few_is_a>
 [[nodiscard]] auto kernel_of(Reading reading) {
   switch (reading) {
-    case Reading::across: return multiply_in_order<few_is_a, Reading::across, ctas_of_sm>;
-    case Reading::along: return multiply_in_order<few_is_a, Reading::along, ctas_of_sm>;
+    case Reading::across: return multiply_in_order<few_is_a, Reading::across>;
+    case Reading::along: return multiply_in_order<few_is_a, Reading::along>;
     case Reading::scattered: break;
   }
-  return multiply_in_order<few_is_a, Reading::scattered, ctas_of_sm>;
-}
-
-[[nodiscard]] auto kernel_of(bool few_is_a, Reading reading, int rows) {
-  if (ctas_of_sm(rows) == 1) return few_is_a ? kernel_of<true, 1>(reading) : kernel_of<false, 1>(reading);
-  return few_is_a ? kernel_of<true, 2>(reading) : kernel_of<false, 2>(reading);
+  return multiply_in_order<few_is_a, Reading::scattered>;
 }
 
 class OrderedProduct final : public DeviceProduct {
@@ -127,7 +121,7 @@ class OrderedProduct final : public DeviceProduct {
     if (Status s = enqueue_split<Fp16x3>({p.few, nothing_of(p.few)}, nullptr, 0, launch.stream, true); !s.ok())
       return s;
     const Reading reading = reading_of(p.wide, p.wide.data);
-    const auto kernel = kernel_of(plan_.few_is_a, reading, plan_.rows);
+    const auto kernel = plan_.few_is_a ? kernel_of<true>(reading) : kernel_of<false>(reading);
     const int shared_bytes = stage_bytes(plan_.rows);
     if (Status s = allow_shared_memory(kernel, stage_bytes(most_rows), ordered_name); !s.ok()) return s;
     if (plan_.ranks > 8)  // as many as are portable; a GPC has room for more
@@ -156,6 +150,7 @@ class OrderedProduct final : public DeviceProduct {
     Parameters p{.few = placed(true, layout_.few_scales),
                  .wide = placed(false, layout_.wide_scales),
                  .rows = plan_.rows,
+                 .rows_log = std::countr_zero(static_cast<unsigned>(plan_.rows)),
                  .row_blocks = static_cast<int>(plan_.row_blocks),
                  .groups = static_cast<int>(plan_.groups),
                  .chunks = static_cast<int>(plan_.chunks),
@@ -195,7 +190,7 @@ class OrderedProduct final : public DeviceProduct {
     candidates.push_back(
         {.configuration = {.bm = rows, .bn = tile_columns},
          .demand = {.tiles = static_cast<double>(plan.tiles() * plan.ranks),
-                    .slots = static_cast<double>(ctas_of_sm(rows) * device.sm_count),
+                    .slots = static_cast<double>(ctas_of_sm * device.sm_count),
                     .steps = std::ceil(static_cast<double>(plan.chunks) / (chunks_at_once * plan.ranks)),
                     .bytes = sliced_model_bytes(d, 4),
                     .copied_bytes = 8.0 * few.batches * few.rows * few.k,

@@ -130,11 +130,24 @@ struct Found {
   return *reinterpret_cast<const std::uint32_t*>(&pair);
 }
 
-/// Of one column: elements of which some are zero, large, lost or not finite. to[slice][step][column][pair]
+/// Of one column: elements of which some are not ordinary. to[slice][step][column][pair]
 __device__ inline void split_carefully(WideSlices& to, const Elements& x, int s, int v, int k, const LaneScales& scales,
                                        const Found& found) {
-  unsigned underflows = 0;
+  unsigned least_but_one = ~0u;  // of what is not zero
   unsigned most = 0;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const unsigned bits = split::absolute_bits(x[v][i]);
+    most = max(most, bits);
+    least_but_one = min(least_but_one, bits - 1);
+  }
+  if (most < split::infinite_bits &&
+      (most == 0 || __uint_as_float(least_but_one + 1) * scales.scale[v] >= Fp16x3::least_ordinary)) {
+    if (most != 0) atomicMax(found.most + v, most);
+    return;  // split_step() has split them
+  }
+  unsigned underflows = 0;
+  most = 0;
 #pragma unroll
   for (int pair = 0; pair < 2; ++pair) {
     __half slices[2][Fp16x3::slices];
@@ -152,35 +165,7 @@ __device__ inline void split_carefully(WideSlices& to, const Elements& x, int s,
   if (underflows != 0) atomicAdd(found.underflows + v, underflows);
 }
 
-inline constexpr float least_first = 0x1p-24f;  ///< below it Fp16x3::split() makes up a first slice
-
-/// Counts what Fp16x3::split() would, of elements that are not large, from the slices that split_step() made: they are
-/// the right ones but for elements whose first slice may be lost, and if there are such the answer is false.
-[[nodiscard]] __device__ inline bool count_tiny(const WideSlices& of, const Elements& x, int s,
-                                                const LaneScales& scales, const Found& found) {
-  unsigned underflows[lane_columns] = {};
-  bool some_are_lost = false;
-#pragma unroll
-  for (int v = 0; v < lane_columns; ++v)
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const auto slice = [&](int number) {
-        const auto pair = *reinterpret_cast<const __half2*>(&of[number][s][v][i / 2]);
-        return i % 2 == 0 ? __low2float(pair) : __high2float(pair);
-      };
-      const float y = x[v][i] * scales.scale[v];
-      some_are_lost |= x[v][i] != 0 && fabsf(y) < least_first;
-      underflows[v] += fabsf(y) < Fp16x3::least_ordinary && y - slice(0) != slice(1) ? 1 : 0;
-    }
-  if (some_are_lost) return false;
-#pragma unroll
-  for (int v = 0; v < lane_columns; ++v)
-    if (underflows[v] != 0) atomicAdd(found.underflows + v, underflows[v]);
-  return true;
-}
-
-/// Elements whose first slices are above 1/4 and below 2^15 are ordinary. With a scale of eight times what a sample
-/// has, one of 5000 normal numbers is tiny: some of every few hundred that a warp takes.
+/// Elements whose first slices are above 1/4 and below 2^15 are ordinary, and not larger than their sample says.
 __device__ inline void split_step(WideSlices& to, const Elements& x, int s, int k, const LaneScales& scales,
                                   const Found& found) {
   __half2 most = __float2half2_rn(0);
@@ -196,10 +181,9 @@ __device__ inline void split_step(WideSlices& to, const Elements& x, int s, int 
       most = __hmax2_nan(most, __habs2(slices[0]));
       least = __hmin2_nan(least, __habs2(slices[0]));
     }
-  const bool none_is_large = scales.are_known && __hblt2(most, __float2half2_rn(0x1p15f));
-  if (none_is_large && __hbgt2(least, __float2half2_rn(Fp16x3::least_ordinary))) [[likely]]
+  if (scales.are_known && __hblt2(most, __float2half2_rn(0x1p15f)) &&
+      __hbgt2(least, __float2half2_rn(Fp16x3::least_ordinary))) [[likely]]
     return;
-  if (none_is_large && count_tiny(to, x, s, scales, found)) return;
 #pragma unroll
   for (int v = 0; v < lane_columns; ++v) split_carefully(to, x, s, v, k, scales, found);
 }
