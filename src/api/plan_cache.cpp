@@ -44,9 +44,8 @@ struct Sets {
   [[nodiscard]] Set& of(const PlainProduct& product) noexcept { return sets[set_of(product)]; }
 };
 
-/// No destructor: products may run where a thread_local object that has one is gone already. Read without a call of the
-/// loader: of 22 ns that a product of 4 x 4 x 4 takes that would be one or two. The loader keeps room for so little.
-[[gnu::tls_model("initial-exec")]] constinit thread_local Sets* mine = nullptr;
+/// No destructor: products may run where a thread_local object that has one is gone already.
+constinit thread_local Sets* mine = nullptr;
 
 void forget_mine(void*) { delete std::exchange(mine, nullptr); }
 
