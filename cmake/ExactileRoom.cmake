@@ -26,6 +26,12 @@ foreach(header algorithm array cstdint functional map memory mutex optional span
   list(APPEND EXACTILE_PRECOMPILED "$<$<COMPILE_LANGUAGE:CXX>:<${header}$<ANGLE-R>>")
 endforeach()
 
+# exactile_flags(<flags> <files>): of these files alone, for which what is precompiled without them is none.
+function(exactile_flags flags)
+  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS ${flags})
+  set_property(SOURCE ${ARGN} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
+endfunction()
+
 # exactile_room(<name> [SMALL] SOURCES <files> [SEES <rooms>] [LINKS <libraries>]); SMALL: for size, not for speed
 function(exactile_room name)
   cmake_parse_arguments(ROOM "SMALL" "" "SOURCES;SEES;LINKS" ${ARGN})
