@@ -64,7 +64,6 @@ TEST(CudaChoice, EveryTypeIsPlannedForEveryGeneration) {
   }
 }
 
-/// By rates of the kernel that multiplies panels of f64, or of its own where it extracts.
 TEST(CudaChoice, WhatL2HoldsIsNotMovedEveryTime) {
   const Device device = made_up(90);
   const auto l2 = static_cast<double>(device.l2_bytes);
@@ -73,6 +72,7 @@ TEST(CudaChoice, WhatL2HoldsIsNotMovedEveryTime) {
   EXPECT_DOUBLE_EQ(moving(l2 + 1), (l2 + 1) / device.memory_bytes_per_second);
 }
 
+/// By rates of the kernel that multiplies panels of f64, or of its own where it extracts.
 TEST(CudaChoice, WhatIsCertifiedIsEstimatedByMeasuredRates) {
   const auto certified = std::ranges::find(kernels(), std::string_view("cuda_certified"), &Kernel::name);
   ASSERT_NE(certified, kernels().end());
