@@ -16,6 +16,7 @@ import math
 import pathlib
 import sys
 
+FAMILY = "CUDA, the choice of kernel and configuration"
 OPTIONS = {"seed": "seed", "m": "m", "n": "n", "k": "k", "most_terms": "most-terms", "planning": "planning"}
 
 
@@ -48,10 +49,10 @@ def summary(results):
             for name, of in ratios.items()}
 
 
-def run_of(beside, operands, command, seed, totals, results):
+def run_of(beside, family, operands, command, seed, totals, results):
     return {
         "schema": "exactile.choice/1",
-        "family": "CUDA, the choice of kernel and configuration",
+        "family": family,
         "what": "time of the planner's choice over that of the fastest of all configurations, both timed again after "
                 "all were, on random products that nothing was fitted to",
         **{name: beside[name] for name in ("device", "software")},
@@ -72,16 +73,17 @@ def of_regret(regret, rows, beside):
     types = ",".join(one["type"] for one in regret["types"])
     totals = {one["type"]: {name: round(value, 4) for name, value in one.items()
                             if name in ("products", "mean", "worst", "share_above_1.1")} for one in regret["types"]}
-    return run_of(beside, "normal, rotating through more than the L2 cache, in device memory",
+    return run_of(beside, FAMILY, "normal, rotating through more than the L2 cache, in device memory",
                   f"exactile_regret --backend {regret['backend']} --device-memory --configurations --types {types} "
                   f"{options}", regret["seed"], totals, [choice(of) for of in products])
 
 
 def of_cuda_rows(seed, seconds, products, beside):
     results = [json.loads(line) for line in products.splitlines()]
-    return run_of(beside, "normal, rotating through more than the L2 cache, in device memory; what L2 holds is used "
-                  "twice in a row", f"exactile_cuda_rows regret {seed} {seconds} PRODUCTS.jsonl", int(seed),
-                  summary(results), results)
+    totals = summary(results)
+    return run_of(beside, f"{FAMILY}: {', '.join(totals)}", "normal, rotating through more than the L2 cache, in device "
+                  "memory; what L2 holds is used twice in a row", f"exactile_cuda_rows regret {seed} {seconds} "
+                  "PRODUCTS.jsonl", int(seed), totals, results)
 
 
 def main():

@@ -22,6 +22,7 @@ ROLES = {
     "gpu_errors": ("h200-accuracy", "Errors on normal, uniform, wide and cancelling operands"),
     "gpu_accuracy": ("h100-accuracy", "CUDA, accuracies"),
     "gpu_choice": ("h100-choice", "CUDA, the choice of kernel and configuration"),
+    "gpu_choice_16": ("h100-choice", "CUDA, the choice of kernel and configuration: bf16, f16"),
     "host": ("h100-host", "Operands in host memory, product on a GPU"),
     "opencl": ("h100-opencl", "Squares through OpenCL"),
     "modes": ("h100-python", "f32 on a GPU, by what is promised"),
