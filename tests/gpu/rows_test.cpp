@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bits of a row of C do not depend on which other rows the product has.
 #include <algorithm>
-#include <array>
 #include <span>
 #include <string>
 #include <vector>
@@ -60,6 +59,31 @@ int compare_rows(const KernelOfType& kernel, const Shape& shape, std::span<const
   return compared;
 }
 
+/// How a kernel is pinned. gemv and sm90_f64_mma divide K anew for other rows; gemv's tiles have 32 columns where K is
+/// contiguous, and as many as 32 lanes load where N is.
+std::vector<std::string> pins_of(const KernelOfType& kernel) {
+  if (kernel.kernel == "sm90_f64_mma" && kernel.parameters.find("CLUSTER_K=0") != std::string::npos)
+    return {kernel.parameters + " SPLIT_K=1", kernel.parameters + " SPLIT_K=2"};
+  if (kernel.kernel != "gemv") return {kernel.parameters};
+  const std::int64_t columns = 32 * std::min<std::int64_t>(8, 16 / size_in_bytes(kernel.types.input));
+  return {"BN=" + std::to_string(columns) + " SPLIT_K=2", "BN=32 SPLIT_K=2"};
+}
+
+struct Rows {
+  Shape all;
+  std::vector<std::int64_t> fewer;
+};
+
+/// How many numbers of rows were compared, of all products and pins.
+int compare_all(KernelOfType kernel, std::span<const Rows> products, const Context& context) {
+  int compared = 0;
+  for (const std::string& pin : pins_of(kernel)) {
+    kernel.parameters = pin;
+    for (const auto& [all, fewer] : products) compared += compare_rows(kernel, all, fewer, context);
+  }
+  return compared;
+}
+
 // On an H200, 17152 rows leave 67 tiles of 256 x 256 for 66 clusters of two SMs, which share the last ones; 16896 rows
 // leave 66. Some kernels do not divide a K of 200, but divide one of 520. Small tiles of f32 pack B for 700 rows of 257
 // columns, and not for 40 (see division_test.cpp).
@@ -67,21 +91,11 @@ TEST(RowsOnDevice, BitsDoNotDependOnTheOtherRows) {
   SKIP_WITHOUT_GPU();
   const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
+  const Rows some[] = {
+      {{17152, 256, 520}, {16896, 700, 40}}, {{1500, 256, 200}, {129, 40}}, {{700, 257, 520}, {129, 40}}};
   int compared = 0;
-  for (const KernelOfType& kernel : cuda_kernels()) {
-    compared += compare_rows(kernel, {17152, 256, 520}, std::array<std::int64_t, 3>{16896, 700, 40}, context.value());
-    compared += compare_rows(kernel, {1500, 256, 200}, std::array<std::int64_t, 2>{129, 40}, context.value());
-    compared += compare_rows(kernel, {700, 257, 520}, std::array<std::int64_t, 2>{129, 40}, context.value());
-  }
+  for (const KernelOfType& kernel : cuda_kernels()) compared += compare_all(kernel, some, context.value());
   EXPECT_GT(compared, 0);
-}
-
-/// How a kernel is pinned. gemv divides K anew for other rows; its tiles have 32 columns where K is contiguous, and as
-/// many as 32 lanes load where N is.
-std::vector<std::string> pins_of(const KernelOfType& kernel) {
-  if (kernel.kernel != "gemv") return {kernel.parameters};
-  const std::int64_t columns = 32 * std::min<std::int64_t>(8, 16 / size_in_bytes(kernel.types.input));
-  return {"BN=" + std::to_string(columns) + " SPLIT_K=2", "BN=32 SPLIT_K=2"};
 }
 
 // Kernels for few rows, few columns, few of both or one term take none of the products above.
@@ -89,22 +103,11 @@ TEST(RowsOnDevice, BitsOfFewDoNotDependOnTheOthersEither) {
   SKIP_WITHOUT_GPU();
   const Result<Context> context = Context::make(Backend::cuda);
   ASSERT_TRUE(context.ok()) << context.status().message();
-  struct Rows {
-    Shape all;
-    std::array<std::int64_t, 3> fewer;
-  };
-  constexpr Rows some[] = {{{129, 256, 520}, {128, 65, 40}}, {{16, 64, 2100}, {11, 5, 1}},
-                           {{4, 64, 2100}, {3, 2, 1}},       {{300, 3, 700}, {299, 129, 40}},
-                           {{300, 20, 60}, {299, 129, 40}},  {{20, 24, 25}, {13, 5, 1}},
-                           {{300, 256, 1}, {299, 129, 40}},  {{130, 64, 4200}, {128, 65, 40}}};
-  for (KernelOfType kernel : cuda_kernels()) {
-    int compared = 0;
-    for (const std::string& pin : pins_of(kernel)) {
-      kernel.parameters = pin;
-      for (const auto& [all, fewer] : some) compared += compare_rows(kernel, all, fewer, context.value());
-    }
-    EXPECT_GT(compared, 0) << test_name(kernel) << " took none of the products";
-  }
+  const Rows some[] = {{{129, 256, 520}, {128, 65, 40}}, {{16, 64, 2100}, {11, 5, 1}},    {{4, 64, 2100}, {3, 2, 1}},
+                       {{300, 3, 700}, {299, 129, 40}},  {{300, 20, 60}, {299, 129, 40}}, {{20, 24, 25}, {13, 5, 1}},
+                       {{300, 256, 1}, {299, 129, 40}},  {{130, 64, 4200}, {128, 65, 40}}};
+  for (const KernelOfType& kernel : cuda_kernels())
+    EXPECT_GT(compare_all(kernel, some, context.value()), 0) << test_name(kernel) << " took none of the products";
 }
 
 }  // namespace
