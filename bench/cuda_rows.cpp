@@ -91,15 +91,21 @@ Status judge(model::Bench& bench, const GemmDescription& d, const Device& device
   return {};
 }
 
-int regret(std::uint64_t seed, double seconds_each, const char* file) {
+int regret(std::uint64_t seed, double seconds_each, const char* file, std::vector<std::string_view> names) {
   if (devices().empty()) {
     std::cerr << "no device: " << why_no_device() << '\n';
     return 4;
   }
   std::FILE* const out = std::fopen(file, "w");
   if (out == nullptr) return 1;
-  for (const std::string_view name : {"bf16", "f16", "f32", "f64", "i8"}) {
-    const GemmTypes types = *parse_gemm_types(name);
+  if (names.empty()) names = {"bf16", "f16", "f32", "f64", "i8"};
+  for (const std::string_view name : names) {
+    const auto parsed = parse_gemm_types(name);
+    if (!parsed) {
+      std::cerr << "no such type: " << name << '\n';
+      return 2;
+    }
+    const GemmTypes types = *parsed;
     const auto bench = model::Bench::open(devices()[0], types);
     if (!bench.ok()) {
       std::cerr << bench.status().message() << '\n';
@@ -160,12 +166,12 @@ int main(int argc, char** argv) {
   using namespace exactile::cuda;
   const std::string_view what = argc > 1 ? argv[1] : "";
   if (what == "fit" && argc == 4) return fit_file(argv[2], argv[3]);
-  if (what == "regret" && argc == 5)
-    return regret(std::strtoull(argv[2], nullptr, 10), std::strtod(argv[3], nullptr), argv[4]);
+  if (what == "regret" && argc >= 5)
+    return regret(std::strtoull(argv[2], nullptr, 10), std::strtod(argv[3], nullptr), argv[4], {argv + 5, argv + argc});
   if (what == "measure" && (argc == 5 || argc == 6))
     return measure(argv[2], std::strtod(argv[3], nullptr), argv[4], argc == 6 ? argv[5] : "standard");
   std::cerr << "usage: exactile_cuda_rows fit MEASURED.tsv ROWS.tsv\n"
                "       exactile_cuda_rows measure TYPE SECONDS MEASURED.tsv [ACCURACY]\n"
-               "       exactile_cuda_rows regret SEED SECONDS-A-TYPE REGRET.jsonl\n";
+               "       exactile_cuda_rows regret SEED SECONDS-A-TYPE REGRET.jsonl [TYPE...]\n";
   return 2;
 }
