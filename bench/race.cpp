@@ -113,7 +113,7 @@ std::vector<KernelTime> race(const Product& product, const RaceOptions& options)
   std::vector<Runner> runners = runners_of(product, options);
   const OperandSets sets(product, set_count(product, options.context, options.rotate_bytes), options.context);
   RoundLimits limits = options.limits;
-  limits.shortest_group_seconds = comparison::shortest_group_seconds(options.context);
+  limits.shortest_group_seconds = comparison::shortest_group_seconds(options.context, limits.seconds);
   double fastest = std::numeric_limits<double>::infinity();
   for (Runner& runner : runners) {
     runner.time.seconds = runner.rough = rough_seconds(comparison::series_of(*runner.call, sets), limits);

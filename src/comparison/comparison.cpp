@@ -77,7 +77,7 @@ ComparisonResult compare(const std::vector<NamedContender>& contenders, const Pr
         series_of(*calls[owner], sets, sets.count() * place / static_cast<std::int64_t>(owners.size())));
   }
   measure::RoundLimits timed = limits;
-  timed.shortest_group_seconds = shortest_group_seconds(context);
+  timed.shortest_group_seconds = shortest_group_seconds(context, limits.seconds);
   time_rounds(all_series, timed);
   outcome.rounds = static_cast<int>(all_series.front().forward.size() + all_series.front().backward.size());
   for (std::size_t i = 0; i < all_series.size(); ++i) {

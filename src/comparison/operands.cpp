@@ -41,10 +41,20 @@ void require(const Status& status) {
   if (!status.ok()) throw std::runtime_error(std::string(status.message()));
 }
 
-DeviceMemory image_of(const Context& context, const void* data, std::int64_t bytes) {
-  Result<DeviceMemory> memory = context.allocate(bytes);
+/// How many sets the host's memory holds: all, or as many as go to a device in one copy.
+std::int64_t sets_on_host(std::int64_t count, std::int64_t set_bytes, const Context* context) {
+  constexpr std::int64_t bytes_of_copy = std::int64_t{16} << 20;
+  return context == nullptr ? count
+                            : std::clamp<std::int64_t>(bytes_of_copy / std::max<std::int64_t>(set_bytes, 1), 1, count);
+}
+
+/// `count` sets, of which `data` holds the first.
+DeviceMemory image_of(const Context& context, const void* data, std::int64_t set_bytes, std::int64_t count) {
+  Result<DeviceMemory> memory = context.allocate(set_bytes * count);
   require(memory.status());
-  require(memory.value().upload(data, bytes));
+  const std::int64_t block = sets_on_host(count, set_bytes, &context);
+  for (std::int64_t i = 0; i < count; i += block)
+    require(memory.value().upload(data, set_bytes * std::min(block, count - i), set_bytes * i));
   return std::move(memory).value();
 }
 
@@ -67,26 +77,31 @@ OperandSets::Memory OperandSets::allocate(std::int64_t bytes) {
   return Memory(memory);
 }
 
+OperandSets::Memory OperandSets::sets_of(std::int64_t bytes) const {
+  return allocate(bytes * sets_on_host(count_, bytes, context_));
+}
+
 OperandSets::OperandSets(const Product& product, std::int64_t count, const Context* context)
     : context_(context),
       count_(count),
       strides_(distances(product)),
-      a_(allocate(strides_.a * count)),
-      b_(allocate(strides_.b * count)),
-      c_(allocate(strides_.c * count)),
+      a_(sets_of(strides_.a)),
+      b_(sets_of(strides_.b)),
+      c_(sets_of(strides_.c)),
       first_{a_.get(), b_.get(), c_.get()} {
   constexpr std::uint64_t seed = 1;
   const GemmDescription d = description_of(product);
   verification::fill(product.fill, seed, product.type, d.m, d.k, d.a, d.batch_count, a_.get(), verification::Part::a);
   verification::fill(product.fill, seed, product.type_b, d.k, d.n, d.b, d.batch_count, b_.get(), verification::Part::b);
-  repeat(a_.get(), strides_.a, count);
-  repeat(b_.get(), strides_.b, count);
-  std::memset(c_.get(), 0, static_cast<std::size_t>(strides_.c * count));
-  if (context == nullptr) return;
-  images_.push_back(image_of(*context, a_.get(), strides_.a * count));
-  images_.push_back(image_of(*context, b_.get(), strides_.b * count));
-  images_.push_back(image_of(*context, c_.get(), strides_.c * count));
-  first_ = {images_[0].at(), images_[1].at(), images_[2].at()};
+  const auto take = [&](void* memory, std::int64_t bytes) {
+    repeat(memory, bytes, sets_on_host(count, bytes, context));
+    if (context != nullptr) images_.push_back(image_of(*context, memory, bytes, count));
+  };
+  std::memset(c_.get(), 0, static_cast<std::size_t>(strides_.c));
+  take(a_.get(), strides_.a);
+  take(b_.get(), strides_.b);
+  take(c_.get(), strides_.c);
+  if (context != nullptr) first_ = {images_[0].at(), images_[1].at(), images_[2].at()};
 }
 
 void OperandSets::poison() {

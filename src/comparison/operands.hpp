@@ -39,6 +39,7 @@ class OperandSets {
   };
   using Memory = std::unique_ptr<void, Release>;
   [[nodiscard]] static Memory allocate(std::int64_t bytes);
+  [[nodiscard]] Memory sets_of(std::int64_t bytes) const;
 
   const Context* context_;
   std::int64_t count_;
@@ -46,7 +47,7 @@ class OperandSets {
   Memory a_;
   Memory b_;
   Memory c_;
-  std::vector<DeviceMemory> images_;  ///< of a_, b_ and c_, where there is a context
+  std::vector<DeviceMemory> images_;  ///< of a_, b_ and c_ time and again, where there is a context
   Operands first_;
 };
 

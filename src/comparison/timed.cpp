@@ -48,6 +48,8 @@ measure::Series series_of(const Call& call, const OperandSets& sets, std::int64_
   return {.time = TimedCall(call, sets, first_set)};
 }
 
-double shortest_group_seconds(const Context* context) { return context == nullptr ? 60e-6 : 10e-3; }
+double shortest_group_seconds(const Context* context, double seconds) {
+  return context == nullptr ? 60e-6 : std::min(10e-3, seconds / 3);
+}
 
 }  // namespace exactile::comparison

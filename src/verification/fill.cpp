@@ -115,40 +115,60 @@ std::uint64_t integer_value(Fill kind, std::uint64_t h) {
   return (h >> 33) % 201 - 100;
 }
 
-void fill_rows(const Source& source, std::int64_t begin, std::int64_t end, std::int64_t columns,
-               const OperandLayout& layout, void* base) {
-  Source imaginary = source;
-  imaginary.key = mix(source.key);
-  const bool floating = is_floating(source.type);
-  const bool complex = is_complex(source.type);
-  for (std::int64_t i = begin; i < end; ++i) {
-    for (std::int64_t j = 0; j < columns; ++j) {
-      const std::int64_t at = i * layout.row_stride + j * layout.column_stride;
-      const std::uint64_t h = source.hash(i, j);
-      if (!floating) {
-        store(source.type, base, at, integer_value(source.kind, h));
-      } else {
-        const double second = complex ? real_value(imaginary, i, j, imaginary.hash(i, j)) : 0.0;
-        store(source.type, base, at, real_value(source, i, j, h), second);
-      }
-    }
+class Writer {
+ public:
+  Writer(const Source& source, const OperandLayout& layout, void* base)
+      : source_(source), imaginary_(source), layout_(layout), base_(base) {
+    imaginary_.key = mix(source.key);
   }
+
+  void write(std::int64_t i, std::int64_t j) const {
+    const std::int64_t at = i * layout_.row_stride + j * layout_.column_stride;
+    const std::uint64_t h = source_.hash(i, j);
+    if (!floating_) return store(source_.type, base_, at, integer_value(source_.kind, h));
+    const double second = complex_ ? real_value(imaginary_, i, j, imaginary_.hash(i, j)) : 0.0;
+    store(source_.type, base_, at, real_value(source_, i, j, h), second);
+  }
+
+ private:
+  Source source_;
+  Source imaginary_;
+  OperandLayout layout_;
+  void* base_;
+  bool floating_ = is_floating(source_.type);
+  bool complex_ = is_complex(source_.type);
+};
+
+/// Whether lines of `length` elements, `step` apart, lie one behind the other, `stride` apart.
+bool lie_apart(std::int64_t stride, std::int64_t step, std::int64_t length) {
+  return step > 0 && stride > (length - 1) * step;
 }
 
-/// Large matrices whose rows lie one behind the other are filled by several threads: elements do not depend on each
-/// other.
+/// visit(line) of all lines; by several threads where these are many elements and `apart`, as elements do not depend on
+/// each other.
+template <class Visit>
+void for_lines(std::int64_t lines, std::int64_t length, bool apart, const Visit& visit) {
+  constexpr std::int64_t elements_worth_a_thread = 1 << 20;
+  const std::int64_t most = std::max(1U, std::thread::hardware_concurrency());
+  const std::int64_t threads = apart ? std::clamp<std::int64_t>(lines * length / elements_worth_a_thread, 1, most) : 1;
+  const auto share = [&](std::int64_t t) {
+    for (std::int64_t line = t * lines / threads; line < (t + 1) * lines / threads; ++line) visit(line);
+  };
+  std::vector<std::jthread> helpers;
+  for (std::int64_t t = 1; t < threads; ++t) helpers.emplace_back(share, t);
+  share(0);
+}
+
 void fill_matrix(const Source& source, std::int64_t rows, std::int64_t columns, const OperandLayout& layout,
                  void* base) {
-  constexpr std::int64_t elements_worth_a_thread = 1 << 20;
-  const bool apart = layout.column_stride > 0 && layout.row_stride > (columns - 1) * layout.column_stride;
-  const std::int64_t threads = apart ? std::clamp<std::int64_t>(rows * columns / elements_worth_a_thread, 1,
-                                                                std::max(1U, std::thread::hardware_concurrency()))
-                                     : 1;
-  std::vector<std::jthread> helpers;
-  for (std::int64_t t = 1; t < threads; ++t)
-    helpers.emplace_back(
-        [&, t] { fill_rows(source, t * rows / threads, (t + 1) * rows / threads, columns, layout, base); });
-  fill_rows(source, 0, rows / threads, columns, layout, base);
+  const Writer writer(source, layout, base);
+  if (lie_apart(layout.column_stride, layout.row_stride, rows))
+    return for_lines(columns, rows, true, [&](std::int64_t j) {
+      for (std::int64_t i = 0; i < rows; ++i) writer.write(i, j);
+    });
+  for_lines(rows, columns, lie_apart(layout.row_stride, layout.column_stride, columns), [&](std::int64_t i) {
+    for (std::int64_t j = 0; j < columns; ++j) writer.write(i, j);
+  });
 }
 
 }  // namespace
