@@ -128,9 +128,9 @@ int regret(std::uint64_t seed, double seconds_each, const char* file, std::vecto
   return std::fclose(out) == 0 ? 0 : 1;
 }
 
-/// What a new kernel or tile needs: products of one type and accuracy alone, three of four thin, their times added to a
-/// file's. The coefficients are left to `fit`.
-int measure(const char* type, double seconds, const char* file, const char* accuracy) {
+/// What a new kernel or tile needs: products of one type and accuracy alone, their times added to a file's; `shapes`:
+/// any, thin (three of four are) or vectors (at most 8 rows or columns). The coefficients are left to `fit`.
+int measure(const char* type, double seconds, const char* file, const char* accuracy, std::string_view shapes) {
   const auto types = parse_gemm_types(type);
   const auto kept = parse_accuracy(accuracy);
   if (!types || !kept || devices().empty()) {
@@ -149,7 +149,9 @@ int measure(const char* type, double seconds, const char* file, const char* accu
   constexpr double within = 3;
   for (int i = 0;
        status.ok() && std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < seconds; ++i) {
-    const GemmDescription d = i % 4 == 0 ? model::draw_product(*types, dice) : model::draw_thin_product(*types, dice);
+    const bool is_thin = shapes == "vectors" || (shapes == "thin" && i % 4 != 0);
+    const GemmDescription d = is_thin ? model::draw_thin_product(*types, dice) : model::draw_product(*types, dice);
+    if (shapes == "vectors" && std::min(d.m, d.n) > 8) continue;
     auto product = bench.value()->measure(d, *kept, kernels(), known, rows.ways, within);
     status = product.status();
     if (product.ok() && !product.value().times.empty()) rows.products.push_back(std::move(product.value()));
@@ -168,10 +170,11 @@ int main(int argc, char** argv) {
   if (what == "fit" && argc == 4) return fit_file(argv[2], argv[3]);
   if (what == "regret" && argc >= 5)
     return regret(std::strtoull(argv[2], nullptr, 10), std::strtod(argv[3], nullptr), argv[4], {argv + 5, argv + argc});
-  if (what == "measure" && (argc == 5 || argc == 6))
-    return measure(argv[2], std::strtod(argv[3], nullptr), argv[4], argc == 6 ? argv[5] : "standard");
+  if (what == "measure" && (argc >= 5 && argc <= 7))
+    return measure(argv[2], std::strtod(argv[3], nullptr), argv[4], argc > 5 ? argv[5] : "standard",
+                   argc > 6 ? argv[6] : "thin");
   std::cerr << "usage: exactile_cuda_rows fit MEASURED.tsv ROWS.tsv\n"
-               "       exactile_cuda_rows measure TYPE SECONDS MEASURED.tsv [ACCURACY]\n"
+               "       exactile_cuda_rows measure TYPE SECONDS MEASURED.tsv [ACCURACY [any|thin|vectors]]\n"
                "       exactile_cuda_rows regret SEED SECONDS-A-TYPE REGRET.jsonl [TYPE...]\n";
   return 2;
 }

@@ -77,7 +77,9 @@ Candidate candidate(const GemmDescription& d, const Division& division, const De
            .bytes = static_cast<double>(d.batch_count) * (matrix + vectors),
            .copied_bytes = 2 * sums,
            .side_kernels = division.reduces_in_memory() ? 1 : 0,
-           .path = (division.contiguous == Contiguous::k ? 0 : 1) + (division.by_vectors ? 0 : 2)}};
+           // What a cluster adds to a CTA's time is counted with its rates.
+           .path = (division.contiguous == Contiguous::k ? 0 : 1) + (division.by_vectors ? 0 : 2) +
+                   (division.ranks > 1 ? 4 : 0)}};
 }
 
 }  // namespace
