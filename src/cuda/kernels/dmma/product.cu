@@ -54,8 +54,9 @@ Candidate candidate(const Tiling& t, const Device& device) {
   const bool takes_a = a_has_pairs(d) || (t.tile->launch_along_k != nullptr && a_has_pairs_along_k(d));
   const double elements = static_cast<double>(d.m * d.n) * batch;
   const auto k = static_cast<double>(std::min(d.k, core::ceil_divide(t.chunks, t.split_k) * t.k_of_chunk));
+  const int cluster = std::max(t.cluster_k, 1);
   Demand demand{.tiles = static_cast<double>(t.tiles_m * t.tiles_n * t.split_k) * batch,
-                .slots = static_cast<double>(device.sm_count) * t.tile->ctas,
+                .slots = static_cast<double>(sms_filled(device, cluster) / cluster * cluster) * t.tile->ctas,
                 .steps = std::ceil(k / block_k),
                 .bytes = 8 * (static_cast<double>(d.m + d.n) * static_cast<double>(d.k) * batch + elements),
                 .path = (takes_a ? 0 : 1) + (b_has_pairs(d) ? 0 : 1)};
