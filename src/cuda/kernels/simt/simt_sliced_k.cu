@@ -43,9 +43,11 @@ int most_ranks_of(const Device& device) {
 constexpr SlicedKInstance largest = sliced_k_instance_for<Tile>(AccessPattern::k_major, AccessPattern::k_major);
 
 /// Warps take the same number of pieces, as many warps as there is room for beside the sums; 0: there is none.
-int warps_for(int pieces, const Device& device) {
-  const std::int64_t room = device.shared_bytes_per_block - std::int64_t{pieces} * largest.tile_bytes;
-  const auto most = static_cast<int>(std::clamp<std::int64_t>(room / largest.pipeline_bytes, 0, sliced_k_warps));
+int warps_for(SlicedKDivision division, const Device& device) {
+  division.warps = 0;
+  const std::int64_t room = device.shared_bytes_per_block - sliced_k_shared_bytes(largest, division);
+  const std::int64_t most = std::clamp<std::int64_t>(room / largest.pipeline_bytes, 0, sliced_k_warps);
+  const std::int64_t pieces = division.pieces_of_rank;
   return most == 0 ? 0 : static_cast<int>(core::ceil_divide(pieces, core::ceil_divide(pieces, most)));
 }
 
@@ -57,7 +59,7 @@ SlicedKDivision divide_sliced_k(const GemmDescription& d, const Device& device, 
                            .pieces = static_cast<int>(pieces_of(d)),
                            .ranks = ranks};
   division.pieces_of_rank = static_cast<int>(core::ceil_divide(division.pieces, ranks));
-  division.warps = warps_for(division.pieces_of_rank, device);
+  division.warps = warps_for(division, device);
   return division;
 }
 
@@ -151,8 +153,8 @@ std::string_view why_refused(const plan::Problem& problem, const Device& device)
                        static_cast<double>(d.batch_count);
   if (tiles * most_ranks > 0x7fffffff) return "more CTAs than one grid has";
   if (const std::string_view why = refuses(problem, tile); !why.empty()) return why;
-  const std::int64_t pieces = core::ceil_divide(pieces_of(d), most_ranks_of(device));
-  if (pieces > device.shared_bytes_per_block / largest.tile_bytes || warps_for(static_cast<int>(pieces), device) == 0)
+  constexpr std::int64_t most_pieces = 1 << 12;
+  if (pieces_of(d) > most_pieces || divide_sliced_k(d, device, most_ranks_of(device)).warps == 0)
     return "a cluster's shared memory has no room for the sums of all pieces of K";
   return "";
 }

@@ -12,6 +12,9 @@
 
 namespace exactile::cuda::simt {
 
+inline constexpr int sliced_k_warps = 16;  ///< of a CTA
+inline constexpr int pieces_of_chunk = chunk_k / tile_piece_k;
+
 /// How such a product is divided.
 struct SlicedKDivision {
   std::uint32_t row_tiles = 1;
@@ -20,10 +23,9 @@ struct SlicedKDivision {
   int ranks = 1;           ///< CTAs of a cluster, which share the pieces of a tile: a power of two
   int pieces_of_rank = 1;  ///< the last ranks may have fewer, or none
   int warps = 1;           ///< of a CTA that take its pieces in turn; all of a CTA add them
-};
 
-inline constexpr int sliced_k_warps = 16;  ///< of a CTA
-inline constexpr int pieces_of_chunk = chunk_k / tile_piece_k;
+  [[nodiscard]] __host__ __device__ int chunks() const { return (pieces + pieces_of_chunk - 1) / pieces_of_chunk; }
+};
 
 /// Leaves the sums of the piece that begins at `begin` at `to`, [row][column].
 template <class S, AccessPattern walk_a, AccessPattern walk_b>
@@ -54,31 +56,34 @@ __device__ inline void accumulate_piece(const Parameters<typename S::In, typenam
     }
 }
 
-/// Adds the pieces of chunks and the chunks in order. Each rank has its pieces' sums where this one has `own`, `step`
-/// apart; they are read some at a time, so that their latencies overlap.
-template <class T, class Out>
-[[nodiscard]] __device__ inline T sum_of_pieces(const Epilogue<T, Out>& epilogue, const SlicedKDivision& division,
-                                                const T* own, int step, T before) {
-  constexpr int at_once = 16;
-  T x{}, sum{};
-  int piece = 0;
-  for (int rank = 0; rank < division.ranks; ++rank) {
-    const int count = min(division.pieces - rank * division.pieces_of_rank, division.pieces_of_rank);
-    const T* const sums = division.ranks > 1 ? in_cta(own, rank) : own;
-    for (int first = 0; first < count; first += at_once) {
-      T read[at_once];
+/// Adds the pieces of a chunk in order. Each rank has its pieces' sums where this one has `own`, `step` apart.
+template <class T>
+[[nodiscard]] __device__ inline T sum_of_chunk(const SlicedKDivision& division, int chunk, const T* own, int step) {
+  const int first = chunk * pieces_of_chunk;
+  const int count = min(division.pieces - first, pieces_of_chunk);
+  int rank = first / division.pieces_of_rank, piece = first - rank * division.pieces_of_rank;
+  T read[pieces_of_chunk];
 #pragma unroll
-      for (int i = 0; i < at_once; ++i) read[i] = sums[min(first + i, count - 1) * step];
-#pragma unroll
-      for (int i = 0; i < at_once; ++i) {
-        if (first + i >= count) break;
-        sum = add(sum, read[i]);
-        if (++piece % pieces_of_chunk != 0 && piece != division.pieces) continue;
-        x = piece <= pieces_of_chunk ? first_total(epilogue, sum, before) : add_scaled(epilogue.alpha, sum, x);
-        sum = T{};
-      }
-    }
+  for (int i = 0; i < pieces_of_chunk; ++i) {
+    if (i < count) read[i] = in_cta(own, rank)[piece * step];
+    if (++piece < division.pieces_of_rank) continue;
+    piece = 0;
+    ++rank;
   }
+  T sum{};
+#pragma unroll
+  for (int i = 0; i < pieces_of_chunk; ++i)
+    if (i < count) sum = add(sum, read[i]);
+  return sum;
+}
+
+/// Adds the sums of chunks, `step` apart, in order.
+template <class T, class Out>
+[[nodiscard]] __device__ inline T sum_of_chunks(const Epilogue<T, Out>& epilogue, int chunks, const T* sums, int step,
+                                                T before) {
+  T x = first_total(epilogue, sums[0], before);
+#pragma unroll 8
+  for (int chunk = 1; chunk < chunks; ++chunk) x = add_scaled(epilogue.alpha, sums[chunk * step], x);
   return x;
 }
 
@@ -122,15 +127,21 @@ __global__ void __launch_bounds__(32 * sliced_k_warps, 1)
   } else {
     __syncthreads();
   }
-  const int share = of_tile / division.ranks;
-  for (int e = rank * share + static_cast<int>(threadIdx.x); e < (rank + 1) * share;
-       e += static_cast<int>(blockDim.x)) {
+  const int share = of_tile / division.ranks, chunks = division.chunks();
+  Accumulator* const chunk_sums = piece_sums + division.pieces_of_rank * of_tile;  // [chunk][element of the share]
+  for (int at = static_cast<int>(threadIdx.x); at < chunks * share; at += static_cast<int>(blockDim.x)) {
+    const int chunk = at / share;
+    chunk_sums[at] = sum_of_chunk(division, chunk, piece_sums + rank * share + at - chunk * share, of_tile);
+  }
+  __syncthreads();
+  for (int at = static_cast<int>(threadIdx.x); at < share; at += static_cast<int>(blockDim.x)) {
+    const int e = rank * share + at;
     const std::int64_t i = work_tile.row + e / S::bn;
     const std::int64_t j = work_tile.column + e % S::bn;
     if (i >= d.m || j >= d.n) continue;
     Out* const place = product_base(p.c, d.c, work_tile.product) + i * d.c.row_stride + j * d.c.column_stride;
     const Accumulator before = p.epilogue.reads_c ? p.epilogue.load_c(place) : Accumulator{};
-    const Accumulator x = sum_of_pieces(p.epilogue, division, piece_sums + e, of_tile, before);
+    const Accumulator x = sum_of_chunks(p.epilogue, chunks, chunk_sums + at, share, before);
     *place = narrow<Out>(p.epilogue.finish(x, i, j));
   }
   if (division.ranks > 1) cluster_barrier();  // no CTA leaves while others read its sums
@@ -142,8 +153,9 @@ struct SlicedKInstance {
   int tile_bytes;
 };
 
-[[nodiscard]] constexpr int sliced_k_shared_bytes(const SlicedKInstance& instance, const SlicedKDivision& division) {
-  return division.warps * instance.pipeline_bytes + division.pieces_of_rank * instance.tile_bytes;
+[[nodiscard]] inline int sliced_k_shared_bytes(const SlicedKInstance& instance, const SlicedKDivision& division) {
+  return division.warps * instance.pipeline_bytes + division.pieces_of_rank * instance.tile_bytes +
+         division.chunks() * instance.tile_bytes / division.ranks;
 }
 
 /// The instance for operands that lie so.
