@@ -84,7 +84,7 @@ Exit run_ladder(const LadderOptions& options) {
       choice.accuracy = accuracy;
       requests.push_back({.description = description,
                           .options = choice,
-                          .limits = {.warm_up_seconds = 0.05, .total_seconds = 0.5, .least_runs = 3, .most_runs = 1000},
+                          .limits = {.warm_up_seconds = 0.05, .total_seconds = 0.2, .least_runs = 3, .most_runs = 1000},
                           .longest_call_seconds = longest_ladder_call_seconds});
       seconds += expected_seconds(requests.back());
     }

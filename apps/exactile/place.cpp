@@ -113,7 +113,7 @@ class DevicePlace final : public Place {
   }
   [[nodiscard]] Result<std::optional<double>> seconds_with_copies(const Plan& plan) override {
     constexpr std::size_t attempts = 3;
-    constexpr double long_enough = 1;
+    constexpr double long_enough = 0.25;
     std::vector<double> seconds;
     while (seconds.size() < attempts && (seconds.empty() || seconds.back() < long_enough)) {
       const Result<double> once = stopwatch([&] {
