@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iostream>
 #include <limits>
+#include <optional>
 #include <sstream>
 #include <string_view>
 
@@ -142,19 +143,27 @@ int measure(const char* type, double seconds, const char* file, const char* accu
   }
   const auto bench = model::Bench::open(devices()[0], *types);
   model::DeviceRows rows = model::rows_to_begin_with(devices()[0], file);
-  const model::DeviceModel known(devices()[0], rows, kernels());
+  std::optional<model::DeviceModel> known(std::in_place, devices()[0], rows, kernels());
   std::mt19937_64 dice(rows.products.size());
-  const auto begin = std::chrono::steady_clock::now();
+  auto begin = std::chrono::steady_clock::now();
   Status status = bench.ok() ? Status() : bench.status();
   constexpr double within = 3;
+  constexpr std::size_t products_before_fit = 14;  // what is new is not tried much longer before it is known
+  const std::size_t had = rows.products.size();
   for (int i = 0;
        status.ok() && std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < seconds; ++i) {
     const bool is_thin = shapes == "vectors" || (shapes == "thin" && i % 4 != 0);
     const GemmDescription d = is_thin ? model::draw_thin_product(*types, dice) : model::draw_product(*types, dice);
     if (shapes == "vectors" && std::min(d.m, d.n) > 8) continue;
-    auto product = bench.value()->measure(d, *kept, kernels(), known, rows.ways, within);
+    auto product = bench.value()->measure(d, *kept, kernels(), *known, rows.ways, within);
     status = product.status();
-    if (product.ok() && !product.value().times.empty()) rows.products.push_back(std::move(product.value()));
+    if (!product.ok() || product.value().times.empty()) continue;
+    rows.products.push_back(std::move(product.value()));
+    if (rows.products.size() != had + products_before_fit) continue;
+    const auto stopped = std::chrono::steady_clock::now();
+    model::fit(rows, kernels());
+    known.emplace(devices()[0], rows, kernels());
+    begin += std::chrono::steady_clock::now() - stopped;
   }
   if (status.ok()) status = model::keep(rows, file);
   if (!status.ok()) std::cerr << status.message() << '\n';
