@@ -23,6 +23,16 @@ __device__ inline void load_matrices(std::uint32_t (&to)[4], const void* row) {
 #endif
 }
 
+/// The same, each transposed as a matrix of pairs of bytes: lane l gets pair l / 4 of rows 2 (l % 4) and the next.
+__device__ inline void load_matrices_transposed(std::uint32_t (&to)[4], const void* row) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(row)))
+               : "memory");
+#endif
+}
+
 /// a: rows g and g + 8 of the first 16 bytes of K, then of the last 16. b: column g, the first and the last 16 bytes.
 template <class In>
 __device__ inline void mma(float (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// An operand of the sm80 family: read where it lies if it is K-major and aligned, else laid out anew.
+/// An operand of the sm80 family: read where it lies if it is aligned and K-major, or, of 8 bits, across K; else laid
+/// out anew.
 #pragma once
 
 #include "cuda/tile/transposed_copy.hpp"
@@ -13,15 +14,18 @@ class OperandPlan {
   OperandPlan(const OperandLayout& layout, ElementType type, std::int64_t vectors, std::int64_t k);
 
   /// Whether it can be read where it lies, at a suitable address or at this one.
-  [[nodiscard]] bool may_stay() const { return may_stay_; }
-  [[nodiscard]] bool stays(const void* data) const {
-    return may_stay_ && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
-  }
+  [[nodiscard]] bool may_stay() const { return width_ > 0; }
+  [[nodiscard]] bool stays(const void* data) const { return width(data) > 0; }
+  /// Bytes that lie at multiples of themselves: 16, of 8 bits also 8 or 4; else 0.
+  [[nodiscard]] int width() const { return width_; }
+  [[nodiscard]] int width(const void* data) const;
+  /// Whether vectors that stay lie side by side, not along K.
+  [[nodiscard]] bool lies_across() const { return across_; }
   /// Of the copy of one product.
   [[nodiscard]] std::int64_t product_bytes() const { return copy_.product_bytes(); }
   /// Elements from vector to vector and from product to product.
   [[nodiscard]] std::int64_t vector_stride(bool is_copied) const {
-    return is_copied ? copy_.pitch : layout_.row_stride;
+    return is_copied ? copy_.pitch : across_ ? layout_.column_stride : layout_.row_stride;
   }
   [[nodiscard]] std::int64_t batch_stride(bool is_copied) const {
     return is_copied ? copy_.layout().batch_stride : layout_.batch_stride;
@@ -35,7 +39,9 @@ class OperandPlan {
  private:
   OperandLayout layout_;
   TransposedCopy copy_;
-  bool may_stay_;
+  int least_width_;
+  bool across_;
+  int width_;
 };
 
 }  // namespace exactile::cuda::sm80

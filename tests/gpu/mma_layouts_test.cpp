@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every tile of sm80_i8_i32_mma, its K divided among the blocks of a cluster or not, with operands in either direction,
+// whose rows begin at multiples of 16, 8 or 4 bytes, or anywhere.
+#include "core/checked.hpp"
+#include "gpu/device_product.hpp"
+
+namespace exactile::test {
+namespace {
+
+constexpr std::int64_t m = 68, n = 132, k = 1030;
+
+/// Rows and columns that lie across or along, `gap` elements beyond a multiple of 16 apart.
+OperandLayout layout(std::int64_t rows, std::int64_t columns, bool by_columns, std::int64_t gap) {
+  return by_columns ? OperandLayout{1, core::round_up(rows, 16) + gap}
+                    : OperandLayout{core::round_up(columns, 16) + gap, 1};
+}
+
+TEST(MmaLayouts, TakesEveryDirectionAndAlignment) {
+  SKIP_WITHOUT_GPU();
+  constexpr GemmTypes types{ElementType::i8, ElementType::i32};
+  Tally tally;
+  for (const std::string& tile : pinnable_parameters("sm80_i8_i32_mma", types))
+    for (const char* const division : {"SPLIT_K=1", "SPLIT_K=2", "SPLIT_K=8"})
+      for (const std::int64_t gap : {0, 8, 4, 1})
+        for (const int direction : {0, 1, 2, 3}) {
+          verification::Case test = contiguous_case(types, m, n, k);
+          test.options.backend = Backend::cuda;
+          test.options.memory = Memory::device;
+          test.options.kernel = "sm80_i8_i32_mma";
+          test.options.parameters = tile + " " + division;
+          test.description.a = layout(m, k, (direction & 1) != 0, gap);
+          test.description.b = layout(k, n, (direction & 2) != 0, gap);
+          tally += check_case(test);
+        }
+  EXPECT_GT(tally.passed, 100);
+}
+
+}  // namespace
+}  // namespace exactile::test
