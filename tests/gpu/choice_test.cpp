@@ -120,6 +120,17 @@ TEST(CudaChoice, KernelsForSpecialProductsAreTaken) {
   EXPECT_EQ(choice(h200, test::row_major(f64, 4096, 4096, 4096)), "sm90_f64_mma");
 }
 
+/// wgmma would have B copied first.
+TEST(CudaChoice, SmallI8WithRowsAcrossKTakesOneKernel) {
+  constexpr GemmTypes i8{ElementType::i8, ElementType::i32};
+  GemmDescription d = test::row_major(i8, 128, 2688, 64);
+  EXPECT_EQ(choice(h200, d), "sm80_i8_i32_mma");
+  d.b = {.row_stride = 1, .column_stride = 64};
+  EXPECT_EQ(choice(h200, d), "sm90_i8_i32_wgmma");
+  EXPECT_EQ(choice(h200, test::row_major(i8, 216, 320, 176)), "sm80_i8_i32_mma");
+  EXPECT_EQ(choice(h200, test::row_major(i8, 4096, 4096, 4096)), "sm90_i8_i32_wgmma");
+}
+
 TEST(CudaChoice, ReproducibleF32OfFewRowsSharesK) {
   for (const std::int64_t few : {1, 16, 64}) {
     EXPECT_EQ(choice(h200, test::row_major(f32, few, 4096, 4096), true), "sm90_f32_fp16x3_mma") << few;
