@@ -43,7 +43,7 @@ using All = List<sm90_f32_fp16x3_wgmma, sm90_f32_fp16x3_split_a_wgmma, sm90_f32_
                  complex_f32_fp16x3_mma, complex_simt_f32, outer_product, short_sums, batched_small, cuda_naive,
                  cuda_naive_kahan, cuda_row_shared_kahan, cuda_row_shared_kahan_pitched, cuda_tiled_kahan, cuda_tiled,
                  cuda_register_blocked, cuda_vectorized, cuda_pipelined, cuda_warp_tiled, simt_f32, simt_f64,
-                 simt_f32_sliced_k, simt_few_rows, simt_integer, simt_complex, simt_native, cuda_certified>;
+                 simt_f32_sliced_k, simt_integer, simt_complex, simt_native, cuda_certified>;
 
 }  // namespace
 

@@ -32,8 +32,7 @@ struct PiecesCase {
 constexpr PiecesCase cases[] = {
     {{"simt_f32", "BM=32 BN=32"}, cuda::tile_piece_k + cuda::chunk_k / cuda::tile_piece_k},
     {{"simt_f32", "BM=8 BN=128"}, cuda::tile_piece_k + cuda::chunk_k / cuda::tile_piece_k},
-    {{"simt_f32_sliced_k", "", most_sliced_terms}, cuda::tile_piece_k + cuda::chunk_k / cuda::tile_piece_k},
-    {{"simt_few_rows"}, cuda::few_rows_piece_k / 4 + 2 + cuda::chunk_k / cuda::few_rows_piece_k}};
+    {{"simt_f32_sliced_k", "", most_sliced_terms}, cuda::tile_piece_k + cuda::chunk_k / cuda::tile_piece_k}};
 
 /// A 1 in each row, and beside it what 1 loses when one of them is added, but not when there are some.
 std::vector<float> rows_with_a_one(const std::vector<std::int64_t>& places, std::int64_t terms) {

@@ -274,7 +274,7 @@ TEST(ReproducibleOnDevice, WhatCannotKeepItRefuses) {
   const Result<Plan> plan = Plan::make(contiguous_case(f32.types, 1, 600, 600).description, options);
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   EXPECT_NE(plan.value().explain().find("order "), std::string::npos) << plan.value().explain();
-  options.kernel = "simt_few_rows";
+  options.kernel = "gemv";
   const Status status = Plan::make(contiguous_case(f32.types, 1, 600, 600).description, options).status();
   EXPECT_NE(status.message().find("depends on more than k"), std::string::npos) << status.message();
 }

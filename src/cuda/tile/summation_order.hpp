@@ -7,7 +7,7 @@
 /// where beta is 0, each further one x = fma(alpha, sum, x). Then come bias, activation and the rounding to C's type.
 /// For f32 in large tiles this is the CPU's order as well (decision 0006): both give the same bits.
 ///
-/// Small tiles of f32, and the kernels for few rows, sum a chunk in pieces (decision 0014): each piece starts at zero,
+/// Small tiles of f32 sum a chunk in pieces (decision 0014): each piece starts at zero,
 /// and is added to the chunk's sum, in order. An error then grows with the length of a piece and the number of pieces
 /// instead of the length of a chunk.
 #pragma once
@@ -18,9 +18,5 @@ inline constexpr int chunk_k = 512;
 
 /// Of K in a piece in small tiles: in order, as in a chunk.
 inline constexpr int tile_piece_k = 32;
-
-/// Of K in a piece where there are few rows. It is summed as so many sums as 16 bytes have elements, a product for each
-/// in turn, and neighbours among these are added first.
-inline constexpr int few_rows_piece_k = 64;
 
 }  // namespace exactile::cuda

@@ -12,6 +12,5 @@ extern const Kernel simt_integer;
 extern const Kernel simt_complex;
 extern const Kernel simt_native;
 extern const Kernel simt_f32_sliced_k;
-extern const Kernel simt_few_rows;
 
 }  // namespace exactile::cuda
