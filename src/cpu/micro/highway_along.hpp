@@ -68,11 +68,26 @@ HWY_INLINE void sum_part(const LinesAt<In>& at, std::int64_t begin, std::int64_t
   if (p < end) add_rest(at, p, x, sums);
 }
 
+/// Lines that are no longer than a part.
+template <class In, int LinesAtOnce, int Vectors>
+HWY_INLINE void sum_short_lines(const LinesAt<In>& at, const HeldVectors<In>& x, Accumulator<In>* sums,
+                                std::int64_t sums_stride) {
+  PartSums<In> part[LinesAtOnce][Vectors];
+  sum_part(at, 0, at.terms, x, part);
+  unrolled<LinesAtOnce>([&](auto j) __attribute__((always_inline)) {
+    unrolled<Vectors>([&](auto i) __attribute__((always_inline)) {
+      part[j][i].add_empty_parts();
+      sums[j * sums_stride + i] = part[j][i].total();
+    });
+  });
+}
+
 template <class In, int LinesAtOnce, int Vectors>
 HWY_INLINE void sum_lines(const LinesAt<In>& at, const HeldVectors<In>& x, Accumulator<In>* sums,
                           std::int64_t sums_stride) {
-  LaneSums<In> lanes[LinesAtOnce][Vectors];
   const std::int64_t terms = terms_of_part<In>(at.terms);
+  if (at.terms <= terms) return sum_short_lines<In, LinesAtOnce, Vectors>(at, x, sums, sums_stride);
+  LaneSums<In> lanes[LinesAtOnce][Vectors];
   for (int q = 0; q < parts_of_sum<In>; ++q) {  // the sums of finished parts lie in memory
     PartSums<In> part[LinesAtOnce][Vectors];
     sum_part(at, q * terms, std::min((q + 1) * terms, at.terms), x, part);
@@ -127,7 +142,7 @@ void sums_along(const In* w, std::int64_t w_stride, std::int64_t lines, std::int
   const int groups = (vectors + most - 1) / most;
   const int at_once = (vectors + groups - 1) / groups;
   // Short lines of one vector, one behind the other, are one stream.
-  constexpr std::int64_t short_bytes = 2048;
+  constexpr std::int64_t short_bytes = HWY_TARGET == HWY_AVX2 ? 0 : 2048;
   const bool is_stream = vectors == 1 && terms * static_cast<std::int64_t>(sizeof(In)) <= short_bytes;
   const std::int64_t group = is_stream ? 1 : lines_of_group<In>(at_once);
   for (std::int64_t j = 0; j < lines; j += group) {

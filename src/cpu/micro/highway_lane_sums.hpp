@@ -77,6 +77,11 @@ struct LaneSums {
   HWY_INLINE void take(int q, const LaneSums<In, count>& part) {
     unrolled<count>([&](auto r) __attribute__((always_inline)) { sums[q * count + r] = part.sums[r]; });
   }
+  /// As where parts without terms follow, whose sums are zero: it is what makes a sum of -0 zero.
+  HWY_INLINE void add_empty_parts() {
+    unrolled<registers>([&](auto r)
+                            __attribute__((always_inline)) { sums[r] = hn::Add(sums[r], hn::Zero(Lanes<Lane>())); });
+  }
   [[nodiscard]] HWY_INLINE Accumulator<In> total() { return fold(Lanes<Lane>(), add_registers(sums)); }
 };
 
@@ -101,6 +106,13 @@ struct LaneSums<std::complex<T>, registers> {
     unrolled<count>([&](auto r) __attribute__((always_inline)) {
       by_real[q * count + r] = part.by_real[r];
       by_imaginary[q * count + r] = part.by_imaginary[r];
+    });
+  }
+  HWY_INLINE void add_empty_parts() {
+    const auto zero = hn::Zero(Lanes<T>());
+    unrolled<registers>([&](auto r) __attribute__((always_inline)) {
+      by_real[r] = hn::Add(by_real[r], zero);
+      by_imaginary[r] = hn::Add(by_imaginary[r], zero);
     });
   }
   [[nodiscard]] HWY_INLINE std::complex<T> total() {
