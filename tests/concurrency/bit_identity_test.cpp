@@ -213,6 +213,35 @@ TEST(BitIdentity, TilesOfBf16SumAlikeWhateverWouldBeFlushed) {
   }
 }
 
+/// Tile registers read rows of A where they lie if these are whole lanes, and else a copy of them.
+void expect_same_wherever_rows_lie(const KernelOfType& kernel, verification::Fill fill) {
+  const GemmDescription d = contiguous(kernel.types, 70, 600, 1100);
+  GemmDescription apart = d;
+  apart.a.row_stride = d.k + 1;
+  Matrices matrices(d, 29, fill);
+  const std::int64_t size = size_in_bytes(kernel.types.input);
+  std::vector<std::byte> rows(static_cast<std::size_t>(d.m * apart.a.row_stride * size));
+  for (std::int64_t i = 0; i < d.m; ++i)
+    std::copy_n(static_cast<const std::byte*>(matrices.arguments().a) + i * d.k * size, d.k * size,
+                rows.begin() + i * apart.a.row_stride * size);
+  for (const int threads : {1, 3, 16}) {
+    const std::vector<std::byte> in_place = product(d, matrices, kernel, threads);
+    if (in_place.empty()) continue;
+    GemmArguments arguments = matrices.arguments();
+    arguments.a = rows.data();
+    ASSERT_TRUE(gemm(apart, arguments, {.kernel = kernel.kernel, .threads = threads}).ok());
+    EXPECT_TRUE(matrices.c() == in_place) << test_name(kernel) << " on " << threads << " threads";
+  }
+}
+
+TEST(BitIdentity, OfRowsInPlaceAndCopiedOnes) {
+  using verification::Fill;
+  for (const KernelOfType& kernel : available_kernels())
+    if (kernel.kernel.starts_with("amx"))
+      for (const Fill fill : {Fill::normal, Fill::wide_range})
+        if (is_floating(kernel.types.input) || fill == Fill::normal) expect_same_wherever_rows_lie(kernel, fill);
+}
+
 #if defined(__x86_64__) && defined(__GLIBC__)
 TEST(BitIdentity, WorkersFlushSubnormalsAsTheirCaller) {
   const GemmDescription d = contiguous(f32, 500, 400, 300);

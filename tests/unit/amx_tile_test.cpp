@@ -50,6 +50,10 @@ struct Emulated {
       for (int l = 0; l < 16; ++l) tiles[Tile][i][l] = std::bit_cast<Word>(from[i * stride + l]);
   }
   template <int Tile, class T>
+  static void load_passing(const T* from, std::int64_t stride) {
+    load<Tile>(from, stride);
+  }
+  template <int Tile, class T>
   static void store(T* to, std::int64_t stride) {
     for (int i = 0; i < rows_of[Tile]; ++i)
       for (int l = 0; l < 16; ++l) to[i * stride + l] = std::bit_cast<T>(tiles[Tile][i][l]);

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 
 #include "cpu/loops/blocking.hpp"
 #include "cpu/loops/partition.hpp"
+#include "cpu/micro/amx.hpp"
 #include "cpu/micro/choose_tile.hpp"
 #include "cpu/micro/tile.hpp"
 #include "cpu/orientation.hpp"
@@ -33,6 +35,14 @@ inline constexpr std::int64_t copy_stride = lanes_of<K>(chunk_terms<K>) +
   return column_blocks >= least_shared ? ASource::packed : ASource::packed_by_tile;
 }
 
+/// Whether micro-kernels find rows of A, whose terms are neighbours, where they lie: tile registers load whole lanes.
+template <class K>
+[[nodiscard]] bool reads_rows_of_a(const Orientation& o) {
+  constexpr std::int64_t group = Elements<K>::group;
+  return reads_operands<K> || (in_tile_registers<K> && o.a.column_stride == 1 && o.k % group == 0 &&
+                               (o.m == 1 || o.a.row_stride % group == 0));
+}
+
 /// A whose terms are not neighbours is packed. One that is read often from behind L2 is worth a copy: its rows lie on
 /// a page or more each, more pages than a processor finds the addresses of without a walk through their tables.
 template <class K>
@@ -42,8 +52,9 @@ template <class K>
   if (o.a.column_stride != 1 && o.k != 1) return ASource::packed;
   if (tile.packs_a) return packed_source_of(threads, column_blocks);
   const double bytes = static_cast<double>(sizeof(Input<K>)) * static_cast<double>(o.m) * static_cast<double>(o.k);
-  if (!reads_operands<K>) return ASource::copied;
-  return bytes >= least_copied_bytes && o.n >= least_copied_columns ? ASource::copied : ASource::in_place;
+  const bool is_near = bytes < least_copied_bytes || o.n < least_copied_columns;
+  if (is_near && reads_rows_of_a<K>(o)) return ASource::in_place;
+  return in_tile_registers<K> ? packed_source_of(threads, column_blocks) : ASource::copied;
 }
 
 /// The part of A that one step of the ic and pc loops reads.
@@ -53,6 +64,8 @@ struct ABlock {
   Range rows;
   Range terms;
   Lane<K>* copy;  ///< room for AReader::elements()
+  /// Of an A in place, see AReader::least_of: what members found so far, each plus one.
+  std::atomic<std::int32_t>* least;
 };
 
 /// Whether a block of A has a copy, in panels or not.
@@ -64,7 +77,8 @@ struct ABlock {
 template <class K>
 struct ATile {
   const Lane<K>* first;
-  std::int64_t stride;  ///< as in TileShape
+  std::int64_t stride;      ///< as in TileShape
+  std::int32_t least_of_a;  ///< the same
 };
 
 /// Where a tile's bytes are.
@@ -78,7 +92,12 @@ template <class K>
 class AReader {
  public:
   AReader(const Orientation& o, const MicroKernels<K>& kernels, ASource source, std::int64_t mr)
-      : kernels_(kernels), source_(source), mr_(mr), row_stride_(o.a.row_stride), term_stride_(o.a.column_stride) {}
+      : kernels_(kernels),
+        source_(source),
+        mr_(mr),
+        all_tiles_(core::ceil_divide(o.m, mr)),
+        row_stride_(o.a.row_stride),
+        term_stride_(o.a.column_stride) {}
 
   [[nodiscard]] ASource source() const { return source_; }
   [[nodiscard]] AOrder order() const {
@@ -108,12 +127,15 @@ class AReader {
   [[nodiscard]] Range row_tile(const ABlock<K>& block, std::int64_t index) const {
     return part_of(block.rows.end - block.rows.begin, tiles(block), index);
   }
-  /// A tile as the micro-kernel reads it; `room` for tile_elements(), `first` for the first block of columns.
-  [[nodiscard]] ATile<K> tile(const ABlock<K>& block, Range rows, Range terms, Lane<K>* room, bool first) const {
+  /// Tile `index` as the micro-kernel reads it; `room` for tile_elements(), `first` for the first block of columns.
+  [[nodiscard]] ATile<K> tile(const ABlock<K>& block, std::int64_t index, Range terms, Lane<K>* room,
+                              bool first) const {
+    const Range rows = row_tile(block, index);
     const bool by_tile = source_ == ASource::packed_by_tile;
     const bool packs = by_tile || (source_ == ASource::packed_with_first && first);
     const std::int64_t height = rows.end - rows.begin;
-    const ATile<K> tile = by_tile ? ATile<K>{room, height} : place(block, rows, terms);
+    ATile<K> tile = by_tile ? ATile<K>{room, height, 0} : place(block, rows, terms);
+    if (block.least != nullptr) tile.least_of_a = least_of(block, index, terms);
     if (packs)
       kernels_.pack_a(source(block, rows, terms), row_stride_, 1, height, height, terms.end - terms.begin,
                       const_cast<Lane<K>*>(tile.first));
@@ -128,6 +150,13 @@ class AReader {
     return {tile.first, row_stride * static_cast<std::int64_t>(sizeof(Lane<K>))};
   }
 
+  /// Places for the smallest exponents of an A in place, one for each tile and chunk of `terms`; none elsewhere.
+  [[nodiscard]] std::int64_t least_places(std::int64_t terms) const {
+    if (source_ != ASource::in_place || kernels_.least_of_a == nullptr) return 0;
+    return all_tiles_ * core::ceil_divide(terms, chunk_terms<K>);
+  }
+  /// Whether members fill a block before any of them reads it.
+  [[nodiscard]] bool fills() const { return source_ == ASource::packed || source_ == ASource::copied; }
   /// This member's share of the block's copy.
   void fill(const ABlock<K>& block, const Member& member) const {
     if (source_ == ASource::packed) pack(block, part_of(tiles(block), member.count, member.id));
@@ -144,6 +173,17 @@ class AReader {
   }
 
  private:
+  /// Found by the first member that asks, or by some at once: nobody waits for another.
+  [[nodiscard]] std::int32_t least_of(const ABlock<K>& block, std::int64_t index, Range terms) const {
+    const std::int64_t tile = block.rows.begin / mr_ + index;  // blocks begin at multiples of MR
+    std::atomic<std::int32_t>& place = block.least[terms.begin / chunk_terms<K> * all_tiles_ + tile];
+    if (const std::int32_t known = place.load(std::memory_order_relaxed); known != 0) return known - 1;
+    const Range rows = row_tile(block, index);
+    const std::int32_t found =
+        kernels_.least_of_a(source(block, rows, terms), rows.end - rows.begin, row_stride_, terms.end - terms.begin);
+    place.store(found + 1, std::memory_order_relaxed);
+    return found;
+  }
   /// A tile in the block's copy, or in the operand if there is none.
   [[nodiscard]] ATile<K> place(const ABlock<K>& block, Range rows, Range terms) const;
   void copy(const ABlock<K>& block, const Member& member) const;
@@ -151,6 +191,7 @@ class AReader {
   const MicroKernels<K>& kernels_;
   ASource source_;
   std::int64_t mr_;
+  std::int64_t all_tiles_;  ///< of A
   std::int64_t row_stride_;
   std::int64_t term_stride_;
 };
@@ -161,10 +202,13 @@ ATile<K> AReader<K>::place(const ABlock<K>& block, Range rows, Range terms) cons
   const std::int64_t before = terms.begin - block.terms.begin;
   const std::int64_t lanes = packed_lanes<K>(terms.end - terms.begin);
   if constexpr (reads_operands<K>)
-    if (source_ == ASource::in_place) return {source(block, rows, terms), row_stride_};
+    if (source_ == ASource::in_place) return {source(block, rows, terms), row_stride_, 0};
+  if constexpr (in_tile_registers<K>)
+    if (source_ == ASource::in_place)
+      return {reinterpret_cast<const Lane<K>*>(source(block, rows, terms)), row_stride_ / Elements<K>::group, 0};
   if (source_ == ASource::copied)
-    return {block.copy + (before / chunk_terms<K> * height + rows.begin) * copy_stride<K>, copy_stride<K>};
-  return {block.copy + packed_lanes<K>(before) * height + rows.begin * lanes, rows.end - rows.begin};
+    return {block.copy + (before / chunk_terms<K> * height + rows.begin) * copy_stride<K>, copy_stride<K>, 0};
+  return {block.copy + packed_lanes<K>(before) * height + rows.begin * lanes, rows.end - rows.begin, 0};
 }
 
 /// Chunk after chunk, each as panels of MR rows. Where A's rows are neighbours, several panels together read whole

@@ -18,14 +18,23 @@ struct LoopStep {
   Operands<K> data;
   ABlock<K> a;
   Sum<K> beta;
-  std::atomic<std::int64_t>* next_tile;  ///< of each block of columns: the first row tile nobody has taken
+  std::atomic<std::int64_t>* next_tile;  ///< of each block of C: the first row tile nobody has taken
   const GemmArguments& arguments;        ///< of the whole batch
   std::int64_t product;                  ///< of the batch
 };
 
-/// A block of columns of one step, with this thread's room for its part of B and for a tile of A.
+/// A row tile, and the one that comes after it.
+struct TileAndNext {
+  std::int64_t index;
+  std::int64_t next;
+};
+
+/// Columns of one step, and some of its row tiles, with this thread's room for its part of B and for a tile of A.
 template <class K>
-struct ColumnBlock {
+struct BlockOfC {
+  std::int64_t index;
+  Range tiles;
+  std::int64_t start;  ///< the tile that is taken first
   Range panels;
   Range columns;  ///< up to the end of their last vector
   Lane<K>* packed_b;

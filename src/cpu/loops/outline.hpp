@@ -27,6 +27,21 @@ struct Outline {
   return std::max(core::ceil_divide(panels, blocking.nc / blocking.nr), std::min<std::int64_t>(threads, panels));
 }
 
+/// Of an A in place that is always read along with a packed B: each thread reads 1 / R of A and 1 / C of B, of R C =
+/// its number, and what is packed passes three times, as it is read, written and read again.
+template <class K>
+[[nodiscard]] std::int64_t row_blocks_for(const Orientation& o, int threads, ASource source, std::int64_t row_tiles) {
+  if (reads_operands<K> || source != ASource::in_place) return 1;
+  std::int64_t best = 1;
+  const auto bytes = [&](std::int64_t rows) {
+    return static_cast<double>(o.m) / static_cast<double>(rows) +
+           3.0 * static_cast<double>(o.n) * static_cast<double>(rows) / threads;
+  };
+  for (std::int64_t rows = 2; rows <= std::min<std::int64_t>(threads, row_tiles); ++rows)
+    if (threads % rows == 0 && bytes(rows) < bytes(best)) best = rows;
+  return best;
+}
+
 template <class K>
 [[nodiscard]] Outline outline_of(const plan::Problem& problem, const Orientation& o, const MicroKernels<K>& kernels) {
   const LoopTile tile = choose_loop_tile(kernels, o.m);
@@ -39,8 +54,7 @@ template <class K>
   const bool rounds_c = problem.description.types.output != element_type_v<Sum<K>>;
   const std::int64_t chunk = rounds_c ? std::max(o.k, chunk_terms<K>) : chunk_terms<K>;
   const auto blocking = [&](bool a_is_packed) {
-    constexpr bool in_tile_registers = std::is_same_v<K, I8Tiles> || std::is_same_v<K, Bf16Tiles>;
-    return blocking_for({tile.rows, width, packed_size<K>, sizeof(Sum<K>), chunk, in_tile_registers}, o.m, o.n, o.k,
+    return blocking_for({tile.rows, width, packed_size<K>, sizeof(Sum<K>), chunk, in_tile_registers<K>}, o.m, o.n, o.k,
                         a_is_packed);
   };
   const std::int64_t column_blocks = column_blocks_for(panels, blocking(false), threads);

@@ -35,21 +35,32 @@ class Packed final : public Product<K> {
   using Base::kernels_;
   using Base::o_;
   using Step = LoopStep<K>;
-  using Block = ColumnBlock<K>;
+  using Block = BlockOfC<K>;
   using RowTile = cpu::RowTile<K>;
-  using Counters = std::unique_ptr<std::atomic<std::int64_t>[]>;
+  /// What the members of a team tell each other.
+  struct Shared {
+    std::unique_ptr<std::atomic<std::int64_t>[]> next_tiles;  ///< of two steps
+    std::unique_ptr<std::atomic<std::int32_t>[]> least;       ///< of an A in place
+  };
 
   Packed(const plan::Problem& problem, const MicroKernels<K>& kernels, std::string_view name, const Outline& outline);
 
-  void run_product(const GemmArguments& arguments, std::int64_t product, Lane* scratch, const Counters& counters,
+  [[nodiscard]] bool make(Shared& shared) const;
+  void begin(const Shared& shared) const;
+  void run_product(const GemmArguments& arguments, std::int64_t product, Lane* scratch, const Shared& shared,
                    const Member& member) const;
   /// The block of A after that one, in the other buffer; without rows after the last.
   [[nodiscard]] ABlock<K> block_after(const ABlock<K>& block, Lane* buffer) const;
   void compute(const Step& step, Lane* room, AShare<K>& share, const Member& member) const;
-  [[nodiscard]] std::int64_t next_block(const Step& step, std::int64_t tiles, const Member& member) const;
-  void multiply_block(const Step& step, const Block& block, std::atomic<std::int64_t>& next,
-                      const Member& member) const;
-  void multiply_row(const Step& step, const Block& block, std::int64_t index, bool packing) const;
+  [[nodiscard]] std::int64_t blocks() const { return row_blocks_ * column_blocks_; }
+  [[nodiscard]] Range tiles_of(const Step& step, std::int64_t block) const {
+    return part_of(a_.tiles(step.a), row_blocks_, block / column_blocks_);
+  }
+  [[nodiscard]] Block block_at(const Step& step, std::int64_t index, Lane* room, AShare<K>& share, bool first) const;
+  [[nodiscard]] std::int64_t next_block(const Step& step, const Member& member) const;
+  void multiply_block(const Step& step, const Block& block, const Member& member) const;
+  void multiply_row(const Step& step, const Block& block, TileAndNext tile, bool packing) const;
+  void pack_group(const Block& block, const RowTile& row, std::int64_t panel) const;
   void multiply_panel(const Block& block, const RowTile& row, std::int64_t panel, Sum alpha, bool packing) const;
   void multiply_packed_panels(const Block& block, const RowTile& row, Sum alpha) const;
   /// The share of one panel in asking for the next tile of A, and its tile of C.
@@ -71,7 +82,8 @@ class Packed final : public Product<K> {
   int threads_;
   std::int64_t panel_count_;
   Parts panels_;                ///< of NR columns or a vector less, in vectors
-  std::int64_t column_blocks_;  ///< blocks of nearly equal width, at least one for each thread where there are so many
+  std::int64_t row_blocks_;     ///< of nearly equal height, of an A in place that several threads read
+  std::int64_t column_blocks_;  ///< of nearly equal width; blocks of C are at least as many as threads if they can
   bool c_is_far_;               ///< so large that its tiles come from memory
   std::unique_ptr<RoundedC> rounded_;  ///< takes the sums instead of C; all terms are then one step
   Orientation of_sums_;                ///< with the layout of what the micro-kernels write: C, or a row tile of sums

@@ -21,8 +21,8 @@ struct Elements<I8Tiles> {
 
 /// bf16 by sixteen pairs of terms (TDPBF16PS): the even ones' products are added from zero, and the odd ones', then
 /// both together, then their sum to that of the pairs before. Subnormal numbers count as zero, and all is rounded to
-/// nearest: behind the last of a row of A or a panel of B lies the smallest exponent in it, from which micro-kernels
-/// see where they must take multiply-adds for the same sums.
+/// nearest: behind the last of a panel of A or B lies the smallest exponent in it, from which micro-kernels see where
+/// they must take multiply-adds for the same sums. Of an A in place TileShape tells it.
 struct Bf16Tiles {};
 template <>
 struct Elements<Bf16Tiles> {
@@ -33,6 +33,10 @@ struct Elements<Bf16Tiles> {
   static constexpr std::int64_t corrections = 1;
   static constexpr std::int64_t chunk_terms = 512;
 };
+
+/// Kinds whose rows of A tile registers load one by one, wherever they lie.
+template <class K>
+inline constexpr bool in_tile_registers = std::is_same_v<K, I8Tiles> || std::is_same_v<K, Bf16Tiles>;
 
 /// Of A and B of bytes, i8 or u8 each.
 const MicroKernels<I8Tiles>& amx_bytes(ElementType a, ElementType b);
@@ -45,7 +49,7 @@ void amx_release();
 template <class K>
 void release_registers() {
 #if defined(__x86_64__)
-  if constexpr (std::is_same_v<K, I8Tiles> || std::is_same_v<K, Bf16Tiles>) amx_release();
+  if constexpr (in_tile_registers<K>) amx_release();
 #endif
 }
 

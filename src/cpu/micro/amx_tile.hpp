@@ -6,11 +6,14 @@
 ///     configure(rows)          tiles 0 to 3: sums, two above two; 4 and 5: A, above and below; 6 and 7: B. It takes a
 ///                              fifth of a chunk's time, so they stay until other rows are asked for
 ///     zero<t>(), load<t>(from, stride), store<t>(to, stride), multiply<sums, a, b>()
+///     load_passing<t>(from, stride)               of what need not stay in L1
 ///     add_sums(sums, c, columns, alpha, beta)     as in MicroKernels
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "cpu/micro/amx.hpp"
@@ -20,6 +23,14 @@ namespace exactile::cpu::amx {
 inline constexpr int side = 16;         ///< rows of a tile, and lanes of a row
 inline constexpr int rows = 2 * side;   ///< of the micro-kernel
 inline constexpr int lanes = 2 * side;  ///< columns of it
+
+/// A lane of an A in place, which may lie anywhere.
+template <class Lane>
+[[nodiscard]] Lane lane_at(const Lane* from) {
+  Lane lane;
+  std::memcpy(&lane, static_cast<const void*>(from), sizeof lane);
+  return lane;
+}
 
 /// Sixteen groups of terms of A and B: as they lie, or what is left of them with zeros behind it.
 template <class Lane>
@@ -46,12 +57,20 @@ class TileOfC {
     Tiles::template zero<3>();
   }
 
+  /// `Passing`: B would push A out of L1.
+  template <bool Passing>
   void multiply(const Step<Lane>& step) const {
+    const auto load_b = [&]<int Tile>(std::integral_constant<int, Tile>, const Lane* b) {
+      if constexpr (Passing)
+        Tiles::template load_passing<Tile>(b, step.b_stride);
+      else
+        Tiles::template load<Tile>(b, step.b_stride);
+    };
     Tiles::template load<4>(step.a, step.a_stride);
-    Tiles::template load<6>(step.b, step.b_stride);
+    load_b(std::integral_constant<int, 6>(), step.b);
     Tiles::template multiply<0, 4, 6>();
     if (vectors_ == 2) {
-      Tiles::template load<7>(step.b + side, step.b_stride);
+      load_b(std::integral_constant<int, 7>(), step.b + side);
       Tiles::template multiply<1, 4, 7>();
     }
     if (height_ <= side) return;
@@ -66,10 +85,10 @@ class TileOfC {
     alignas(64) Lane some_a[rows * side] = {};
     alignas(64) Lane some_b[side * lanes] = {};
     for (int i = 0; i < height_; ++i)
-      for (std::int64_t g = 0; g < groups; ++g) some_a[i * side + g] = a[i * a_stride + g];
+      for (std::int64_t g = 0; g < groups; ++g) some_a[i * side + g] = lane_at(a + i * a_stride + g);
     for (std::int64_t g = 0; g < groups; ++g)
       for (int l = 0; l < vectors_ * side; ++l) some_b[g * lanes + l] = b[g * b_stride + l];
-    multiply({some_a, side, some_b, lanes});
+    multiply<false>({some_a, side, some_b, lanes});
   }
 
   /// Into C itself, whole vectors of it.
@@ -93,11 +112,12 @@ class TileOfC {
   int vectors_;
 };
 
-/// Asks for a line of each of the next tile's rows of A, and for this tile's rows of C, some with each step.
+/// Asks for a line of each of the next tile's rows of A, which L2 has room for, and for this tile's rows of C, some
+/// with each step.
 template <class Sum>
 void ask_at(std::int64_t step, const Ahead<Sum>& ahead) {
   const char* line = static_cast<const char*>(ahead.a) + 64 * step;
-  for (int i = 0; i < ahead.a_rows; ++i, line += ahead.a_stride) __builtin_prefetch(line);
+  for (int i = 0; i < ahead.a_rows; ++i, line += ahead.a_stride) __builtin_prefetch(line, 0, 2);
   constexpr std::int64_t rows_a_step = 2;
   const std::int64_t end = std::min<std::int64_t>((step + 1) * rows_a_step, ahead.line_rows);
   for (std::int64_t i = step * rows_a_step; i < end; ++i) {
@@ -123,10 +143,17 @@ template <class K, class Tiles>
     tile.load(c, shape.c_stride);
   else
     tile.zero();
+  // L1 has room for so many bytes of the tiles' A and B, as much again of a next B, and C.
+  constexpr std::int64_t most_near = 32 << 10;
+  const bool passing = shape.k * (rows + lanes) * static_cast<std::int64_t>(sizeof(Lane<K>)) > most_near;
   std::int64_t g = 0;
   for (; g + side <= shape.k; g += side) {
     ask_at(g / side, ahead);
-    tile.multiply({a + g, a_stride, b + g * shape.b_stride, shape.b_stride});
+    const Step<Lane<K>> step{a + g, a_stride, b + g * shape.b_stride, shape.b_stride};
+    if (passing)
+      tile.template multiply<true>(step);
+    else
+      tile.template multiply<false>(step);
   }
   if (g < shape.k) tile.multiply_rest(a + g, a_stride, b + g * shape.b_stride, shape.b_stride, shape.k - g);
   if (in_c) {

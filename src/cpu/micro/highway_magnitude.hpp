@@ -7,18 +7,30 @@
 
 namespace exactile::cpu::HWY_NAMESPACE {
 
-/// See tile.hpp. Zero less one is larger than all others.
+/// Magnitudes of numbers less one, among which that of zero is the largest.
+using Magnitudes = hn::Vec<Lanes<std::uint16_t>>;
+HWY_INLINE Magnitudes less_one(Magnitudes bits) {
+  const Lanes<std::uint16_t> d;
+  return hn::Sub(hn::And(bits, hn::Set(d, 0x7fff)), hn::Set(d, 1));
+}
+
+/// The smallest of all lanes, as it was.
+HWY_INLINE std::uint32_t smallest_of(Magnitudes least) {
+  // Two lanes of 16 bits as one of 32: a minimum of the halves, then of all.
+  const hn::Repartition<std::uint32_t, Lanes<std::uint16_t>> d32;
+  const auto pairs = hn::BitCast(d32, least);
+  const auto low = hn::And(pairs, hn::Set(d32, 0xffff));
+  const std::uint32_t found = hn::GetLane(hn::MinOfLanes(d32, hn::Min(low, hn::ShiftRight<16>(pairs))));
+  return found == 0xffff ? no_magnitude : found + 1;
+}
+
+/// See tile.hpp.
 inline std::uint32_t smallest_magnitude(const BFloat16* numbers, std::int64_t lines, std::int64_t line_stride,
                                         std::int64_t length) {
   using Bits = std::uint16_t;
   const Lanes<Bits> d;
   constexpr std::int64_t step = lane_count<Bits>;
   const auto* line = reinterpret_cast<const Bits*>(numbers);
-  const auto magnitude = hn::Set(d, 0x7fff);
-  const auto one = hn::Set(d, 1);
-  const auto less_one = [&](hn::Vec<Lanes<Bits>> bits) __attribute__((always_inline)) {
-    return hn::Sub(hn::And(bits, magnitude), one);
-  };
   if (line_stride == length) {
     length *= lines;
     lines = 1;
@@ -38,12 +50,7 @@ inline std::uint32_t smallest_magnitude(const BFloat16* numbers, std::int64_t li
     }
     if (i < length) other = hn::Min(other, less_one(hn::MaskedLoad(rest, d, line + i)));
   }
-  // Two lanes of 16 bits as one of 32: a minimum of the halves, then of all.
-  const hn::Repartition<std::uint32_t, Lanes<Bits>> d32;
-  const auto pairs = hn::BitCast(d32, hn::Min(least, other));
-  const auto low = hn::And(pairs, hn::Set(d32, 0xffff));
-  const std::uint32_t found = hn::GetLane(hn::MinOfLanes(d32, hn::Min(low, hn::ShiftRight<16>(pairs))));
-  return found == 0xffff ? no_magnitude : found + 1;
+  return smallest_of(hn::Min(least, other));
 }
 
 }  // namespace exactile::cpu::HWY_NAMESPACE

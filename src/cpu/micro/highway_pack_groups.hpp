@@ -2,6 +2,7 @@
 /// \file Packing narrow terms; what highway_pack.hpp is for operands that are packed as they are.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 
 #include "cpu/micro/highway_groups.hpp"
@@ -52,7 +53,7 @@ HWY_INLINE void pack_short_row(const Input<K>* from, std::int64_t term_stride, s
   for (std::int64_t l = 0; l < lanes; ++l) to[l] = whole[l];
 }
 
-/// Lanes are neighbours.
+/// Lanes are neighbours, of one panel.
 template <class K, class G>
 void pack_rows(const Input<K>* from, std::int64_t term_stride, std::int64_t lanes, std::int64_t width,
                std::int64_t terms, Lane<K>* panel) {
@@ -66,6 +67,22 @@ void pack_rows(const Input<K>* from, std::int64_t term_stride, std::int64_t lane
       pack_short_row<K, G>(row, term_stride, lanes, panel);
     else
       pack_row<K, G>(row, term_stride, lanes, here, panel);
+  }
+}
+
+/// The same of whole panels side by side, so that what is read of a row is long enough for prefetchers to follow.
+template <class K, class G>
+void pack_rows_of_panels(const Input<K>* from, std::int64_t term_stride, std::int64_t count, std::int64_t width,
+                         std::int64_t terms, Lane<K>* panels) {
+  constexpr std::int64_t group = Elements<K>::group;
+  constexpr std::int64_t ahead = terms_ahead * group;
+  const std::int64_t apart = width * packed_lanes<K>(terms);
+  for (std::int64_t p = 0; p < terms; p += group, panels += width) {
+    if (p + ahead + group <= terms) ask_for_rows(from + (p + ahead) * term_stride, term_stride, count * width, group);
+    const std::int64_t here = terms - p < group ? terms - p : group;
+    const Input<K>* const row = from + place_of_term<G>(p, terms) * term_stride;
+    for (std::int64_t i = 0; i < count; ++i)
+      pack_row<K, G>(row + i * width, term_stride, width, here, panels + i * apart);
   }
 }
 
@@ -127,12 +144,21 @@ void pack_lanes(const Input<K>* from, std::int64_t lane_stride, std::int64_t ter
 template <class K, bool OfB, class G = Groups<K>>
 void pack_groups(const Input<K>* from, std::int64_t lane_stride, std::int64_t term_stride, std::int64_t lanes,
                  std::int64_t width, std::int64_t terms, Lane<K>* panels) {
+  constexpr std::int64_t stretch = 256 / static_cast<std::int64_t>(sizeof(Input<K>));  // of a row
   const std::int64_t groups = lanes_of<K>(terms);
   const std::int64_t rows = packed_lanes<K>(terms);
+  std::int64_t packed = 0;  // panels from here on that are packed already
   for (std::int64_t first = 0; first < lanes; first += width, from += width * lane_stride, panels += width * rows) {
     const std::int64_t here = lanes - first < width ? lanes - first : width;
     if (here < width) clear_lanes(here, width, groups, panels);
-    if (lane_stride == 1)
+    if (const std::int64_t together = std::min(stretch, lanes - first) / width;
+        packed == 0 && lane_stride == 1 && together > 1) {
+      pack_rows_of_panels<K, G>(from, term_stride, together, width, terms, panels);
+      packed = together;
+    }
+    if (packed > 0)
+      --packed;
+    else if (lane_stride == 1)
       pack_rows<K, G>(from, term_stride, here, width, terms, panels);
     else
       pack_lanes<K, G>(from, lane_stride, term_stride, here, width, terms, panels);

@@ -33,6 +33,7 @@ struct TileShape {
   std::int64_t last_lanes;  ///< valid lanes of the last vector; masked kernels touch no other
   bool conjugates_a = false;
   bool conjugates_b = false;
+  std::int32_t least_of_a = 0;  ///< of rows in place, see MicroKernels::least_of_a
 };
 
 enum class AOrder : std::uint8_t { rows, columns };
@@ -88,6 +89,9 @@ struct MicroKernels {
   Pack pack_b;
   /// A row of A whose terms are neighbours, as lanes one behind the other; null where it is read as it is.
   void (*copy_a)(const Input<K>* from, std::int64_t terms, Lane* to) = nullptr;
+  /// The smallest exponent, as it is stored, of rows of A whose terms are neighbours; null where no micro-kernel asks.
+  std::int32_t (*least_of_a)(const Input<K>* from, std::int64_t rows, std::int64_t stride,
+                             std::int64_t terms) = nullptr;
   int lanes;         ///< columns of a vector
   int vectors;       ///< vectors of a full tile: NR = vectors * lanes
   int rows;          ///< rows of a full tile: MR

@@ -79,7 +79,7 @@ struct Estimate {
 
 /// Vectors whose multiply-adds a cycle has room for. A tile instruction of AMX does those of 256 in 16 cycles.
 template <class K>
-inline constexpr double vectors_per_cycle = std::is_same_v<K, I8Tiles> || std::is_same_v<K, Bf16Tiles> ? 16 : 2;
+inline constexpr double vectors_per_cycle = in_tile_registers<K> ? 16 : 2;
 
 /// Of kinds that take several instructions for a multiply-add, more.
 template <class K>

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/checked.hpp"
+#include "cpu/micro/amx.hpp"
 #include "cpu/micro/tile.hpp"
 #include "cpu/small/in_place.hpp"
 
@@ -25,7 +26,8 @@ struct DeepReading {
       : packs_a(!reads_operands<K> || (!a_by_rows(o) && !a_by_columns(o))),
         packs_b(!reads_operands<K> || !b_by_rows(o)) {
     constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(Lane<K>));
-    const bool by_rows = packs_a ? !reads_operands<K> && a_by_rows(o) : o.a.row_stride != 1 && o.m != 1;
+    const bool by_rows =
+        packs_a ? !reads_operands<K> && !in_tile_registers<K> && a_by_rows(o) : o.a.row_stride != 1 && o.m != 1;
     order = by_rows ? AOrder::rows : AOrder::columns;
     width = std::int64_t{packs_a || packs_b ? kernels.vectors : kernels.most_vectors} * kernels.lanes;
     const std::int64_t terms = std::min(o.k, chunk_terms<K>);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cpu/caches.hpp"
+#include "cpu/loops/a_block.hpp"
 #include "cpu/loops/partition.hpp"
 #include "cpu/loops/product.hpp"
 #include "cpu/loops/rates.hpp"
@@ -40,7 +41,9 @@ class Near final : public Product<K> {
   Near(const plan::Problem& problem, const MicroKernels<K>& kernels)
       : Base(problem, kernels, preferred_orientation(problem.description)),
         room_(o_, kernels),
-        order_(o_.a.column_stride == 1 || o_.k == 1 ? AOrder::rows : AOrder::columns),
+        in_place_(in_tile_registers<K> && reads_rows_of_a<K>(o_)),
+        order_(in_place_ || (kernels.copy_a != nullptr && (o_.a.column_stride == 1 || o_.k == 1)) ? AOrder::rows
+                                                                                                  : AOrder::columns),
         width_(std::int64_t{kernels.vectors} * kernels.lanes),
         tiles_(core::ceil_divide(o_.m, std::int64_t{kernels.rows})) {
     const auto m = static_cast<double>(o_.m);
@@ -95,24 +98,34 @@ class Near final : public Product<K> {
   void multiply_rows(const Operands<K>& data, Range rows, Lane<K>* packed_a, const Lane<K>* packed_b) const {
     const std::int64_t height = rows.end - rows.begin;
     const Input<K>* const a = data.a + rows.begin * o_.a.row_stride;
-    if (order_ == AOrder::rows)
+    const Lane<K>* tile = packed_a;
+    std::int64_t a_stride = order_ == AOrder::rows ? room_.a_stride : height;
+    std::int32_t least_of_a = 0;
+    if (in_place_) {
+      tile = reinterpret_cast<const Lane<K>*>(a);
+      a_stride = o_.a.row_stride / Elements<K>::group;
+      if (kernels_.least_of_a != nullptr) least_of_a = kernels_.least_of_a(a, height, o_.a.row_stride, o_.k);
+    } else if (order_ == AOrder::rows) {
       for (std::int64_t i = 0; i < height; ++i)
         kernels_.copy_a(a + i * o_.a.row_stride, o_.k, packed_a + i * room_.a_stride);
-    else
+    } else {
       kernels_.pack_a(a, o_.a.row_stride, o_.a.column_stride, height, height, o_.k, packed_a);
-    const std::int64_t a_stride = order_ == AOrder::rows ? room_.a_stride : height;
+    }
     for (std::int64_t j = 0; j < o_.n; j += width_) {
       const std::int64_t columns = std::min(width_, o_.n - j);
       const int vectors = static_cast<int>(core::ceil_divide(columns, kernels_.lanes));
       const std::int64_t last_lanes = columns - (vectors - 1) * kernels_.lanes;
-      const TileShape shape{a_stride, std::int64_t{vectors} * kernels_.lanes, o_.c.row_stride, room_.lanes, last_lanes};
+      const TileShape shape{
+          a_stride,  std::int64_t{vectors} * kernels_.lanes, o_.c.row_stride, room_.lanes, last_lanes, false, false,
+          least_of_a};
       const auto kernel = kernels_.tile(order_, static_cast<int>(height), vectors, last_lanes != kernels_.lanes);
-      kernel(shape, packed_a, packed_b + j * packed_lanes<K>(o_.k), data.c + rows.begin * o_.c.row_stride + j,
-             data.alpha, data.beta);
+      kernel(shape, tile, packed_b + j * packed_lanes<K>(o_.k), data.c + rows.begin * o_.c.row_stride + j, data.alpha,
+             data.beta);
     }
   }
 
   Room<K> room_;
+  bool in_place_;  ///< A's rows
   AOrder order_;
   std::int64_t width_;  ///< of a panel of B
   std::int64_t tiles_;  ///< of rows
@@ -149,7 +162,7 @@ Demand near_demand(const plan::Problem& problem, const MicroKernels<K>& kernels)
   const auto packed = [&](double bytes, bool by_terms) {
     d[by_terms ? Work::tile_bytes : Work::block_bytes] += products * static_cast<double>(sizeof(Input<K>)) * bytes;
   };
-  packed(m * k, o.a.column_stride == 1);
+  if (!reads_rows_of_a<K>(o)) packed(m * k, o.a.column_stride == 1);
   packed(n * k, o.b.column_stride == 1);
   d[Work::read_bytes] = products * bytes_once<K>(m, static_cast<double>(o.n), k);
   d[Work::starts] = products / d.threads;
