@@ -80,6 +80,11 @@ __device__ inline void mbarrier_arrive_remote(std::uint64_t* barrier, std::uint3
   mbarrier_arrive_there(mapa(shared_address(barrier), rank));
 }
 
+/// st.shared::cluster at what shared_address_in() gave.
+__device__ inline void store_there(std::uint32_t to, float2 x) {
+  asm volatile("st.shared::cluster.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(x.x), "f"(x.y) : "memory");
+}
+
 /// st.async: 16 bytes to another CTA's shared memory, counted at a barrier there. Needs no fence, which between CTAs
 /// waits for all of a thread's writes to global memory too.
 __device__ inline void store_async(std::uint32_t to, const std::uint32_t (&x)[4], std::uint32_t barrier) {

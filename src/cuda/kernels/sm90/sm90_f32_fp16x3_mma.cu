@@ -2,11 +2,11 @@
 // `sm90_f32_fp16x3_mma`: f32 products of few rows or columns with the bits that sm90_f32_fp16x3_wgmma leaves where K is
 // not split. The smaller operand is split ahead; the larger one, W, is read once and split in registers, by scales that
 // a sample of it gives. The CTAs of a cluster share K, and add the sums of its chunks in order. Traffic model: the
-// smaller operand read, written and read again, W once for each 32 rows, C. Limit: memory. See
+// smaller operand read, written and read again, W once for each 64 rows, C. Limit: memory. See
 // docs/design/sm90_f32_wgmma.md.
 #include <algorithm>
-#include <bit>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -24,7 +24,8 @@ namespace {
 using namespace ordered;
 
 constexpr std::string_view ordered_name = "sm90_f32_fp16x3_mma";
-constexpr int ctas_of_sm = 2;
+constexpr int most_ranks = 16;
+constexpr int most_portable_ranks = 8;
 
 /// How a product is laid over the device. Nothing here changes a bit.
 struct OrderedPlan {
@@ -34,7 +35,9 @@ struct OrderedPlan {
   std::int64_t row_blocks;
   std::int64_t groups;  ///< of W's columns
   std::int64_t chunks;
-  int ranks;  ///< CTAs of a cluster
+  int ctas;                   ///< that share an SM
+  int ranks;                  ///< CTAs of a cluster
+  std::int64_t round_chunks;  ///< of a CTA, in one round
 
   OrderedPlan(const GemmDescription& description, const Device& device, int rows_of_cta)
       : d(description),
@@ -43,13 +46,25 @@ struct OrderedPlan {
         row_blocks(core::ceil_divide(few_is_a ? d.m : d.n, std::int64_t{rows})),
         groups(core::ceil_divide(few_is_a ? d.n : d.m, std::int64_t{tile_columns})),
         chunks(core::ceil_divide(d.k, std::int64_t{chunk_terms})),
-        ranks(1) {
-    constexpr int most_ranks = 16;
-    while (ranks < most_ranks && 2 * ranks * tiles() <= std::int64_t{ctas_of_sm} * device.sm_count &&
-           ranks * chunks_at_once < chunks)
-      ranks *= 2;
+        ctas(rows > group_rows || fills_once(device) ? 1 : 2),
+        ranks(1),
+        round_chunks(chunks) {
+    const std::int64_t room = most_sums_bytes(rows, ctas) / (rows * tile_columns * 4);  // for chunks of a round
+    while (room >= warps && ranks < most_ranks && fits(2 * ranks, device) && ranks * warps < chunks) ranks *= 2;
+    const std::int64_t own = core::ceil_divide(chunks, std::int64_t{ranks});
+    if (ranks > 1) round_chunks = core::ceil_divide(own, core::ceil_divide(own, room));
   }
 
+  /// Whether the tiles are as many as the SMs, so that K need not be shared.
+  [[nodiscard]] bool fills_once(const Device& device) const {
+    return tiles() <= device.sm_count && 2 * tiles() > device.sm_count;
+  }
+  /// Whether clusters of that size run at the same time: GPCs have no room for many that are not portable.
+  [[nodiscard]] bool fits(int size, const Device& device) const {
+    const int sms = size > most_portable_ranks ? sms_filled(device, size) : device.sm_count;
+    return size * tiles() <= std::int64_t{ctas} * sms;
+  }
+  [[nodiscard]] int stages_bytes() const { return warps * warp_bytes(rows, ctas); }
   [[nodiscard]] std::int64_t tiles() const { return row_blocks * groups * d.batch_count; }
   [[nodiscard]] SplitOperand operand(bool is_few) const {
     const Operand which = is_few == few_is_a ? Operand::a : Operand::b;
@@ -80,26 +95,20 @@ struct OrderedWorkspace {
   }
 };
 
-/// `data`: of the operand, or what says most of its alignment.
-[[nodiscard]] Reading reading_of(const SplitOperand& o, const void* data) {
-  const OperandLayout& layout = o.layout;
-  const auto is_even = [](std::int64_t stride) { return stride % lane_columns == 0; };
-  if (layout.pointer_array || (o.batches > 1 && !is_even(layout.batch_stride)) ||
-      reinterpret_cast<std::uintptr_t>(data) % sizeof(float2) != 0)
-    return Reading::scattered;
-  if (layout.column_stride == 1 && is_even(layout.row_stride)) return Reading::along;
-  return layout.row_stride == 1 && is_even(layout.column_stride) && is_even(o.rows) ? Reading::across
-                                                                                    : Reading::scattered;
+/// With its data, or as if they were aligned.
+[[nodiscard]] Reading reading_of(const SplitOperand& o) {
+  const std::optional<F32TileLayout> lines = tma_layout_of(o, is_k_major(o));
+  if (!lines || lines->misaligned) return Reading::scattered;
+  return lines->k_major ? Reading::along : Reading::across;
 }
 
-template <bool few_is_a>
-[[nodiscard]] auto kernel_of(Reading reading) {
-  switch (reading) {
-    case Reading::across: return multiply_in_order<few_is_a, Reading::across>;
-    case Reading::along: return multiply_in_order<few_is_a, Reading::along>;
-    case Reading::scattered: break;
+[[nodiscard]] auto kernel_of(int rows, int ctas) {
+  switch (rows) {
+    case 8: return ctas == 1 ? multiply_in_order<8, 1> : multiply_in_order<8, 2>;
+    case 16: return multiply_in_order<16, 1>;
+    case 32: return multiply_in_order<32, 1>;
+    default: return multiply_in_order<64, 1>;
   }
-  return multiply_in_order<few_is_a, Reading::scattered>;
 }
 
 class OrderedProduct final : public DeviceProduct {
@@ -120,11 +129,13 @@ class OrderedProduct final : public DeviceProduct {
     // It has ended the kernels before it, so that W may be read while it runs.
     if (Status s = enqueue_split<Fp16x3>({p.few, nothing_of(p.few)}, nullptr, 0, launch.stream, true); !s.ok())
       return s;
-    const Reading reading = reading_of(p.wide, p.wide.data);
-    const auto kernel = plan_.few_is_a ? kernel_of<true>(reading) : kernel_of<false>(reading);
-    const int shared_bytes = stage_bytes(plan_.rows);
-    if (Status s = allow_shared_memory(kernel, stage_bytes(most_rows), ordered_name); !s.ok()) return s;
-    if (plan_.ranks > 8)  // as many as are portable; a GPC has room for more
+    if (Status s = make_maps(p); !s.ok()) return s;
+    const auto kernel = kernel_of(plan_.rows, plan_.ctas);
+    const int stages = plan_.stages_bytes();
+    const int shared_bytes = stages + sums_bytes(plan_.rows, plan_.ranks, static_cast<int>(plan_.round_chunks));
+    if (Status s = allow_shared_memory(kernel, stages + most_sums_bytes(plan_.rows, plan_.ctas), ordered_name); !s.ok())
+      return s;
+    if (plan_.ranks > most_portable_ranks)  // as many as are portable; a GPC has room for more
       if (Status s = check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
                            "cudaFuncSetAttribute", ordered_name);
           !s.ok())
@@ -149,11 +160,14 @@ class OrderedProduct final : public DeviceProduct {
     };
     Parameters p{.few = placed(true, layout_.few_scales),
                  .wide = placed(false, layout_.wide_scales),
-                 .rows = plan_.rows,
-                 .rows_log = std::countr_zero(static_cast<unsigned>(plan_.rows)),
+                 .few_map = {},
+                 .wide_map = {},
+                 .reading = Reading::scattered,
+                 .few_is_a = plan_.few_is_a,
                  .row_blocks = static_cast<int>(plan_.row_blocks),
                  .groups = static_cast<int>(plan_.groups),
                  .chunks = static_cast<int>(plan_.chunks),
+                 .round_chunks = static_cast<int>(plan_.round_chunks),
                  .underflow_scale = underflow_scale<Fp16x3>(static_cast<int>(plan_.d.k)),
                  .most_element_error = 0,
                  .underflow_scale_again = underflow_scale<Bf16x6>(static_cast<int>(plan_.d.k)),
@@ -166,6 +180,37 @@ class OrderedProduct final : public DeviceProduct {
     p.few.slices = base + layout_.slices;
     p.most_element_error = most_element_error(most_underflows(p.few.k), p.underflow_scale);
     return p;
+  }
+
+  /// How TMA finds both operands' chunks.
+  [[nodiscard]] Status make_maps(Parameters& p) const {
+    const std::int64_t slices_bytes = slices_row_bytes<Fp16x3>(p.few.k);
+    if (Status s = make_tensor_map(p.few_map, {.type = CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+                                               .data = p.few.slices,
+                                               .columns = slices_bytes / 2,
+                                               .rows = p.few.rows,
+                                               .batches = p.few.batches,
+                                               .row_bytes = slices_bytes,
+                                               .batch_bytes = slices_bytes * p.few.rows,
+                                               .box_columns = row_bytes / 2,
+                                               .box_rows = plan_.rows});
+        !s.ok())
+      return s;
+    p.reading = reading_of(p.wide);
+    if (p.reading == Reading::scattered) return {};
+    const bool along = p.reading == Reading::along;
+    const std::int64_t lines = along ? p.wide.rows : p.wide.k;
+    const std::int64_t line_bytes = 4 * (along ? p.wide.layout.row_stride : p.wide.layout.column_stride);
+    return make_tensor_map(p.wide_map,
+                           {.type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+                            .data = const_cast<float*>(p.wide.data),
+                            .columns = along ? p.wide.k : p.wide.rows,
+                            .rows = lines,
+                            .batches = p.wide.batches,
+                            .row_bytes = line_bytes,
+                            .batch_bytes = p.wide.batches == 1 ? lines * line_bytes : 4 * p.wide.layout.batch_stride,
+                            .box_columns = row_bytes / 4,
+                            .box_rows = along ? tile_columns : block_k});
   }
 
   OrderedPlan plan_;
@@ -187,15 +232,17 @@ class OrderedProduct final : public DeviceProduct {
     const OrderedPlan plan(d, device, rows);
     const SplitOperand few = plan.operand(true);
     const SplitOperand wide = plan.operand(false);
+    const int places = rows == group_rows ? 2 : 1;  // of an SM: a CTA that is alone there counts as several
+    const int taken = places / plan.ctas;
     candidates.push_back(
         {.configuration = {.bm = rows, .bn = tile_columns},
-         .demand = {.tiles = static_cast<double>(plan.tiles() * plan.ranks),
-                    .slots = static_cast<double>(ctas_of_sm * device.sm_count),
-                    .steps = std::ceil(static_cast<double>(plan.chunks) / (chunks_at_once * plan.ranks)),
+         .demand = {.tiles = static_cast<double>(plan.tiles() * plan.ranks * taken),
+                    .slots = static_cast<double>(places * device.sm_count),
+                    .steps = std::ceil(static_cast<double>(plan.chunks) / (warps * plan.ranks * taken)),
                     .bytes = sliced_model_bytes(d, 4),
                     .copied_bytes = 8.0 * few.batches * few.rows * few.k,
                     .side_kernels = 1,
-                    .path = static_cast<int>(reading_of(wide, nullptr))}});
+                    .path = static_cast<int>(reading_of(wide))}});
   }
   return candidates;
 }

@@ -1,120 +1,117 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// A CTA has some rows of the operand that is split ahead, and 32 columns of the other one, W. Its warps, and the CTAs
-/// of its cluster, take chunks of K in turn. Round by round the chunks' sums meet in shared memory, where every CTA
-/// adds those of its share of the elements, in order: bits do not depend on who summed a chunk.
+/// of its cluster, take chunks of K. A CTA that is alone adds its warps' sums by turns. In a cluster the sums of a
+/// round's chunks go to the CTA whose share of the tile they are of, and that adds them in order: bits do not depend on
+/// who summed a chunk.
 #pragma once
 
-#include "cuda/isa/copy_async.cuh"
-#include "cuda/kernels/sm90/ordered/column_scales.cuh"
+#include "cuda/kernels/sm90/ordered/warp_chunks.cuh"
 
 namespace exactile::cuda::sm90::ordered {
 
-/// By a CTA: starts the copies of its rows' slices of a round's chunks.
-__device__ inline void fetch_few(const Stages& stages, const Parameters& p, const Place& place, int round) {
-  constexpr int pieces = chunk_bytes / 16;
-  const SplitOperand& o = p.few;
-  const int row_bytes = blocks_of<Fp16x3>(o.k) * block_bytes<Fp16x3>;
-  const int piece = static_cast<int>(threadIdx.x) % pieces * 16;
-  const std::byte* const from = static_cast<const std::byte*>(o.slices) +
-                                (std::int64_t{o.batches == 1 ? 0 : place.batch} * o.rows + place.row) * row_bytes +
-                                place.first_chunk(round) * chunk_bytes + piece;
-  std::byte* const to = stages.few_at(round, 0) + piece;
-#pragma unroll 1
-  for (int line = static_cast<int>(threadIdx.x) / pieces; line < chunks_at_once * p.rows; line += threads / pieces) {
-    const int chunk = line >> p.rows_log;
-    const int row = line & (p.rows - 1);
-    const bool is_there = place.first_chunk(round) + chunk < p.chunks && place.row + row < o.rows;
-    isa::copy_async<16>(to + line * few_pitch,
-                        is_there ? from + std::int64_t{row} * row_bytes + chunk * chunk_bytes : from,
-                        is_there ? 16 : 0);
-  }
-  isa::copy_async_commit();
-}
+/// Of a power of two. In code for the device std::countr_zero() is 32 of everything.
+[[nodiscard]] __device__ inline int log_of(int power) { return 31 - __clz(power); }
 
-/// By a warp: the sums of a chunk, of all rows and its columns, the small products first, as multiply_chunk() does.
-template <bool few_is_a>
-__device__ inline void multiply_chunk(float* sums, const std::byte* few, int rows, const WideSlices& wide) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-#pragma unroll 1
-  for (int first = 0; first < rows; first += group_rows) {
-    std::uint32_t slices[Fp16x3::slices][steps][2];
+/// Where sums of chunks meet, and what a thread has of what they are added to: elements `threads` apart, of its CTA's
+/// share of the tile.
+template <int rows>
+class TileSums {
+ public:
+  static constexpr int most_each = rows * tile_columns / threads;
+
+  __device__ TileSums(std::byte* place, std::uint64_t* turns, const Place& at)
+      : sums_(reinterpret_cast<float*>(place)), turns_(turns), share_log_(log_of(rows * tile_columns / at.ranks)) {}
+
+  [[nodiscard]] __device__ int share() const { return 1 << share_log_; }
+
+  /// By a warp, where the CTA is alone: adds a chunk's sums when all before it are added, some rows after others.
+  __device__ void add_by_turns(const ChunkSums<rows>& d, int chunk, int chunks) {
+    const int warp = static_cast<int>(threadIdx.x) / 32;
 #pragma unroll
-    for (int block = 0; block < Fp16x3::chunk_stages; ++block)
-#pragma unroll
-      for (int slice = 0; slice < Fp16x3::slices; ++slice) {
-        std::uint32_t two_steps[4];
-        isa::load_matrices(two_steps, few + (first + lane % 8) * few_pitch + block * block_bytes<Fp16x3> +
-                                          Fp16x3::slice_offset(slice, 0) + lane / 8 * 16);
-#pragma unroll
-        for (int i = 0; i < 4; ++i) slices[slice][2 * block + i / 2][i % 2] = two_steps[i];
-      }
-    float d[4] = {};
-#pragma unroll
-    for (int product = 0; product < Fp16x3::products; ++product) {
-      const SlicePair pair = Fp16x3::product(product);
-      const auto& of_wide = wide[few_is_a ? pair.b : pair.a];
-      const auto& of_few = slices[few_is_a ? pair.a : pair.b];
-#pragma unroll
-      for (int s = 0; s < steps; ++s)
-        isa::mma<__half>(d, {of_wide[s][0][0], of_wide[s][1][0], of_wide[s][0][1], of_wide[s][1][1]}, of_few[s]);
+    for (int part = 0; part < turn_parts(rows); ++part) {
+      if (chunk > 0) isa::mbarrier_wait(&turns_[part * warps + warp], turn_parity_);
+      each_pair<part_groups>(d, part * part_groups, [&](int row, int column, float first, float second) {
+        auto* const to = reinterpret_cast<float2*>(sums_ + row * sums_pitch + column);
+        const float2 before = chunk > 0 ? *to : make_float2(0, 0);
+        *to = make_float2(before.x + first, before.y + second);
+      });
+      __syncwarp();
+      if (threadIdx.x % 32 == 0 && chunk + 1 < chunks) isa::mbarrier_arrive(&turns_[part * warps + (warp + 1) % warps]);
     }
-    float* const to = sums + (first + lane % 4 * 2) * sums_pitch + lane / 4 * lane_columns;
-    *reinterpret_cast<float2*>(to) = make_float2(d[0], d[2]);
-    *reinterpret_cast<float2*>(to + sums_pitch) = make_float2(d[1], d[3]);
+    if (chunk > 0) turn_parity_ ^= 1;
   }
-}
+  /// By a warp: hands the sums of the cluster's round's chunk `number` to those that add them.
+  __device__ void hand_over(const ChunkSums<rows>& d, int number) const {
+    each_pair<rows / group_rows>(d, 0, [&](int row, int column, float first, float second) {
+      const int e = row * tile_columns + column;
+      float* const to = sums_ + (number << share_log_) + (e & (share() - 1));
+      isa::store_there(isa::shared_address_in(to, e >> share_log_), make_float2(first, second));
+    });
+  }
+  /// By a CTA of a cluster: so many chunks, in order.
+  __device__ void add(int chunks) {
+#pragma unroll
+    for (int i = 0; i < most_each; ++i)
+      if (in_share(i) < share()) {
+        const float* const from = sums_ + in_share(i);
+#pragma unroll 16
+        for (int c = 0; c < chunks; ++c) sum[i] += from[c << share_log_];
+      }
+  }
+  /// By a CTA that is alone.
+  __device__ void collect() {
+#pragma unroll
+    for (int i = 0; i < most_each; ++i)
+      sum[i] = sums_[in_share(i) / tile_columns * sums_pitch + in_share(i) % tile_columns];
+  }
+  [[nodiscard]] __device__ static int in_share(int i) { return static_cast<int>(threadIdx.x) + i * threads; }
 
-/// What a thread adds: elements `threads` apart, of its CTA's share of the tile.
-struct ElementSums {
-  int first;
-  int end;
   float sum[most_each] = {};
 
-  __device__ ElementSums(const Parameters& p, const Place& place) {
-    const int share = p.rows * tile_columns / place.ranks;
-    first = place.rank * share + static_cast<int>(threadIdx.x);
-    end = (place.rank + 1) * share;
-  }
-  /// A round's chunks, in order.
-  __device__ void add(const Stages& stages, const Parameters& p, const Place& place, int round) {
-    const int first_chunk = round * place.ranks * chunks_at_once;
+ private:
+  static constexpr int part_groups = rows / group_rows / turn_parts(rows);
+
+  template <int groups, class Take>
+  __device__ static void each_pair(const ChunkSums<rows>& d, int first, Take take) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
-    for (int i = 0; i < most_each; ++i) {
-      const int e = first + i * threads;
-      if (e >= end) break;
-      const float* const own = stages.sums_at(round, 0) + e / tile_columns * sums_pitch + e % tile_columns;
-#pragma unroll 4
-      for (int rank = 0; rank < place.ranks; ++rank) {
-        const float* const from = place.ranks > 1 ? isa::of_cta(own, rank) : own;
-        const int chunks = p.chunks - first_chunk - rank * chunks_at_once;
+    for (int group = first; group < first + groups; ++group)
 #pragma unroll
-        for (int c = 0; c < chunks_at_once; ++c)
-          if (c < chunks) sum[i] += from[c * p.rows * sums_pitch];
-      }
-    }
+      for (int half = 0; half < tile_columns / mma_columns; ++half)
+#pragma unroll
+        for (int i = 0; i < 2; ++i)
+          take(group * group_rows + lane % 4 * 2 + i, half * mma_columns + lane / 4 * lane_columns, d[group][half][i],
+               d[group][half][i + 2]);
   }
+
+  float* sums_;
+  std::uint64_t* turns_;
+  int share_log_;
+  std::uint32_t turn_parity_ = 0;
 };
 
 /// By a CTA: C's elements but those that slices cannot hold, which it lists.
-template <bool few_is_a>
-__device__ inline void store_sums(Shared& shared, const Parameters& p, const Place& place, const ElementSums& sums) {
+template <int rows>
+__device__ inline void store_sums(Shared& shared, unsigned short* list, const Parameters& p, const Place& place,
+                                  const TileSums<rows>& sums) {
   const VectorScales of_few = scales_of(p.few, place.batch);
   const OperandLayout& c = p.out.layout;
   float* const base = product_base(p.out.data, c, place.batch);
 #pragma unroll
-  for (int i = 0; i < most_each; ++i) {
-    const int e = sums.first + i * threads;
+  for (int i = 0; i < sums.most_each; ++i) {
+    const int e = place.rank * sums.share() + sums.in_share(i);
     const int row = place.row + e / tile_columns;
     const int column = place.column + e % tile_columns;
-    if (e >= sums.end || row >= p.few.rows || column >= p.wide.rows) continue;
+    if (sums.in_share(i) >= sums.share() || row >= p.few.rows || column >= p.wide.rows) continue;
     const PackedScale scale = packed_scale<Fp16x3>(of_few.max_bits[row], of_few.underflows[row], p.underflow_scale);
-    const PackedScale of_column = shared.scale[e % tile_columns];
+    const PackedScale of_column = packed_scale<Fp16x3>(shared.guess[e % tile_columns],
+                                                       shared.underflows_of_all[e % tile_columns], p.underflow_scale);
     if (needs_fixup(sums.sum[i], scale, of_column, p.most_element_error)) {
-      shared.list[atomicAdd(&shared.listed, 1)] = static_cast<unsigned short>(e);
+      list[atomicAdd(&shared.listed, 1)] = static_cast<unsigned short>(e);
     } else {
-      const int m = few_is_a ? row : column;
-      const int n = few_is_a ? column : row;
+      const int m = p.few_is_a ? row : column;
+      const int n = p.few_is_a ? column : row;
       p.out.epilogue.store(base + m * c.row_stride + n * c.column_stride, scaled_back(sums.sum[i], scale, of_column), m,
                            n);
     }
@@ -122,92 +119,89 @@ __device__ inline void store_sums(Shared& shared, const Parameters& p, const Pla
 }
 
 /// By a CTA: the elements that are listed.
-template <bool few_is_a>
-__device__ inline void fix_up(FixupShared<Bf16x6>& space, const Shared& shared, const Parameters& p,
-                              const Place& place) {
-  const SplitPair operands = few_is_a ? SplitPair{p.few, p.wide} : SplitPair{p.wide, p.few};
+__device__ inline void fix_up(FixupShared<Bf16x6>& space, const Shared& shared, const unsigned short* list,
+                              const Parameters& p, const Place& place) {
+  const SplitPair operands = p.few_is_a ? SplitPair{p.few, p.wide} : SplitPair{p.wide, p.few};
 #pragma unroll 1
   for (int first = 0; first < shared.listed; first += Buckets::mn_count) {
     __syncthreads();
     const int index = first + static_cast<int>(threadIdx.x);
     if (threadIdx.x == 0) space.count = min(shared.listed - first, Buckets::mn_count);
     if (threadIdx.x < Buckets::mn_count && index < shared.listed) {
-      const int row = place.row + shared.list[index] / tile_columns;
-      const int column = place.column + shared.list[index] % tile_columns;
+      const int row = place.row + list[index] / tile_columns;
+      const int column = place.column + list[index] % tile_columns;
       space.places[threadIdx.x] =
-          few_is_a ? ElementCoord{row, column, place.batch} : ElementCoord{column, row, place.batch};
+          p.few_is_a ? ElementCoord{row, column, place.batch} : ElementCoord{column, row, place.batch};
     }
     __syncthreads();
     sum_elements<Bf16x6>(space, operands, p.underflow_scale_again, p.out);
   }
 }
 
-/// `few_is_a`: the operand that is split ahead is A, else it is B.
-template <bool few_is_a, Reading reading>
-__global__ void __launch_bounds__(threads, 2) multiply_in_order(const __grid_constant__ Parameters p) {
+template <int rows, int ctas>
+__global__ void __launch_bounds__(threads, ctas) multiply_in_order(const __grid_constant__ Parameters p) {
   extern __shared__ __align__(1024) std::byte dynamic[];
   __shared__ Shared shared;
-  const Place place(p);
-  const Stages stages(dynamic, p.rows);
+  const Place place(p, rows);
   const int warp = static_cast<int>(threadIdx.x) / 32;
-  const int of_chunks = warp / column_warps;
-  const int column = warp % column_warps * warp_columns + static_cast<int>(threadIdx.x) % 32 / 4 * lane_columns;
-  const int rounds = (p.chunks + place.ranks * chunks_at_once - 1) / (place.ranks * chunks_at_once);
-  Elements x[steps];
-  const auto terms_of = [&](int round) { return p.wide.k - (place.first_chunk(round) + of_chunks) * chunk_terms; };
-  const auto read_first = [&] {
-    WideReader<reading> reader(p.wide, place.batch, place.column + column, place.first_chunk(0) + of_chunks);
-    if (terms_of(0) >= chunk_terms)
-#pragma unroll
-      for (int s = 0; s < steps; ++s) reader.load(x[s]);
-    return reader;
-  };
+  const int round_chunks = p.round_chunks;
+  const int cluster_chunks = place.ranks * round_chunks;
 
-  WideReader<reading> reader = read_first();  // W was there before the kernel that splits the other operand began
   if (threadIdx.x < tile_columns) shared.guess[threadIdx.x] = 0;
-  if (threadIdx.x == 0) shared.listed = 0;
-  __syncthreads();
-  guess_scales<reading>(shared, p, place);
-  isa::wait_for_kernel_before();
-  ElementSums sums(p, place);
-  while (true) {
-    fetch_few(stages, p, place, 0);
-    if (threadIdx.x < tile_columns) shared.most[threadIdx.x] = shared.underflows[threadIdx.x] = 0;
-    __syncthreads();
-    const LaneScales scales(&shared.guess[column]);
-    const Found found{&shared.most[column], &shared.underflows[column]};
-#pragma unroll 1
-    for (int round = 0; round < rounds; ++round) {
-      WideSlices wide;
-      const bool is_there = terms_of(round) > 0;
-      if (is_there) {
-        if (terms_of(round) < chunk_terms) reader.load_partial(x, terms_of(round));
-        reader.skip(place.ranks * chunks_at_once - 1);
-        const bool reads_ahead = terms_of(round + 1) >= chunk_terms;
-#pragma unroll
-        for (int s = 0; s < steps; ++s) {
-          split_step(wide, x[s], s, p.wide.k, scales, found);
-          if (reads_ahead) reader.load(x[s]);
-        }
-      }
-      isa::copy_async_wait<0>();
-      round > 0 ? place.wait() : __syncthreads();
-      if (round + 1 < rounds) fetch_few(stages, p, place, round + 1);
-      if (is_there)
-        multiply_chunk<few_is_a>(stages.sums_at(round, of_chunks) + warp % column_warps * warp_columns,
-                                 stages.few_at(round, of_chunks), p.rows, wide);
-      if (round > 0) sums.add(stages, p, place, round - 1);
-      place.arrive();
-    }
-    place.wait();
-    sums.add(stages, p, place, rounds - 1);
-    if (!has_misled(shared, p, place)) break;
-    sums = ElementSums(p, place);
-    reader = read_first();
+  if (threadIdx.x == 0) {
+    isa::tma_prefetch_map(&p.few_map);
+    shared.listed = 0;
   }
-  store_sums<few_is_a>(shared, p, place, sums);
+  if (threadIdx.x < warps)
+    for (int kind = 0; kind < Shared::barriers_of_warp; ++kind)
+      isa::mbarrier_init(&shared.barriers[kind][threadIdx.x], 1);
+  isa::mbarrier_init_fence();
   __syncthreads();
-  fix_up<few_is_a>(reinterpret_cast<FixupShared<Bf16x6>&>(dynamic), shared, p, place);
+  WarpChunks<rows, ctas> chunks(dynamic, shared, p, place);
+  TileSums<rows> sums(dynamic + warps * warp_bytes(rows, ctas), shared.turn(), place);
+  const WideReader reader(p.reading == Reading::along);
+  guess_scales(shared, p, chunks);  // W was there before the kernel that splits the other operand began
+  chunks.begin();
+  isa::wait_for_kernel_before();
+  while (true) {
+    chunks.fetch_few();
+    if (threadIdx.x < tile_columns)
+      for (auto* const found : {shared.most, shared.underflows, shared.underflows_of_all}) found[threadIdx.x] = 0;
+    place.arrive();
+    place.wait();
+#pragma unroll 1
+    for (int first = 0; first < p.chunks; first += cluster_chunks) {
+      const int own = first + place.rank * round_chunks;
+#pragma unroll 1
+      for (int i = warp; i < round_chunks && own + i < p.chunks; i += warps) {
+        TileSlices wide;
+        ChunkSums<rows> d;
+        chunks.wait_for_wide();
+        split_chunk(wide, chunks.wide(), reader, shared, p.wide.rows - place.column, p.wide.k);
+        chunks.fetch_wide();
+        chunks.wait_for_few();
+        p.few_is_a ? multiply_chunk<true, rows>(d, chunks.few, wide) : multiply_chunk<false, rows>(d, chunks.few, wide);
+        chunks.fetch_few();
+        place.ranks == 1 ? sums.add_by_turns(d, own + i, p.chunks) : sums.hand_over(d, own - first + i);
+      }
+      place.arrive();
+      place.wait();
+      if (place.ranks == 1) break;
+      sums.add(min(cluster_chunks, p.chunks - first));
+      if (first + cluster_chunks < p.chunks) {
+        place.arrive();
+        place.wait();
+      }
+    }
+    if (place.ranks == 1) sums.collect();
+    if (!has_misled(shared, p, place)) break;
+    for (float& sum : sums.sum) sum = 0;
+    chunks.begin();
+  }
+  unsigned short* const list = list_in(dynamic);
+  store_sums(shared, list, p, place, sums);
+  __syncthreads();
+  if (shared.listed != 0) fix_up(reinterpret_cast<FixupShared<Bf16x6>&>(dynamic), shared, list, p, place);
 }
 
 }  // namespace exactile::cuda::sm90::ordered
