@@ -55,20 +55,21 @@ Status enqueue_split(const SplitPair& operands, unsigned* zero, std::int64_t zer
   const int share = operands.a.split_k == 1 ? 512 : 256;
   int cluster_size = 1;
   while (cluster_size < 8 && cluster_size * share < padded_k) cluster_size *= 2;
+  const std::int64_t vectors = std::int64_t{operands.a.rows} * operands.a.batches * operands.a.split_k +
+                               std::int64_t{operands.b.rows} * operands.b.batches * operands.b.split_k;
+  const int sms = sms_here();
   WholePair pair{operands, {}, {}, cluster_size, 0, next_begins_early, zero, zero_words};
   for (const int bytes : whole_shared_bytes) {
     if (pair.a.rows != 0 && pair.b.rows != 0) break;
-    pair.a = whole_shape(operands.a, cluster_size, bytes);
-    pair.b = whole_shape(operands.b, cluster_size, bytes);
+    pair.a = whole_shape(operands.a, cluster_size, bytes, vectors / sms);
+    pair.b = whole_shape(operands.b, cluster_size, bytes, vectors / sms);
   }
   const auto bytes_of = [](const WholeShape& shape) {
     return 4 * shape.pitch * (shape.k_major ? shape.rows : shape.k_share);
   };
   const int bytes = std::max(bytes_of(pair.a), bytes_of(pair.b));
-  const std::int64_t vectors = std::int64_t{operands.a.rows} * operands.a.batches * operands.a.split_k +
-                               std::int64_t{operands.b.rows} * operands.b.batches * operands.b.split_k;
   const bool is_alone = bytes > whole_shared_bytes[1];  // a CTA on its SM
-  if (pair.a.rows == 0 || pair.b.rows == 0 || (is_alone && vectors > sms_here()))
+  if (pair.a.rows == 0 || pair.b.rows == 0 || (is_alone && vectors > sms))
     return enqueue_passes<Slices>(operands, zero, zero_words, stream);
   if (Status s = allow_shared_memory(split_whole<Slices>, *std::ranges::max_element(whole_shared_bytes), "split_whole");
       !s.ok())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Both passes of a split in one, for rows that fit in the shared memory of a CTA or, across K, of a cluster: every
-/// element is read once. Where K is contiguous a CTA has whole rows; where it is not, the CTAs of a cluster share some
+/// element is read once. Where K is contiguous and not deep a CTA has whole rows; else the CTAs of a cluster share some
 /// rows along K.
 #pragma once
 
@@ -23,6 +23,7 @@ inline constexpr int whole_most_rows = 64;
 /// How one operand is taken.
 struct WholeShape {
   bool k_major;
+  bool shares_k;    ///< among the CTAs of a cluster
   bool by_vectors;  ///< k_major: 16 bytes at a time
   int rows;         ///< of a CTA, or of a cluster
   int k_share;      ///< of a CTA
@@ -31,7 +32,7 @@ struct WholeShape {
 
   [[nodiscard]] std::int64_t ctas(int batches, int cluster_size) const {
     const std::int64_t all = std::int64_t{units} * batches;
-    return k_major ? (all + cluster_size - 1) / cluster_size * cluster_size : all * cluster_size;
+    return shares_k ? all * cluster_size : (all + cluster_size - 1) / cluster_size * cluster_size;
   }
 };
 
@@ -46,8 +47,9 @@ struct WholePair {
   std::int64_t zero_words;
 };
 
-/// The shape with that much shared memory, or rows = 0 if the operand is too deep.
-[[nodiscard]] inline WholeShape whole_shape(const SplitOperand& operand, int cluster_size, int shared_bytes) {
+/// The shape with that much shared memory, or rows = 0 if the operand is too deep. `share`: of all rows, an SM's.
+[[nodiscard]] inline WholeShape whole_shape(const SplitOperand& operand, int cluster_size, int shared_bytes,
+                                            std::int64_t share) {
   const bool k_major = std::abs(operand.layout.column_stride) <= std::abs(operand.layout.row_stride);
   const int slice_k = operand.slice_k();
   const int padded_k = (slice_k + tile - 1) / tile * tile;
@@ -56,16 +58,18 @@ struct WholePair {
   const bool by_vectors = layout.column_stride == 1 && layout.row_stride % 4 == 0 && operand.k % 4 == 0 &&
                           slice_k % 4 == 0 && layout.batch_stride % 4 == 0 && !layout.pointer_array &&
                           reinterpret_cast<std::uintptr_t>(operand.data) % 16 == 0;
-  if (k_major) {
-    const int pitch = padded_k + 4;
-    const int fit = std::min(shared_bytes / 4 / pitch, whole_most_rows);
-    const int rows = fit == 0 ? 0 : static_cast<int>(std::bit_floor(static_cast<unsigned>(fit)));
-    return {true, by_vectors, rows, padded_k, pitch, rows == 0 ? 0 : operand.scales_pitch / rows};
-  }
   const int k_share = (padded_k / tile + cluster_size - 1) / cluster_size * tile;
+  if (k_major) {
+    const bool shares_k = 4 * (padded_k + 4) > whole_shared_bytes[0];
+    const int ks = shares_k ? k_share : padded_k;
+    const std::int64_t wanted = std::clamp<std::int64_t>(shares_k ? share * cluster_size : share, 1, whole_most_rows);
+    const auto fit = static_cast<unsigned>(std::min<std::int64_t>(shared_bytes / 4 / (ks + 4), wanted));
+    const int rows = fit == 0 ? 0 : static_cast<int>(std::bit_floor(fit));
+    return {true, shares_k, by_vectors, rows, ks, ks + 4, rows == 0 ? 0 : operand.scales_pitch / rows};
+  }
   for (const int rows : {32, 16, 8})
-    if (k_share * (rows + 1) * 4 <= shared_bytes)
-      return {false, false, rows, k_share, rows + 1, operand.scales_pitch / rows};
+    if (k_share * (rows + 1) * 4 <= shared_bytes && (rows <= share * cluster_size || rows == 8))
+      return {false, true, false, rows, k_share, rows + 1, operand.scales_pitch / rows};
   return {};
 }
 
@@ -81,10 +85,11 @@ __device__ inline void wait_for_copies() {
   isa::copy_async_wait<0>();
 }
 
-/// Rows whose K is contiguous, a warp or several to a row. buffer[row][k].
+/// Rows whose K is contiguous, a warp or several to a row. buffer[row][k]; the maxima go to all that share K.
 template <int width>
 __device__ inline void load_k_major(float* buffer, unsigned* most, const float* from, const OperandLayout& layout,
-                                    const WholeShape& shape, const ScaleSample& sample, int rows, int ks) {
+                                    const WholeShape& shape, const ScaleSample& sample, int rows, int k0, int ks,
+                                    int cluster_size) {
   const int warp = threadIdx.x / 32;
   const int warps_per_row = max(1, threads / 32 / shape.rows);
   const int first = (warp % warps_per_row * 32 + threadIdx.x % 32) * width;
@@ -102,9 +107,14 @@ __device__ inline void load_k_major(float* buffer, unsigned* most, const float* 
     for (int k = first; k < shape.k_share; k += step)
 #pragma unroll
       for (int e = 0; e < width; ++e)
-        bits = max(bits, sample.weighed(finite_bits(buffer[row * shape.pitch + k + e]), k + e));
+        bits = max(bits, sample.weighed(finite_bits(buffer[row * shape.pitch + k + e]), k0 + k + e));
     bits = __reduce_max_sync(~0u, bits);
-    if (threadIdx.x % 32 == 0) atomicMax(&most[row], bits);
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    if (shape.shares_k) {
+      if (lane < cluster_size) atomicMax(isa::of_cta(&most[row], lane), bits);
+    } else if (lane == 0) {
+      atomicMax(&most[row], bits);
+    }
   }
 }
 
@@ -143,10 +153,10 @@ __global__ void __launch_bounds__(threads, 3) split_whole(const __grid_constant_
   const bool is_a = blockIdx.x < pair.a_ctas;
   const SplitOperand& operand = is_a ? pair.operands.a : pair.operands.b;
   const WholeShape& shape = is_a ? pair.a : pair.b;
-  const int rank = shape.k_major ? 0 : static_cast<int>(isa::cluster_rank());
+  const int rank = shape.shares_k ? static_cast<int>(isa::cluster_rank()) : 0;
   // In 32 bits: dividing 64 takes long, and the first load waits for it.
   const unsigned cta = blockIdx.x - (is_a ? 0 : pair.a_ctas);
-  const unsigned unit = shape.k_major ? cta : cta / static_cast<unsigned>(pair.cluster_size);
+  const unsigned unit = shape.shares_k ? cta / static_cast<unsigned>(pair.cluster_size) : cta;
   const auto units = static_cast<unsigned>(shape.units);
   const int batch = static_cast<int>(unit / units);
   const int row0 = static_cast<int>(unit % units) * shape.rows;
@@ -161,20 +171,20 @@ __global__ void __launch_bounds__(threads, 3) split_whole(const __grid_constant_
                       (std::int64_t{k_slice} * operand.k_per_slice + k0) * operand.layout.column_stride;
 
   if (threadIdx.x < whole_most_rows) most[threadIdx.x] = underflows[threadIdx.x] = 0;
-  if (!shape.k_major) isa::cluster_sync();
+  if (shape.shares_k) isa::cluster_sync();
   __syncthreads();
 
   // Into shared memory, with the maxima.
   if (shape.k_major) {
     if (shape.by_vectors) {
-      load_k_major<4>(buffer, most, from, operand.layout, shape, operand.sample, rows, ks);
+      load_k_major<4>(buffer, most, from, operand.layout, shape, operand.sample, rows, k0, ks, pair.cluster_size);
     } else {
-      load_k_major<1>(buffer, most, from, operand.layout, shape, operand.sample, rows, ks);
+      load_k_major<1>(buffer, most, from, operand.layout, shape, operand.sample, rows, k0, ks, pair.cluster_size);
     }
   } else {
     load_mn_major(buffer, most, from, operand.layout, shape, operand.sample, rows, k0, ks, pair.cluster_size);
-    isa::cluster_sync();
   }
+  if (shape.shares_k) isa::cluster_sync();
   __syncthreads();
 
   // Out of it.
@@ -196,9 +206,9 @@ __global__ void __launch_bounds__(threads, 3) split_whole(const __grid_constant_
     }
     const unsigned found = write_group<Slices>(operand, static_cast<std::int64_t>(batch) * operand.rows + row0 + row,
                                                k0 + k, x, power_of_two(scale_exponent<Slices>(most[row])));
-    if (found != 0) atomicAdd(shape.k_major ? &underflows[row] : isa::of_cta(&underflows[row], 0), found);
+    if (found != 0) atomicAdd(shape.shares_k ? isa::of_cta(&underflows[row], 0) : &underflows[row], found);
   }
-  if (!shape.k_major) isa::cluster_sync();
+  if (shape.shares_k) isa::cluster_sync();
   __syncthreads();
   if (is_there && rank == 0 && static_cast<int>(threadIdx.x) < shape.rows) {
     const std::int64_t mn = static_cast<std::int64_t>(batch) * operand.scales_pitch + row0 + threadIdx.x;
