@@ -61,6 +61,16 @@ int next_split(int split_k) {
   return std::has_single_bit(static_cast<unsigned>(split_k)) ? split_k / 2 * 3 : split_k / 3 * 4;
 }
 
+/// By what an instance loads: whole vectors, single elements or words; along K or N. What a cluster adds to a CTA's
+/// time is counted with its rates, too.
+int path_of(const Division& division, const GemmDescription& d) {
+  constexpr int along_n = 1, by_elements = 2, in_cluster = 4, by_words = 8;
+  return (division.contiguous == Contiguous::n ? along_n : 0) + (division.ranks > 1 ? in_cluster : 0) +
+         (division.by_vectors                    ? 0
+          : lines_of(d, nullptr) == Lines::words ? by_words
+                                                 : by_elements);
+}
+
 Candidate candidate(const GemmDescription& d, const Division& division, const Device& device) {
   const int columns_of_lane =
       division.contiguous == Contiguous::k ? columns_of_warp : division.tile_columns / division.lanes;
@@ -77,9 +87,7 @@ Candidate candidate(const GemmDescription& d, const Division& division, const De
            .bytes = static_cast<double>(d.batch_count) * (matrix + vectors),
            .copied_bytes = 2 * sums,
            .side_kernels = division.reduces_in_memory() ? 1 : 0,
-           // What a cluster adds to a CTA's time is counted with its rates.
-           .path = (division.contiguous == Contiguous::k ? 0 : 1) + (division.by_vectors ? 0 : 2) +
-                   (division.ranks > 1 ? 4 : 0)}};
+           .path = path_of(division, d)}};
 }
 
 }  // namespace
