@@ -215,7 +215,7 @@ def errors(name, rival):
 
 def choices():
     """How much slower the planner's choices are than the fastest kernel and configuration."""
-    summary = load("gpu_choice")["summary"] | load("gpu_choice_16")["summary"]  # the latter of more products
+    summary = load("gpu_choice")["summary"]
     return source("gpu_choice") + table(
         ["type", "random products", "mean", "worst", "slower by a tenth or more"],
         [
