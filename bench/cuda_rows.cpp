@@ -130,14 +130,17 @@ int regret(std::uint64_t seed, double seconds_each, const char* file, std::vecto
 }
 
 /// What a new kernel or tile needs: products of one type and accuracy alone, their times added to a file's; `shapes`:
-/// any, thin (three of four are) or vectors (at most 8 rows or columns). The coefficients are left to `fit`.
+/// any, thin (three of four are) or vectors (at most 8 rows or columns). What is new is fitted on the way, so that
+/// times far from the fastest are not taken; `fit` then fits all.
 int measure(const char* type, double seconds, const char* file, const char* accuracy, std::string_view shapes) {
   const auto types = parse_gemm_types(type);
   const auto kept = parse_accuracy(accuracy);
-  if (!types || !kept || devices().empty()) {
-    std::cerr << (!types  ? "type " + std::string(type)
-                  : !kept ? "accuracy " + std::string(accuracy)
-                          : "no device: " + std::string(why_no_device()))
+  const bool has_shapes = shapes == "any" || shapes == "thin" || shapes == "vectors";
+  if (!types || !kept || !has_shapes || devices().empty()) {
+    std::cerr << (!types        ? "type " + std::string(type)
+                  : !kept       ? "accuracy " + std::string(accuracy)
+                  : !has_shapes ? "shapes " + std::string(shapes)
+                                : "no device: " + std::string(why_no_device()))
               << '\n';
     return 4;
   }

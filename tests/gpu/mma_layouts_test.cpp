@@ -32,7 +32,7 @@ TEST(MmaLayouts, TakesEveryDirectionAndAlignment) {
           test.description.b = layout(k, n, (direction & 2) != 0, gap);
           tally += check_case(test);
         }
-  EXPECT_GT(tally.passed, 100);
+  EXPECT_GE(tally.passed, 96) << "six tiles, four gaps, four directions; more where there are clusters";
 }
 
 }  // namespace

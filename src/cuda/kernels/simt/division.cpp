@@ -140,10 +140,6 @@ std::vector<Candidate> candidates(const plan::Problem& problem, const Device& de
   return all;
 }
 
-std::string_view sums_refuse(const GemmDescription& d, std::int64_t chunks) {
-  return are_too_large(d, chunks) ? "the sums of its chunks would take more than 512 MB" : "";
-}
-
 std::string_view refuses(const plan::Problem& problem, const TileSize& tile) {
   const GemmDescription d = oriented(problem.description, is_transposed(problem.description, tile));
   const double tiles = real(core::ceil_divide(d.m, tile.bm)) * real(core::ceil_divide(d.n, tile.bn));

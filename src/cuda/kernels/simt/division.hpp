@@ -58,9 +58,6 @@ struct Packing {
 /// `division` with its chunks in so many K slices, or fewer where none would be left for the last.
 [[nodiscard]] Division with_split_k(Division division, std::int64_t split_k);
 
-/// Why the sums of separate chunks cannot lie in memory, each by itself; empty where they can.
-[[nodiscard]] std::string_view sums_refuse(const GemmDescription& description, std::int64_t chunks);
-
 /// All divisions into powers of two, packed or not.
 [[nodiscard]] std::vector<Candidate> candidates(const plan::Problem& problem, const Device& device,
                                                 const TileSize& tile);

@@ -36,7 +36,9 @@ constexpr int portable_ranks = 8, most_ranks = 16;
 
 int most_ranks_of(const Device& device) {
   if (device.compute_capability < 90 || !waits_for_kernel_before) return 1;
-  return device.compute_capability == 90 ? most_ranks : portable_ranks;
+  int ranks = device.compute_capability == 90 ? most_ranks : portable_ranks;
+  while (sms_filled(device, ranks) < ranks) ranks /= 2;  // a part of a device
+  return ranks;
 }
 
 /// What no instance exceeds.
@@ -51,7 +53,9 @@ int warps_for(SlicedKDivision division, const Device& device) {
   return most == 0 ? 0 : static_cast<int>(core::ceil_divide(pieces, core::ceil_divide(pieces, most)));
 }
 
-std::int64_t pieces_of(const GemmDescription& d) { return core::ceil_divide(d.k, tile_piece_k); }
+std::int64_t pieces_of(const GemmDescription& d) {
+  return core::ceil_divide(std::max<std::int64_t>(d.k, 1), tile_piece_k);
+}
 
 SlicedKDivision divide_sliced_k(const GemmDescription& d, const Device& device, int ranks) {
   SlicedKDivision division{.row_tiles = static_cast<std::uint32_t>(core::ceil_divide(d.m, Tile::bm)),
@@ -81,7 +85,7 @@ Candidate candidate(const SlicedKDivision& division, const GemmDescription& d, c
 std::vector<Candidate> sliced_k_candidates(const plan::Problem& problem, const Device& device) {
   const GemmDescription d = oriented(problem.description, is_transposed(problem.description, tile));
   std::vector<Candidate> all;
-  for (int ranks = 1; ranks <= most_ranks_of(device) && ranks <= std::max<std::int64_t>(pieces_of(d), 1); ranks *= 2)
+  for (int ranks = 1; ranks <= most_ranks_of(device) && ranks <= pieces_of(d); ranks *= 2)
     if (const SlicedKDivision division = divide_sliced_k(d, device, ranks); division.warps > 0)
       all.push_back(candidate(division, d, device));
   return all;

@@ -196,7 +196,7 @@ Candidate candidate(const GemmDescription& d, const Facts& tile, int ranks, cons
            .path = path}};
 }
 
-/// All tiles that are few enough; of i8 also with K divided among the blocks of a cluster, a stage each at least, where
+/// All tiles that are few enough; of i8 also with K divided among the blocks of a cluster, as many stages at least, where
 /// the device has room for them.
 template <class In>
 std::vector<Candidate> candidates(const plan::Problem& problem, const Device& device) {

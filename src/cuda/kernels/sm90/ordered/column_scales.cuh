@@ -70,6 +70,7 @@ struct Shared {
   __device__ std::uint64_t* few_full() { return barriers[most_depth]; }
   __device__ std::uint64_t* turn() { return barriers[most_depth + 1]; }  ///< to add parts of a chunk's sums
 };
+static_assert(sizeof(Shared) <= 1024, "most_sums_bytes() leaves so many for it");
 /// row * 32 + column of elements to be fixed up, behind what fixes them up.
 [[nodiscard]] __device__ inline unsigned short* list_in(std::byte* dynamic) {
   return reinterpret_cast<unsigned short*>(dynamic + sizeof(FixupShared<Bf16x6>));
