@@ -86,7 +86,8 @@ template <class In, int LinesAtOnce, int Vectors>
 HWY_INLINE void sum_lines(const LinesAt<In>& at, const HeldVectors<In>& x, Accumulator<In>* sums,
                           std::int64_t sums_stride) {
   const std::int64_t terms = terms_of_part<In>(at.terms);
-  if (at.terms <= terms) return sum_short_lines<In, LinesAtOnce, Vectors>(at, x, sums, sums_stride);
+  if constexpr (HWY_TARGET == HWY_AVX2)  // where it was measured to gain, for its code
+    if (at.terms <= terms) return sum_short_lines<In, LinesAtOnce, Vectors>(at, x, sums, sums_stride);
   LaneSums<In> lanes[LinesAtOnce][Vectors];
   for (int q = 0; q < parts_of_sum<In>; ++q) {  // the sums of finished parts lie in memory
     PartSums<In> part[LinesAtOnce][Vectors];
