@@ -196,8 +196,8 @@ Candidate candidate(const GemmDescription& d, const Facts& tile, int ranks, cons
            .path = path}};
 }
 
-/// All tiles that are few enough; of i8 also with K divided among the blocks of a cluster, as many stages at least, where
-/// the device has room for them.
+/// All tiles that are few enough; of i8 also with K divided among the blocks of a cluster, as many stages at least,
+/// where the device has room for them.
 template <class In>
 std::vector<Candidate> candidates(const plan::Problem& problem, const Device& device) {
   const GemmDescription d = oriented(problem.description);
