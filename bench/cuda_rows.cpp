@@ -151,7 +151,6 @@ int measure(const char* type, double seconds, const char* file, const char* accu
   auto begin = std::chrono::steady_clock::now();
   Status status = bench.ok() ? Status() : bench.status();
   constexpr double within = 3;
-  constexpr std::size_t products_before_fit = 14;  // what is new is not tried much longer before it is known
   const std::size_t had = rows.products.size();
   for (int i = 0;
        status.ok() && std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < seconds; ++i) {
@@ -162,7 +161,7 @@ int measure(const char* type, double seconds, const char* file, const char* accu
     status = product.status();
     if (!product.ok() || product.value().times.empty()) continue;
     rows.products.push_back(std::move(product.value()));
-    if (rows.products.size() != had + products_before_fit) continue;
+    if (rows.products.size() != had + model::products_before_fit) continue;
     const auto stopped = std::chrono::steady_clock::now();
     model::fit(rows, kernels());
     known.emplace(devices()[0], rows, kernels());

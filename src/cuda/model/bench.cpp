@@ -153,7 +153,7 @@ struct Bench::State {
   cudaEvent_t begin = nullptr;
   cudaEvent_t end = nullptr;
   std::int64_t turn = 0;
-  std::map<std::string, int> tries_of_new;  ///< by to_string(RatesKey)
+  std::map<std::string, std::size_t> tries_of_new;  ///< by to_string(RatesKey)
 };
 
 bool Bench::fits(const GemmDescription& d) {
@@ -224,7 +224,6 @@ Result<MeasuredProduct> Bench::measure(const GemmDescription& d, Accuracy accura
   };
   MeasuredProduct product{.description = d, .accuracy = accuracy, .times = {}};
   if (!fits(d)) return product;
-  constexpr int enough_tries = 16;  // products
   const Device& device = state_->device;
   const plan::Problem problem{.description = d, .accuracy = accuracy, .memory = Memory::device};
   std::vector<Try> tries;
@@ -240,9 +239,10 @@ Result<MeasuredProduct> Bench::measure(const GemmDescription& d, Accuracy accura
         continue;
       }
       const std::string key = to_string(rates_key(*kernel, d.types.input, candidate, device));
-      int& tries_of_key = state_->tries_of_new[key];
+      std::size_t& tries_of_key = state_->tries_of_new[key];
       if (unknown.insert(key).second) ++tries_of_key;  // whatever K is split into
-      if (tries_of_key <= enough_tries) tries.push_back({kernel, candidate.configuration, guess(d, device), true});
+      if (tries_of_key <= products_before_fit)
+        tries.push_back({kernel, candidate.configuration, guess(d, device), true});
     }
   }
   double fastest = std::numeric_limits<double>::infinity();

@@ -3,6 +3,7 @@
 /// Times configurations on a device that does nothing else.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <vector>
@@ -10,6 +11,10 @@
 #include "cuda/model/rank.hpp"
 
 namespace exactile::cuda::model {
+
+/// What the formula does not know is tried on so many products. Who measures more fits first: a product that does not
+/// list what was there counts as slow by it.
+inline constexpr std::size_t products_before_fit = 16;
 
 /// Operands for products of one pair of types, filled with normal numbers: more of them than the L2 cache holds, so
 /// that a run finds its own in memory. What L2 can hold is used calls_from_l2 times in a row.

@@ -88,7 +88,6 @@ Result<bool> measure_pass(const Device& device, const Pass& pass, DeviceRows& ro
                           const std::function<bool()>& goes_on, double until) {
   constexpr double within = 3;
   constexpr std::size_t thin_every = 4;
-  constexpr std::size_t products_before_fit = 40;  // from then on what is far from the fastest is not run
   const auto bench = Bench::open(device, pass.types);
   if (!bench.ok()) return bench.status();
   std::optional<DeviceModel> model;
