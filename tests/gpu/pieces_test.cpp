@@ -14,8 +14,8 @@ namespace exactile::test {
 namespace {
 
 constexpr std::int64_t columns = 40;
-/// Of K: some chunks, of which a CTA has room for all pieces, a cluster for all, and more than that.
-constexpr std::int64_t all_terms[] = {1100, 5000, 12000, 40000};
+/// Of K: some chunks, of which CTAs of a cluster share the pieces or have whole ones.
+constexpr std::int64_t all_terms[] = {600, 1100, 5000, 12000, 40000};
 constexpr float u = 0x1p-24f;
 
 struct PinnedKernel {
@@ -24,8 +24,8 @@ struct PinnedKernel {
   std::int64_t most_terms = 1 << 30;
   bool needs_hopper = false;  ///< for its clusters of 16
 };
-/// Whose cluster has room for the sums of so many pieces.
-constexpr std::int64_t most_sliced_terms = 12000;
+/// For whose chunks' sums a CTA by itself has room.
+constexpr std::int64_t most_terms_of_cta = 12000;
 
 bool can_run(const PinnedKernel& by, std::int64_t terms) {
   return terms <= by.most_terms &&
@@ -39,7 +39,7 @@ struct PiecesCase {
 constexpr PiecesCase cases[] = {
     {{"simt_f32", "BM=32 BN=32"}, cuda::tile_piece_k + cuda::chunk_k / cuda::tile_piece_k},
     {{"simt_f32", "BM=8 BN=128"}, cuda::tile_piece_k + cuda::chunk_k / cuda::tile_piece_k},
-    {{"simt_f32_sliced_k", "", most_sliced_terms, true}, cuda::tile_piece_k + cuda::chunk_k / cuda::tile_piece_k}};
+    {{"simt_f32_sliced_k", "", 1 << 30, true}, cuda::tile_piece_k + cuda::chunk_k / cuda::tile_piece_k}};
 
 /// A 1 in each row, and beside it what 1 loses when one of them is added, but not when there are some.
 std::vector<float> rows_with_a_one(const std::vector<std::int64_t>& places, std::int64_t terms) {
@@ -150,9 +150,9 @@ TEST(PiecesOnDevice, AreTheSameInAllSmallTiles) {
   for (const std::int64_t terms : all_terms)
     expect_bits_of({.backend = Backend::cuda, .kernel = "simt_f32", .parameters = "BM=32 BN=32"}, terms,
                    {{"simt_f32", "BM=8 BN=128"},
-                    {"simt_f32_sliced_k", "CLUSTER_K=16", most_sliced_terms, true},
-                    {"simt_f32_sliced_k", "CLUSTER_K=4", 5000, true},
-                    {"simt_f32_sliced_k", "CLUSTER_K=1", 1100}});
+                    {"simt_f32_sliced_k", "CLUSTER_K=16", 1 << 30, true},
+                    {"simt_f32_sliced_k", "CLUSTER_K=4", 1 << 30, true},
+                    {"simt_f32_sliced_k", "CLUSTER_K=1", most_terms_of_cta}});
 }
 
 TEST(PiecesOnDevice, LargeTilesHaveTheProcessorsBits) {

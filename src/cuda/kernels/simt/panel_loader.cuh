@@ -97,6 +97,12 @@ class PanelLoader {
     }
   }
 
+  /// Leaves out that many of K.
+  __device__ void skip(int k) {
+#pragma unroll
+    for (int i = 0; i < row_passes; ++i) from_[i] += k * k_stride() * element;
+  }
+
   __device__ void deposit(Accumulator* slot) const {
     if constexpr (!copies_async<In>)
 #pragma unroll

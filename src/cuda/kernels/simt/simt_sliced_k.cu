@@ -44,13 +44,14 @@ int most_ranks_of(const Device& device) {
 /// What no instance exceeds.
 constexpr SlicedKInstance largest = sliced_k_instance_for<Tile>(AccessPattern::k_major, AccessPattern::k_major);
 
-/// Warps take the same number of pieces, as many warps as there is room for beside the sums; 0: there is none.
+/// A warp for each piece of a chunk, or half or a quarter of them where the sums of chunks leave no room for more; 0:
+/// there is none.
 int warps_for(SlicedKDivision division, const Device& device) {
-  division.warps = 0;
-  const std::int64_t room = device.shared_bytes_per_block - sliced_k_shared_bytes(largest, division);
-  const std::int64_t most = std::clamp<std::int64_t>(room / largest.pipeline_bytes, 0, sliced_k_warps);
-  const std::int64_t pieces = division.pieces_of_rank;
-  return most == 0 ? 0 : static_cast<int>(core::ceil_divide(pieces, core::ceil_divide(pieces, most)));
+  for (division.warps = std::min(division.pieces_of_rank, sliced_k_warps); division.warps > 0; division.warps /= 2) {
+    if (sliced_k_shared_bytes(largest, division) <= device.shared_bytes_per_block) return division.warps;
+    if (division.warps % 2 != 0) break;
+  }
+  return 0;
 }
 
 std::int64_t pieces_of(const GemmDescription& d) {
@@ -62,7 +63,10 @@ SlicedKDivision divide_sliced_k(const GemmDescription& d, const Device& device, 
                            .column_tiles = static_cast<std::uint32_t>(core::ceil_divide(d.n, Tile::bn)),
                            .pieces = static_cast<int>(pieces_of(d)),
                            .ranks = ranks};
-  division.pieces_of_rank = static_cast<int>(core::ceil_divide(division.pieces, ranks));
+  const int chunks = static_cast<int>(core::ceil_divide(division.pieces, pieces_of_chunk));
+  division.pieces_of_rank = division.pieces <= ranks * pieces_of_chunk
+                                ? static_cast<int>(core::ceil_divide(division.pieces, ranks))
+                                : static_cast<int>(core::ceil_divide(chunks, ranks)) * pieces_of_chunk;
   division.warps = warps_for(division, device);
   return division;
 }
@@ -159,7 +163,7 @@ std::string_view why_refused(const plan::Problem& problem, const Device& device)
   if (const std::string_view why = refuses(problem, tile); !why.empty()) return why;
   constexpr std::int64_t most_pieces = 1 << 12;
   if (pieces_of(d) > most_pieces || divide_sliced_k(d, device, most_ranks_of(device)).warps == 0)
-    return "a cluster's shared memory has no room for the sums of all pieces of K";
+    return "a cluster's shared memory has no room for the sums of all chunks of K";
   return "";
 }
 

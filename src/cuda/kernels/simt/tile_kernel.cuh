@@ -87,6 +87,13 @@ struct Mainloop {
     b.deposit(panels(to) + LoaderA::elements);
   }
 
+  /// The panels that are fetched from now on lie that many of K further.
+  __device__ void skip(int k) {
+    a.skip(k);
+    b.skip(k);
+    k_to_fetch -= k;
+  }
+
   /// Adds the next `count` panels to the sums. Operands are loaded ahead, also from one panel to the next.
   __device__ void accumulate(Accumulator (&sums)[S::tm][S::tn], int count) {
     for (; count > 0; --count) {
