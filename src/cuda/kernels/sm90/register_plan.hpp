@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "core/checked.hpp"
@@ -66,18 +67,33 @@ struct RegisterPlan {
   /// By n and k alone. Where A is not split, by k alone: B's slices have scales for each K slice, and may be prepared.
   [[nodiscard]] static int k_per_slice_of(const GemmDescription& d, Operand unsplit) {
     constexpr std::int64_t k_per_slice_of_a = 1024;
-    constexpr std::int64_t least = 512;
-    constexpr std::int64_t most = 72;
-    const std::int64_t wanted =
-        unsplit == Operand::a ? d.k / k_per_slice_of_a : sm_count * tile_m / core::round_up(d.n, tile_m);
-    const std::int64_t split_k = std::clamp<std::int64_t>(wanted, 1, most);
-    return static_cast<int>(core::round_up(std::max((d.k + split_k - 1) / split_k, least), chunk_k));
+    const std::int64_t chunks = std::max<std::int64_t>(core::ceil_divide(d.k, chunk_k), 1);
+    const std::int64_t most = std::clamp<std::int64_t>(chunks / least_chunks, 1, most_slices);
+    const std::int64_t split_k = unsplit == Operand::a ? std::clamp<std::int64_t>(d.k / k_per_slice_of_a, 1, most)
+                                                       : slices_for(core::ceil_divide(d.n, tile_m), chunks, most);
+    return static_cast<int>(core::ceil_divide(chunks, split_k) * chunk_k);
+  }
+  /// Slices of K for so many rows of tiles: where CTAs take the fewest chunks. What a slice of 64 columns' sums writes
+  /// and reads again is as much as two chunks for each row of tiles.
+  [[nodiscard]] static std::int64_t slices_for(std::int64_t row_tiles, std::int64_t chunks, std::int64_t most) {
+    std::int64_t best = 1, least = std::numeric_limits<std::int64_t>::max();
+    for (std::int64_t slices = 1; slices <= most; ++slices) {
+      const std::int64_t length = core::ceil_divide(chunks, slices);
+      const std::int64_t tiles = row_tiles * core::ceil_divide(chunks, length);
+      const std::int64_t cost = core::ceil_divide(tiles, sm_count) * length * sm_count + 2 * tiles;
+      if (cost < least) {
+        least = cost;
+        best = slices;
+      }
+    }
+    return best;
   }
   [[nodiscard]] std::int64_t work_tiles_of(int columns, int cluster_size) const {
     return (row_tiles + cluster_size - 1) / cluster_size * std::int64_t{(sliced_rows() + columns - 1) / columns} *
            split_k * d.batch_count;
   }
   static constexpr std::int64_t sm_count = 132;  // of an H200: the slices depend on no device
+  static constexpr std::int64_t least_chunks = 8, most_slices = 72;
 };
 
 /// Places in the workspace, in bytes from its start.
