@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA backend's cost model: coefficients from a file of measured products (fit), more such products of one
-// type (measure), and how good its choices are on random products that nothing was fitted to (regret). See
-// src/cuda/model/rows.hpp.
+// type (measure), what the host takes for a launch (host), and how good its choices are on random products that nothing
+// was fitted to (regret). See src/cuda/model/rows.hpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,6 +19,7 @@
 #include "cuda/kernel_list.hpp"
 #include "cuda/model/bench.hpp"
 #include "cuda/model/fit.hpp"
+#include "cuda/model/link.hpp"
 #include "cuda/model/measure.hpp"
 #include "cuda/model/rows_file.hpp"
 #include "cuda/runtime/device.hpp"
@@ -172,6 +173,24 @@ int measure(const char* type, double seconds, const char* file, const char* accu
   return status.ok() ? 0 : 4;
 }
 
+/// What enqueuing a launch takes, into a file's row of the device.
+int host(const char* file) {
+  if (devices().empty()) {
+    std::cerr << "no device: " << why_no_device() << '\n';
+    return 4;
+  }
+  model::DeviceRows rows = model::rows_to_begin_with(devices()[0], file);
+  const Result<double> seconds = model::measure_host_launch(devices()[0]);
+  Status status = seconds.status();
+  if (seconds.ok()) {
+    std::cout << fmt::format("a launch takes the host {:.2f} us\n", 1e6 * seconds.value());
+    rows.overheads.host_launch = seconds.value();
+    status = model::keep(rows, file);
+  }
+  if (!status.ok()) std::cerr << status.message() << '\n';
+  return status.ok() ? 0 : 4;
+}
+
 }  // namespace
 }  // namespace exactile::cuda
 
@@ -184,8 +203,10 @@ int main(int argc, char** argv) {
   if (what == "measure" && (argc >= 5 && argc <= 7))
     return measure(argv[2], std::strtod(argv[3], nullptr), argv[4], argc > 5 ? argv[5] : "standard",
                    argc > 6 ? argv[6] : "thin");
+  if (what == "host" && argc == 3) return host(argv[2]);
   std::cerr << "usage: exactile_cuda_rows fit MEASURED.tsv ROWS.tsv\n"
                "       exactile_cuda_rows measure TYPE SECONDS MEASURED.tsv [ACCURACY [any|thin|vectors]]\n"
+               "       exactile_cuda_rows host MEASURED.tsv\n"
                "       exactile_cuda_rows regret SEED SECONDS-A-TYPE REGRET.jsonl [TYPE...]\n";
   return 2;
 }

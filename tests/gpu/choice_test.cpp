@@ -188,8 +188,13 @@ TEST(CudaChoice, APinNamesSomeSizesAndLeavesOthers) {
 
 TEST(CudaChoice, RowsAreReadAsTheyWereWritten) {
   DeviceRows rows{.name = "a GPU", .facts = made_up(90)};
-  rows.overheads = {
-      .launch = 2e-6, .side_launch = 1e-6, .overlap = 0.25, .share = 0.9, .copy_share = 0.7, .turn_share = 0.2};
+  rows.overheads = {.launch = 2e-6,
+                    .side_launch = 1e-6,
+                    .overlap = 0.25,
+                    .share = 0.9,
+                    .copy_share = 0.7,
+                    .turn_share = 0.2,
+                    .host_launch = 2.5e-6};
   rows.ways = {{"simt_f32", {.bm = 64, .bn = 64, .split_k = 2}}, {"short_sums", {}}};
   rows.rates[to_string(rates_key("simt_f32", ElementType::f32, rows.ways[0].configuration, 1))] = {.step = 3e-7,
                                                                                                    .tile = 0};
@@ -321,6 +326,25 @@ TEST(CudaChoice, WhatWasMeasuredIsChosen) {
   const auto formula = DeviceModel(h200, rows, kernels()).rank(kernel, problem, candidates, false);
   EXPECT_EQ(to_string(formula.front().configuration), to_string(by_formula.front().configuration))
       << "planning = formula looks at no product";
+}
+
+TEST(CudaChoice, OnAStreamSeveralLaunchesTakeTheHostAsMuchEach) {
+  DeviceRows rows = shipped();
+  rows.overheads.host_launch = 1e-3;
+  const plan::Problem problem{.description = test::row_major(f64, 128, 64, 2816), .memory = Memory::device};
+  const auto is_f64 = [](const Kernel* kernel) { return kernel->name == "sm90_f64_mma"; };
+  const Kernel& kernel = **std::ranges::find_if(kernels(), is_f64);
+  const DeviceModel model(h200, rows, kernels());
+  const auto in_graph = model.rank(kernel, problem, kernel.candidates(problem, h200), true);
+  const auto on_stream = model.on_stream(in_graph);
+  EXPECT_TRUE(std::ranges::is_sorted(on_stream, {}, &Ranked::seconds));
+  std::set<int> launches;
+  for (const Ranked& way : on_stream) {
+    const auto same = std::ranges::find(in_graph, way.configuration, &Ranked::configuration);
+    EXPECT_EQ(way.seconds, way.launches == 1 ? same->seconds : 1e-3 * way.launches) << to_string(way.configuration);
+    launches.insert(way.launches);
+  }
+  EXPECT_EQ(launches, (std::set{1, 2}));
 }
 
 TEST(CudaChoice, ProductsFromBeforeATileSayNothingOfIt) {

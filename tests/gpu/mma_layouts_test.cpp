@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every tile of sm80_i8_i32_mma, its K divided among the blocks of a cluster or not, with operands in either direction,
+// Every tile of the sm80 family, its K divided among the blocks of a cluster or not, with operands in either direction,
 // whose rows begin at multiples of 16, 8 or 4 bytes, or anywhere.
 #include "core/checked.hpp"
 #include "gpu/device_product.hpp"
@@ -15,24 +15,33 @@ OperandLayout layout(std::int64_t rows, std::int64_t columns, bool by_columns, s
                     : OperandLayout{core::round_up(columns, 16) + gap, 1};
 }
 
-TEST(MmaLayouts, TakesEveryDirectionAndAlignment) {
-  SKIP_WITHOUT_GPU();
-  constexpr GemmTypes types{ElementType::i8, ElementType::i32};
+void expect_all_right(const char* kernel, GemmTypes types) {
   Tally tally;
-  for (const std::string& tile : pinnable_parameters("sm80_i8_i32_mma", types))
+  for (const std::string& tile : pinnable_parameters(kernel, types))
     for (const char* const division : {"SPLIT_K=1", "SPLIT_K=2", "SPLIT_K=8"})
-      for (const std::int64_t gap : {0, 8, 4, 1})
+      for (const std::int64_t gap : {0, 8, 4, 2, 1})
         for (const int direction : {0, 1, 2, 3}) {
           verification::Case test = contiguous_case(types, m, n, k);
           test.options.backend = Backend::cuda;
           test.options.memory = Memory::device;
-          test.options.kernel = "sm80_i8_i32_mma";
-          test.options.parameters = tile + " " + division;
+          test.options.kernel = kernel;
+          test.options.parameters = tile + " " + division + " PACK=0";
           test.description.a = layout(m, k, (direction & 1) != 0, gap);
           test.description.b = layout(k, n, (direction & 2) != 0, gap);
           tally += check_case(test);
         }
   EXPECT_GE(tally.passed, 96) << "six tiles, four gaps, four directions; more where there are clusters";
+}
+
+TEST(MmaLayouts, TakesEveryDirectionAndAlignmentOfI8) {
+  SKIP_WITHOUT_GPU();
+  expect_all_right("sm80_i8_i32_mma", {ElementType::i8, ElementType::i32});
+}
+
+TEST(MmaLayouts, TakesEveryDirectionAndAlignmentOf16Bits) {
+  SKIP_WITHOUT_GPU();
+  expect_all_right("sm80_bf16_mma", {ElementType::bf16, ElementType::bf16});
+  expect_all_right("sm80_f16_mma", {ElementType::f16, ElementType::f32});
 }
 
 }  // namespace

@@ -9,9 +9,12 @@
 ///     S = side_kernels * side_launch + copied_bytes / (copy_share * bandwidth)
 ///                                    + turned_bytes / (turn_share * bandwidth)
 ///
+/// but at least (1 + side_kernels) * host_launch where there are side kernels: a program enqueues each. Products are
+/// measured and coefficients fitted in graphs, without that; one launch is all ways' least.
+///
 /// A family counts the Demand of a configuration; the rest are coefficients that `exactile tune --backend cuda`
-/// measures: three for each configuration and way that operands lie (Rates), six for each device (Overheads). waves is
-/// tiles / slots rounded up, but for stream-K, whose SMs all have as much to do. head is the latency that CTAs hide
+/// measures: three for each configuration and way that operands lie (Rates), seven for each device (Overheads). waves
+/// is tiles / slots rounded up, but for stream-K, whose SMs all have as much to do. head is the latency that CTAs hide
 /// from one another where several share an SM: the first takes longer than its share. On a device without coefficients
 /// those of the nearest one are taken, its times per SM scaled by the clock; everything else follows from the number of
 /// SMs and the bandwidth.
@@ -37,13 +40,20 @@ struct Overheads {
   double share = 1;        ///< of the bandwidth, while tiles are computed
   double copy_share = 1;
   double turn_share = 1;
+  double host_launch = 0;  ///< seconds that a program takes to enqueue a kernel; measured by itself, not fitted
 };
 
 /// Calls of which one finds its operands in memory and the others in L2, where that holds them: programs do both, and
 /// so many measured calls share their operands.
 inline constexpr int calls_from_l2 = 2;
 
+/// In a graph, whose launches the host has made before.
 [[nodiscard]] double seconds(const Demand& demand, const Rates& rates, const Overheads& overheads,
                              const Device& device);
+
+/// What a program takes at least that enqueues so many launches.
+[[nodiscard]] constexpr double host_seconds(int launches, const Overheads& overheads) {
+  return launches == 1 ? 0 : launches * overheads.host_launch;
+}
 
 }  // namespace exactile::cuda

@@ -2,6 +2,7 @@
 #include "cuda/model/link.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <limits>
@@ -9,6 +10,8 @@
 #include <vector>
 
 #include "cuda/kernel.hpp"
+#include "cuda/kernel_list.hpp"
+#include "cuda/model/rank.hpp"
 #include "cuda/runtime/device.hpp"
 
 namespace exactile::cuda::model {
@@ -66,6 +69,42 @@ Result<plan::HostLink> measure_link(const Device& device) {
   return plan::HostLink{.bytes_per_second = static_cast<double>(large) / up.value(),
                         .round_trip_seconds = round_trip.value(),
                         .copy_bytes_per_second = static_cast<double>(large) / copy.value()};
+}
+
+Result<double> measure_host_launch(const Device& device) {
+  constexpr std::int64_t side = 64;
+  constexpr int rounds = 50, launches = 100;  // fewer than a stream holds
+  constexpr GemmTypes types{ElementType::bf16, ElementType::bf16};
+  const plan::Problem problem{
+      .description = {.types = types, .m = side, .n = side, .k = side, .a = {side, 1}, .b = {side, 1}, .c = {side, 1}},
+      .memory = Memory::device};
+  std::unique_ptr<DeviceProduct> product;
+  for (const Kernel* kernel : kernels())
+    if (product == nullptr && can_do(*kernel, problem, device))
+      for (const Candidate& candidate : kernel->candidates(problem, device))
+        if (product == nullptr && candidate.demand.side_kernels == 0)
+          product = kernel->make(problem, device, candidate.configuration);
+  if (product == nullptr) return Status(StatusCode::unsupported, "no kernel multiplies bf16 in one launch");
+  const DeviceGuard guard(device.index);
+  if (!guard.status().ok()) return guard.status();
+  void* there = nullptr;
+  cudaStream_t queue = nullptr;
+  if (Status s = check(cudaMalloc(&there, 3 * small * 2), "cudaMalloc"); !s.ok()) return s;
+  const DeviceBytes keeps_there(there);
+  if (Status s = check(cudaStreamCreateWithFlags(&queue, cudaStreamNonBlocking), "cudaStreamCreate"); !s.ok()) return s;
+  const Stream keeps_queue(queue);
+  auto* const bytes = static_cast<std::byte*>(there);
+  const GemmArguments arguments{.a = bytes, .b = bytes + 2 * small, .c = bytes + 4 * small};
+  std::array<double, rounds> seconds{};
+  for (double& of_round : seconds) {
+    const auto start = std::chrono::steady_clock::now();
+    for (int launch = 0; launch < launches; ++launch)
+      if (Status s = product->launch({.arguments = arguments, .stream = queue}); !s.ok()) return s;
+    of_round = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / launches;
+    if (Status s = check(cudaStreamSynchronize(queue), "cudaStreamSynchronize"); !s.ok()) return s;
+  }
+  std::ranges::sort(seconds);
+  return seconds[rounds / 2];
 }
 
 }  // namespace exactile::cuda::model

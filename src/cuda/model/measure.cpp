@@ -121,6 +121,9 @@ Result<Measurements> measure(const Measuring& measuring) {
   const Result<plan::HostLink> link = measure_link(device);
   if (!link.ok()) return link.status();
   rows.link = link.value();
+  const Result<double> host_launch = measure_host_launch(device);
+  if (!host_launch.ok()) return host_launch.status();
+  rows.overheads.host_launch = host_launch.value();
   std::mt19937_64 dice(measuring.seed);
   const double begin = seconds_now();
   double until = begin;

@@ -232,7 +232,16 @@ std::vector<Ranked> DeviceModel::rank_multiplier(const Multiplier& multiplier, c
   }
   std::vector<Ranked> ranked = rank(*multiplier.kernel, multiplied, alone, corrected, left_out);
   const double beside = seconds(passes, {}, rows_.overheads, device_) - rows_.overheads.launch;
-  for (Ranked& way : ranked) way.seconds += beside;
+  for (Ranked& way : ranked) {
+    way.seconds += beside;
+    way.launches += passes.side_kernels;
+  }
+  return ranked;
+}
+
+std::vector<Ranked> DeviceModel::on_stream(std::vector<Ranked> ranked) const {
+  for (Ranked& way : ranked) way.seconds = std::max(way.seconds, host_seconds(way.launches, rows_.overheads));
+  std::ranges::stable_sort(ranked, {}, &Ranked::seconds);
   return ranked;
 }
 
@@ -261,7 +270,8 @@ std::vector<Ranked> DeviceModel::rank(const Kernel& kernel, const plan::Problem&
         }
       if (!is_turned) break;
     }
-    ranked.push_back({candidate.configuration, formula(kernel, description, candidate) * std::exp(errors / weights)});
+    ranked.push_back({candidate.configuration, formula(kernel, description, candidate) * std::exp(errors / weights),
+                      1 + candidate.demand.side_kernels});
   }
   std::ranges::stable_sort(ranked, {}, &Ranked::seconds);
   return ranked;

@@ -15,7 +15,8 @@ namespace exactile::cuda::model {
 
 struct Ranked {
   Configuration configuration;
-  double seconds;
+  double seconds;    ///< in a graph
+  int launches = 1;  ///< that a program makes where there is no graph
 };
 
 /// Whether the kernel is an engine that does such a product on the device.
@@ -40,6 +41,8 @@ class DeviceModel {
   [[nodiscard]] std::vector<Ranked> rank(const Kernel& kernel, const plan::Problem& problem,
                                          std::span<const Candidate> candidates, bool corrected,
                                          const MeasuredProduct* left_out = nullptr) const;
+  /// What rank() answers, for programs that enqueue each launch.
+  [[nodiscard]] std::vector<Ranked> on_stream(std::vector<Ranked> ranked) const;
 
   /// Whether the formula has coefficients for the candidate.
   [[nodiscard]] bool knows(const Kernel& kernel, const GemmDescription& description, const Candidate& candidate) const;

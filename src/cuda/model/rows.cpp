@@ -40,7 +40,8 @@ Overheads overheads_of(const Parameters& p) {
           .overlap = per_mille * static_cast<double>(p.get("OVERLAP_PM")),
           .share = share("SHARE_PM"),
           .copy_share = share("COPY_SHARE_PM"),
-          .turn_share = share("TURN_SHARE_PM")};
+          .turn_share = share("TURN_SHARE_PM"),
+          .host_launch = pico * static_cast<double>(p.get("HOST_LAUNCH_PS"))};
 }
 
 Device facts_of(const Parameters& p) {
@@ -62,9 +63,9 @@ std::string facts_text(const Device& d) {
 std::string overheads_text(const Overheads& o) {
   return fmt::format(
       "LAUNCH_PS={:.0f} SIDE_LAUNCH_PS={:.0f} OVERLAP_PM={:.0f} SHARE_PM={:.0f} COPY_SHARE_PM={:.0f} "
-      "TURN_SHARE_PM={:.0f}",
+      "TURN_SHARE_PM={:.0f} HOST_LAUNCH_PS={:.0f}",
       o.launch / pico, o.side_launch / pico, o.overlap / per_mille, o.share / per_mille, o.copy_share / per_mille,
-      o.turn_share / per_mille);
+      o.turn_share / per_mille, o.host_launch / pico);
 }
 
 plan::HostLink link_of(const Parameters& p) {
@@ -139,7 +140,8 @@ bool is_sound(const DeviceRows& rows) {
   const Device& d = rows.facts;
   const Overheads& o = rows.overheads;
   return d.compute_capability > 0 && d.sm_count > 0 && d.shared_bytes_per_block > 0 && d.memory_bytes > 0 &&
-         d.clock_hertz > 0 && d.memory_bytes_per_second > 0 && o.launch >= 0 && o.side_launch >= 0 && o.overlap >= 0 &&
+         d.clock_hertz > 0 && d.memory_bytes_per_second > 0 &&
+         std::min({o.launch, o.side_launch, o.overlap, o.host_launch}) >= 0 &&
          std::min({o.share, o.copy_share, o.turn_share}) > 0 &&
          std::min({rows.link.bytes_per_second, rows.link.round_trip_seconds, rows.link.copy_bytes_per_second}) > 0;
 }

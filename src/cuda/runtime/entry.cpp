@@ -80,7 +80,8 @@ std::vector<model::Ranked> ranked(const Kernel& kernel, const plan::Problem& pro
   std::vector<Candidate> candidates = candidates_of(kernel, problem, device);
   if (const auto pin = Pin::parse(problem.parameters))
     std::erase_if(candidates, [&](const Candidate& c) { return !pin->matches(c.configuration); });
-  return model::model_of(device).rank(kernel, problem, candidates, problem.planning != Planning::formula);
+  const model::DeviceModel& known = model::model_of(device);
+  return known.on_stream(known.rank(kernel, problem, candidates, problem.planning != Planning::formula));
 }
 
 Configuration chosen(const Kernel& kernel, const plan::Problem& problem, const Device& device) {

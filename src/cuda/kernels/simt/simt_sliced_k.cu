@@ -12,6 +12,7 @@
 #include "cuda/kernels/simt/product.cuh"
 #include "cuda/kernels/simt/simt_kernels.hpp"
 #include "cuda/kernels/simt/sliced_k.cuh"
+#include "cuda/runtime/clusters.hpp"
 #include "cuda/tile/cluster_launch.cuh"
 
 namespace exactile::cuda {
@@ -31,12 +32,9 @@ bool loads_by_vectors(const GemmDescription& d) {
   return d.b.row_stride == 1 || (d.b.column_stride == 1 && d.n % vector == 0 && d.b.row_stride % vector == 0);
 }
 
-/// CTAs of a cluster on all devices that have clusters, and on Hopper.
-constexpr int portable_ranks = 8, most_ranks = 16;
-
 int most_ranks_of(const Device& device) {
   if (device.compute_capability < 90 || !waits_for_kernel_before) return 1;
-  int ranks = device.compute_capability == 90 ? most_ranks : portable_ranks;
+  int ranks = most_cluster(device);
   while (sms_filled(device, ranks) < ranks) ranks /= 2;  // a part of a device
   return ranks;
 }
@@ -135,11 +133,7 @@ class SlicedK final : public DeviceProduct {
     if (Status s = allow_shared_memory(instance.kernel, static_cast<int>(device_.shared_bytes_per_block), name);
         !s.ok())
       return s;
-    if (division_.ranks > portable_ranks)
-      if (Status s = check(cudaFuncSetAttribute(instance.kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
-                           "cudaFuncSetAttribute", name);
-          !s.ok())
-        return s;
+    if (Status s = allow_clusters(instance.kernel, division_.ranks, name); !s.ok()) return s;
     const auto ctas = static_cast<unsigned>(ctas_of(division_, d_)), threads = unsigned{32 * sliced_k_warps};
     const auto shared_bytes = static_cast<std::size_t>(sliced_k_shared_bytes(instance, division_));
     return check(division_.ranks > 1 ? launch_clusters(division_.ranks, instance.kernel, ctas, threads, shared_bytes,
@@ -159,7 +153,7 @@ std::string_view why_refused(const plan::Problem& problem, const Device& device)
   const GemmDescription d = oriented(problem.description, is_transposed(problem.description, tile));
   const double tiles = std::ceil(static_cast<double>(d.m) / Tile::bm) * std::ceil(static_cast<double>(d.n) / Tile::bn) *
                        static_cast<double>(d.batch_count);
-  if (tiles * most_ranks > 0x7fffffff) return "more CTAs than one grid has";
+  if (tiles * most_ranks_of(device) > 0x7fffffff) return "more CTAs than one grid has";
   if (const std::string_view why = refuses(problem, tile); !why.empty()) return why;
   constexpr std::int64_t most_pieces = 1 << 12;
   if (pieces_of(d) > most_pieces || divide_sliced_k(d, device, most_ranks_of(device)).warps == 0)

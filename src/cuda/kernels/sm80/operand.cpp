@@ -17,7 +17,8 @@ int common_width(std::uint64_t all, int least) {
 
 }  // namespace
 
-OperandPlan::OperandPlan(const OperandLayout& layout, ElementType type, std::int64_t vectors, std::int64_t k)
+OperandPlan::OperandPlan(const OperandLayout& layout, ElementType type, std::int64_t vectors, std::int64_t k,
+                         bool packs)
     : layout_(layout),
       copy_{.rows = k,
             .columns = vectors,
@@ -25,19 +26,19 @@ OperandPlan::OperandPlan(const OperandLayout& layout, ElementType type, std::int
             .type = type,
             .pitch = core::round_up(k, 16 / size_in_bytes(type)),
             .copy_rows = vectors},
-      least_width_(size_in_bytes(type) == 1 ? 4 : 16),
-      across_(size_in_bytes(type) == 1 && layout.column_stride != 1 && layout.row_stride == 1),
+      across_(layout.column_stride != 1 && layout.row_stride == 1),
       width_(0) {
   const bool is_along = layout.column_stride == 1 || k == 1;
   if (layout.pointer_array || !(is_along || across_)) return;
   const auto bytes = [type](std::int64_t stride) { return static_cast<std::uint64_t>(stride * size_in_bytes(type)); };
-  width_ = common_width(bytes(vector_stride(false)) | bytes(layout.batch_stride), least_width_);
+  width_ =
+      common_width(bytes(vector_stride(false)) | bytes(layout.batch_stride), packs || size_in_bytes(type) == 1 ? 4 : 2);
 }
 
 int OperandPlan::width(const void* data) const {
-  return width_ == 0
-             ? 0
-             : common_width(static_cast<std::uint64_t>(width_) | reinterpret_cast<std::uintptr_t>(data), least_width_);
+  return width_ == 0 ? 0
+                     : common_width(static_cast<std::uint64_t>(width_) | reinterpret_cast<std::uintptr_t>(data),
+                                    std::min(width_, 4));
 }
 
 }  // namespace exactile::cuda::sm80

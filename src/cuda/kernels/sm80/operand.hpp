@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// An operand of the sm80 family: read where it lies if it is aligned and K-major, or, of 8 bits, across K; else laid
-/// out anew.
+/// An operand of the sm80 family: read where it lies, along K or across, if it is aligned; else laid out anew.
 #pragma once
 
 #include "cuda/tile/transposed_copy.hpp"
@@ -11,12 +10,13 @@ namespace exactile::cuda::sm80 {
 /// A, or the transpose of B: `vectors` rows (columns of B) of k elements.
 class OperandPlan {
  public:
-  OperandPlan(const OperandLayout& layout, ElementType type, std::int64_t vectors, std::int64_t k);
+  /// `packs`: is copied if its elements of 16 bits could be read only one by one.
+  OperandPlan(const OperandLayout& layout, ElementType type, std::int64_t vectors, std::int64_t k, bool packs);
 
   /// Whether it can be read where it lies, at a suitable address or at this one.
   [[nodiscard]] bool may_stay() const { return width_ > 0; }
   [[nodiscard]] bool stays(const void* data) const { return width(data) > 0; }
-  /// Bytes that lie at multiples of themselves: 16, of 8 bits also 8 or 4; else 0.
+  /// Bytes that lie at multiples of themselves: 16, 8 or 4; or the elements of 16 bits; else 0.
   [[nodiscard]] int width() const { return width_; }
   [[nodiscard]] int width(const void* data) const;
   /// Whether vectors that stay lie side by side, not along K.
@@ -39,7 +39,6 @@ class OperandPlan {
  private:
   OperandLayout layout_;
   TransposedCopy copy_;
-  int least_width_;
   bool across_;
   int width_;
 };

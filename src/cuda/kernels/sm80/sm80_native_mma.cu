@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `sm80_bf16_mma`, `sm80_f16_mma`, `sm80_i8_i32_mma`: the tensor cores of compute capability 8.0 through mma.sync, for
 // all GPUs from there on; Hopper has faster ones of its own (`sm90_...`), which take i8 only along K. Operands that
-// cannot be read where they lie are laid out anew first. Terms of floating types are summed in order of K, whatever
-// else is computed; a tile of i8 may be the work of several blocks of a cluster.
+// cannot be read where they lie are laid out anew first. A tile may be the work of several blocks of a cluster; of
+// reproducible sums, the terms are summed in order of K, whatever else is computed.
 //
 // Traffic model: a block reads its rows of A and columns of B for each tile of C; L2 serves most.
 // Limit: small products, the latency of memory and of the cluster's barriers; see docs/design/sm80_mma.md.
@@ -16,7 +16,6 @@
 #include "cuda/kernels/sm80/tile.cuh"
 #include "cuda/runtime/shared_memory.hpp"
 #include "cuda/tile/cluster_launch.cuh"
-#include "cuda/tile/dispatch.cuh"
 #include "cuda/tile/tiles.hpp"
 #include "plan/column_major.hpp"
 #include "plan/transposed.hpp"
@@ -26,47 +25,43 @@ namespace {
 
 using sm80::OperandPlan;
 
-/// THE table of tiles: the first of all types, the others of 8 bits.
+/// THE table of tiles.
 template <class... S>
 struct Shapes {
   struct Facts {
     int rows;
     int columns;
     int threads;
+    int slices;
     int shared_bytes;
     int ctas;
     int stages;
   };
-  static constexpr std::array facts{Facts{S::rows, S::columns, S::threads, S::shared_bytes, S::ctas, S::stages}...};
+  static constexpr std::array facts{
+      Facts{S::rows, S::columns, S::threads, S::slices, S::shared_bytes, S::ctas, S::stages}...};
 
-  template <class In, class Out>
-  using Function = void (*)(sm80::Parameters<In, Out>);
+  template <class In>
+  using Function = void (*)(sm80::Parameters<In>);
   /// For each shape, of operands that lie [A across][B across].
-  template <class In, class Out>
-  static Function<In, Out> function(int shape, bool a_across, bool b_across) {
-    if constexpr (sizeof(In) == 1) {
-      static constexpr Function<In, Out> all[][2][2] = {
-          {{sm80::mma_kernel<In, Out, S, false, false>, sm80::mma_kernel<In, Out, S, false, true>},
-           {sm80::mma_kernel<In, Out, S, true, false>, sm80::mma_kernel<In, Out, S, true, true>}}...};
-      return all[shape][a_across][b_across];
-    } else {
-      static constexpr Function<In, Out> all[] = {sm80::mma_kernel<In, Out, S, false, false>...};
-      return all[shape];
-    }
-  }
+  template <class In>
+  static constexpr Function<In> functions[][2][2] = {
+      {{sm80::mma_kernel<In, S, false, false>, sm80::mma_kernel<In, S, false, true>},
+       {sm80::mma_kernel<In, S, true, false>, sm80::mma_kernel<In, S, true, true>}}...};
 };
 using Large = sm80::Shape<128, 128, 64, 32, 1, 3, 2>;
-using OfWords = Shapes<Large>;
-using OfBytes = Shapes<Large, sm80::Shape<64, 128, 32, 32, 1, 4, 2>, sm80::Shape<64, 64, 32, 32, 2, 4, 3>,
-                       sm80::Shape<32, 128, 32, 32, 2, 4, 2>, sm80::Shape<32, 64, 32, 32, 4, 5, 3>,
-                       sm80::Shape<32, 32, 32, 32, 4, 6, 4>>;
+using Medium = sm80::Shape<64, 64, 32, 32, 2, 4, 3>;
+using Flat = sm80::Shape<32, 64, 32, 32, 4, 5, 3>;
+using Small = sm80::Shape<32, 32, 32, 32, 4, 6, 4>;
 template <class In>
-using ShapesOf = std::conditional_t<sizeof(In) == 1, OfBytes, OfWords>;
+using ShapesOf = std::conditional_t<
+    sizeof(In) == 1,
+    Shapes<Large, sm80::Shape<64, 128, 32, 32, 1, 4, 2>, Medium, sm80::Shape<32, 128, 32, 32, 2, 4, 2>, Flat, Small>,
+    Shapes<Large, Medium, Flat, Small>>;
 
 /// A product whose rows of C are contiguous if anything is.
 GemmDescription oriented(const GemmDescription& d) { return plan::is_column_major(d) ? plan::transposed(d) : d; }
 
-template <class In, class Out>
+template <class In>
 class Product final : public DeviceProduct {
  public:
   Product(const GemmDescription& d, const Device& device, const Configuration& configuration, std::string_view kernel)
@@ -75,8 +70,8 @@ class Product final : public DeviceProduct {
         kernel_(kernel),
         ranks_(std::max(1, configuration.split_k)),
         has_clusters_(device.compute_capability >= 90),
-        a_(d_.a, d_.types.input, d_.m, d_.k),
-        b_(plan::transposed(d_.b), d_.types.input, d_.n, d_.k),
+        a_(d_.a, d_.types.input, d_.m, d_.k, configuration.pack > 0),
+        b_(plan::transposed(d_.b), d_.types.input, d_.n, d_.k, configuration.pack > 0),
         at_once_(products_at_once(d_, a_.product_bytes() + b_.product_bytes())) {
     while (tile().rows != configuration.bm || tile().columns != configuration.bn) ++shape_;
   }
@@ -86,26 +81,27 @@ class Product final : public DeviceProduct {
     const bool copies_a = !a_.stays(arguments.a);
     const bool copies_b = !b_.stays(arguments.b);
     const auto function =
-        ShapesOf<In>::template function<In, Out>(shape_, !copies_a && a_.lies_across(), !copies_b && b_.lies_across());
+        ShapesOf<In>::template functions<In>[shape_][!copies_a && a_.lies_across()][!copies_b && b_.lies_across()];
     if (Status s = allow_shared_memory(function, tile().shared_bytes, kernel_); !s.ok()) return s;
     const std::int64_t step = copies_a || copies_b ? at_once_ : d_.batch_count;
     for (std::int64_t first = 0; first < d_.batch_count; first += step) {
       const std::int64_t products = std::min(step, d_.batch_count - first);
       auto* room = static_cast<char*>(launch.workspace);
       constexpr std::int64_t stage_k = sm80::stage_bytes / sizeof(In);
-      sm80::Parameters<In, Out> work{.a = {},
-                                     .b = {},
-                                     .c = {},
-                                     .c_layout = d_.c,
-                                     .k = d_.k,
-                                     .slice_k = core::round_up(core::ceil_divide(d_.k, ranks_), stage_k),
-                                     .ranks = ranks_,
-                                     .epilogue = Epilogue<In, Out>(d_, arguments)};
+      sm80::Parameters<In> work{.a = {},
+                                .b = {},
+                                .c = const_cast<void*>(from_product(arguments.c, d_.c, d_.types.output, first)),
+                                .c_layout = d_.c,
+                                .k = d_.k,
+                                .slice_k = core::round_up(core::ceil_divide(d_.k, ranks_), stage_k),
+                                .ranks = ranks_,
+                                .stores_sums = d_.types.output != d_.types.input,
+                                .of_sums = {d_, arguments},
+                                .of_elements = {d_, arguments}};
       if (Status s = place(work.a, a_, d_.m, arguments.a, copies_a, first, products, room, launch.stream); !s.ok())
         return s;
       if (Status s = place(work.b, b_, d_.n, arguments.b, copies_b, first, products, room, launch.stream); !s.ok())
         return s;
-      work.c = static_cast<Out*>(const_cast<void*>(from_product(arguments.c, d_.c, d_.types.output, first)));
       const auto blocks = static_cast<unsigned>(tile_count(d_, tile().rows, tile().columns) * products * work.ranks);
       const auto threads = static_cast<unsigned>(tile().threads);
       const auto shared_bytes = static_cast<std::size_t>(tile().shared_bytes);
@@ -175,17 +171,23 @@ std::string_view refuses(const plan::Problem& problem, const Device&) {
   return refuses_blocks(tile_count(d, Large::rows, Large::columns) * d.batch_count * sm80::group_rows);
 }
 
+constexpr int path_of_elements = 4;
+
 /// By one tile, K divided among so many blocks.
 template <class Facts>
-Candidate candidate(const GemmDescription& d, const Facts& tile, int ranks, const Device& device) {
+Candidate candidate(const GemmDescription& d, const Facts& tile, int ranks, bool packs, const Device& device) {
   const auto real = [](std::int64_t x) { return static_cast<double>(x); };
   const auto element = real(size_in_bytes(d.types.input));
-  const OperandPlan a(d.a, d.types.input, d.m, d.k);
-  const OperandPlan b(plan::transposed(d.b), d.types.input, d.n, d.k);
+  const OperandPlan a(d.a, d.types.input, d.m, d.k, packs);
+  const OperandPlan b(plan::transposed(d.b), d.types.input, d.n, d.k, packs);
   const std::int64_t copied = (a.may_stay() ? 0 : a.product_bytes()) + (b.may_stay() ? 0 : b.product_bytes());
   const int width = std::min(a.may_stay() ? a.width() : 16, b.may_stay() ? b.width() : 16);
-  const int path = width == 4 ? 3 : width == 8 ? 2 : a.lies_across() || b.lies_across() ? 1 : 0;
-  return {{.bm = tile.rows, .bn = tile.columns, .split_k = element == 1 ? ranks : 0},
+  const int path = width == 2                           ? path_of_elements
+                   : width == 4                         ? 3
+                   : width == 8                         ? 2
+                   : a.lies_across() || b.lies_across() ? 1
+                                                        : 0;
+  return {{.bm = tile.rows, .bn = tile.columns, .split_k = ranks, .pack = packs ? 1 : 0},
           {.tiles = real(tile_count(d, tile.rows, tile.columns) * d.batch_count * ranks),
            .slots = real(sms_filled(device, ranks) * tile.ctas / ranks * ranks),
            .steps = std::ceil(real(d.k) * element / (sm80::stage_bytes * ranks)),
@@ -196,20 +198,24 @@ Candidate candidate(const GemmDescription& d, const Facts& tile, int ranks, cons
            .path = path}};
 }
 
-/// All tiles that are few enough; of i8 also with K divided among the blocks of a cluster, as many stages at least,
-/// where the device has room for them.
+/// All tiles that are few enough, also with K divided among the blocks of a cluster, a stage each at least, where the
+/// device has room for them; the largest also with operands packed that could be read by elements. What is reproducible
+/// takes K in order.
 template <class In>
 std::vector<Candidate> candidates(const plan::Problem& problem, const Device& device) {
   const GemmDescription d = oriented(problem.description);
-  const int clusters = sizeof(In) == 1 && device.compute_capability >= 90 ? sm80::most_ranks : 1;
+  const bool in_order = problem.reproducible && is_floating(d.types.input);
+  const int clusters = !in_order && device.compute_capability >= 90 ? sm80::most_ranks : 1;
   std::vector<Candidate> all;
   for (const auto& tile : ShapesOf<In>::facts)
-    for (int ranks = 1; ranks <= clusters; ranks *= 2) {
-      if (ranks > 1 && d.k <= (ranks - 1) * sm80::stage_bytes) break;
-      Candidate made = candidate(d, tile, ranks, device);
+    for (int ranks = 1; ranks <= clusters && !(in_order && tile.slices > 1); ranks *= 2) {
+      if (ranks > 1 && d.k * size_in_bytes(d.types.input) <= (ranks - 1) * sm80::stage_bytes) break;
+      const Candidate made = candidate(d, tile, ranks, false, device);
       const bool fits = refuses_blocks(static_cast<std::int64_t>(made.demand.tiles) * sm80::group_rows).empty();
       if (!fits || (ranks > 1 && made.demand.tiles > 2 * made.demand.slots)) break;
       all.push_back(made);
+      if (made.demand.path == path_of_elements && tile.rows == Large::rows && ranks == 1)
+        all.push_back(candidate(d, tile, ranks, true, device));
     }
   return all;
 }
@@ -224,17 +230,11 @@ constexpr Kernel kernel_of(std::span<const GemmTypes> types, std::string_view su
           .least_capability = 80,
           .refuses = refuses,
           .candidates = candidates<T>,
-          .make =
-              [](const plan::Problem& p, const Device& device, const Configuration& configuration) {
-                return with_types(p.description.types, [&]<class In, class Out>() -> std::unique_ptr<DeviceProduct> {
-                  if constexpr (std::is_same_v<In, T>) {
-                    return std::make_unique<Product<In, Out>>(p.description, device, configuration, name);
-                  } else {
-                    return nullptr;  // not among `types`
-                  }
-                });
-              },
-          .has_instances = sizeof(T) == 1};
+          .make = [](const plan::Problem& p, const Device& device,
+                     const Configuration& configuration) -> std::unique_ptr<DeviceProduct> {
+            return std::make_unique<Product<T>>(p.description, device, configuration, name);
+          },
+          .has_instances = true};
 }
 
 using enum ElementType;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The kernel of the sm80 family: a block computes a tile of C from a pipeline of stages of 128 bytes of K that
-/// cp.async fills. Operands of 8 bits may lie in either direction. Blocks of a cluster may divide K; so may warps of a
+/// cp.async fills. Operands may lie in either direction. Blocks of a cluster may divide K; so may warps of a
 /// block.
 #pragma once
 
@@ -31,16 +31,20 @@ struct Shape {
   static constexpr int stages = Stages;
   static constexpr int ctas = Ctas;                                                                ///< on an SM
   static constexpr int a_pieces = Rows * stage_bytes / 16, b_pieces = Columns * stage_bytes / 16;  ///< of a stage
+  static constexpr int a_words = Rows > 64 ? Rows : 64, b_words = Columns > 64 ? Columns : 64;     ///< see Shifts
+  static constexpr int stage_pieces = a_pieces + b_pieces + (a_words + b_words) / 4;
   static constexpr int line = Columns + 8;  ///< of sums in shared memory: rows two apart lie in other banks
-  static constexpr int shared_bytes = 16 * Stages * (a_pieces + b_pieces);
+  static constexpr int shared_bytes = 16 * Stages * stage_pieces;
   static_assert(4 * Rows * line <= shared_bytes);
 };
 
 /// Moved at once.
-template <class T>
-struct alignas(4 * sizeof(T)) Four {
-  T at[4];
+template <class T, int Count>
+struct alignas(Count * sizeof(T)) Run {
+  T at[Count];
 };
+template <class T>
+using Four = Run<T, 4>;
 
 /// Vectors: rows of A, or columns of B.
 template <class In>
@@ -49,42 +53,61 @@ struct Vectors {
   std::int64_t stride;  ///< from vector to vector; of those that lie across, from one k to the next
   std::int64_t batch_stride;
   std::int64_t count;
-  int width;  ///< bytes, 16, 8 or 4, that lie at multiples of themselves
+  int width;  ///< bytes, 16, 8, 4 or, of 16 bits, 2, that lie at multiples of themselves
 };
 
-template <class In, class Out>
+template <class In>
 struct Parameters {
+  using Sum = DeviceAccumulator<In>;
   Vectors<In> a;
   Vectors<In> b;
-  Out* c;
+  void* c;
   OperandLayout c_layout;
   std::int64_t k;
   std::int64_t slice_k;  ///< of each of a tile's blocks, whole stages
   int ranks;             ///< blocks of a tile
-  Epilogue<In, Out> epilogue;
+  bool stores_sums;      ///< C is of Sum; else of In
+  Epilogue<In, Sum> of_sums;
+  Epilogue<In, In> of_elements;
+};
+
+/// Lines of 16-bit elements that begin at any even address: words are copied from the multiple of 4 there or before it
+/// on, so that a line's elements may lie one further, the last one in a word of its own beside the panel.
+struct Shifts {
+  bool any = false;
+  int first = 0;  ///< of the panel's first line
+  int step = 0;   ///< from line to line
+
+  [[nodiscard]] __device__ int of(int line) const { return (first + line * step) & 1; }
 };
 
 /// An operand's part of a stage: lines of 16-byte pieces. A line is a vector, or, of vectors that lie Across, one k of
 /// all. Sixteen lines are stored so that those that ldmatrix takes together follow one another, their pieces exchanged
 /// so that the same piece of eight of them lies in all banks once.
-template <bool Across, int Vectors>
+template <bool Across, int Vectors, int ElementBytes>
 struct Panel {
-  static constexpr int per_line = (Across ? Vectors : stage_bytes) / 16;
-  static constexpr int lines = Across ? stage_bytes : Vectors;
+  static constexpr int per_line = (Across ? Vectors * ElementBytes : stage_bytes) / 16;
+  static constexpr int lines = Across ? stage_bytes / ElementBytes : Vectors;
 
   [[nodiscard]] static __device__ int at(int slot, int piece) {
-    return slot * per_line + (piece ^ slot / (8 / per_line) % per_line);
+    constexpr int apart = per_line < 8 ? per_line : 8;  // pieces that lie in other banks
+    return slot * per_line + (piece ^ slot / (8 / apart) % apart);
   }
-  /// Even vectors before odd ones; of k, those of bytes 0 and 1 of each four before those of bytes 2 and 3.
+  /// As they come; of 8 bits, even vectors before odd ones, and of k, those of bytes 0 and 1 of each four before those
+  /// of bytes 2 and 3.
   [[nodiscard]] static __device__ int line_of(int slot) {
+    if (ElementBytes > 1) return slot;
     const int group = slot & ~15, half = slot >> 3 & 1, within = slot & 7;
     return group + (Across ? (within >> 1) * 4 + half * 2 + (within & 1) : within * 2 + half);
   }
 
-  /// Of 16 vectors and 32 bytes of K: the even ones' first 16 bytes, the odd ones', then the last 16.
+  /// Of 16 vectors and 32 bytes of K: the first eight's (of 8 bits, the even ones') first 16 bytes, the others', then
+  /// the last 16.
   static __device__ void load(std::uint32_t (&to)[4], const uint4* panel, int vector, int step) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    if constexpr (Across) {
+    if constexpr (Across && ElementBytes > 1) {
+      isa::load_matrices_transposed(to, panel + at(16 * step + lane / 16 * 8 + lane % 8, vector / 8 + lane / 8 % 2));
+    } else if constexpr (Across) {
       std::uint32_t pairs[4];  // two vectors of two k
       isa::load_matrices_transposed(pairs, panel + at(32 * step + lane, vector / 16));
 #pragma unroll
@@ -94,6 +117,33 @@ struct Panel {
       }
     } else {
       isa::load_matrices(to, panel + at(vector + lane % 16, 2 * step + lane / 16));
+    }
+  }
+
+  /// The same of shifted lines.
+  static __device__ void load(std::uint32_t (&to)[4], const uint4* panel, const std::uint32_t* last_words,
+                              const Shifts& shifts, int vector, int step) {
+    const int lane = isa::opaque_thread() % 32;  // or all addresses are kept in registers
+    const auto word_of = [&](int line, int piece, int word) {
+      return piece < per_line ? reinterpret_cast<const std::uint32_t*>(panel + at(line, piece))[word]
+                              : last_words[line];
+    };
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int v = lane / 4 + i % 2 * 8, k = lane % 4 * 2 + i / 2 * 8;
+      if constexpr (Across) {
+        std::uint32_t pair[2];
+#pragma unroll
+        for (int odd = 0; odd < 2; ++odd) {
+          const int place = v + shifts.of(odd);
+          pair[odd] = word_of(16 * step + k + odd, (vector + place) / 8, place / 2 % 4) >> place % 2 * 16;
+        }
+        to[i] = __byte_perm(pair[0], pair[1], 0x5410);
+      } else {
+        const int line = vector + v, piece = 2 * step + i / 2, word = lane % 4;
+        to[i] = __funnelshift_r(word_of(line, piece, word), word_of(line, piece + (word + 1) / 4, (word + 1) % 4),
+                                16 * shifts.of(v));
+      }
     }
   }
 };
@@ -107,36 +157,50 @@ class Copier {
                                             (Across ? first + k * v.stride : first * v.stride + k))),
         line_bytes_(v.stride * size),
         count_(static_cast<int>(min(v.count - first, std::int64_t{stage_bytes}))),
-        width_(size > 1 ? 16 : v.width) {}
+        width_(v.width) {}
+
+  [[nodiscard]] __device__ Shifts shifts() const {
+    return {width_ == 2, static_cast<int>(reinterpret_cast<std::uintptr_t>(from_) / 2 % 2),
+            static_cast<int>(line_bytes_ / 2 % 2)};
+  }
 
   /// The next stage, of which so much of K is there; the rest, and vectors that are not there, become zeros.
-  __device__ void copy(uint4* panel, int k) {
+  __device__ void copy(uint4* panel, std::uint32_t* last_words, int k) {
     if (width_ == 16)
       copy_lines<16>(panel, k);
     else if (width_ == 8)
       copy_lines<8>(panel, k);
     else
       copy_lines<4>(panel, k);
-    from_ += Across ? stage_bytes * line_bytes_ : stage_bytes;
+    if (const int line = isa::opaque_thread(); width_ == 2 && line < Panel::lines)
+      copy_piece<4>(last_words + line, line, 16 * Panel::per_line - 2 * shifts().of(line), k);
+    from_ += Across ? stage_bytes / size * line_bytes_ : stage_bytes;
   }
 
  private:
   static constexpr int size = sizeof(In);
 
+  /// What is there of the Bytes of a line from `begin` on.
+  template <int Bytes>
+  __device__ void copy_piece(void* to, int line, int begin, int k) const {
+    const int valid = max(min((Across ? count_ : k) * size - begin, Bytes), 0);
+    isa::copy_async<Bytes>(to, from_ + line * line_bytes_ + begin, line < (Across ? k : count_) ? valid : 0);
+  }
+
   template <int Bytes>
   __device__ void copy_lines(uint4* panel, int k) const {
     constexpr int in_line = 16 / Bytes * Panel::per_line, step = Threads / in_line;
+    static_assert(Bytes > 4 || step % 2 == 0, "a thread's lines are all shifted or none");
     // Of narrow pieces there are more addresses than registers.
     const int thread = isa::opaque_thread();
     const int first = thread / in_line;
     const int byte = thread % in_line * Bytes;
-    const int lines = Across ? k : count_, valid = max(min((Across ? count_ : k) * size - byte, Bytes), 0);
+    const int shift = size == 2 && Bytes == 4 && width_ == 2 ? 2 * shifts().of(first) : 0;
 #pragma unroll(Bytes == 16 ? Panel::lines / step : 2)
     for (int i = 0; i < Panel::lines / step; ++i) {
       const int slot = first + i * step;
       const int line = step % 16 == 0 ? Panel::line_of(first) + i * step : Panel::line_of(slot);
-      isa::copy_async<Bytes>(reinterpret_cast<char*>(panel + Panel::at(slot, byte / 16)) + byte % 16,
-                             from_ + line * line_bytes_ + byte, line < lines ? valid : 0);
+      copy_piece<Bytes>(reinterpret_cast<char*>(panel + Panel::at(slot, byte / 16)) + byte % 16, line, byte - shift, k);
     }
   }
 
@@ -146,23 +210,34 @@ class Copier {
   int width_;
 };
 
-/// A warp's sums. Of 16 rows, lane l has 2 (l / 4) and the next; of 16 columns, the four from 4 (l % 4) on.
+/// A warp's sums. Of 16 bits, lane l has l / 4 and the eighth from there of 16 rows, and two from 2 (l % 4) on of each
+/// 8 columns. Of 8 bits, 2 (l / 4) and the next of 16 rows, and four from 4 (l % 4) on of 16 columns.
 template <class In, class S>
 class WarpTile {
  public:
   using Accumulator = DeviceAccumulator<In>;
 
   template <class A, class B>
-  __device__ void add(const uint4* a_panel, const uint4* b_panel) {
+  __device__ void add(const uint4* stage, const Shifts& a_shifts, const Shifts& b_shifts) {
+    const uint4 *const a_panel = stage, *const b_panel = stage + S::a_pieces;
+    const auto* const words = reinterpret_cast<const std::uint32_t*>(b_panel + S::b_pieces);
 #pragma unroll
     for (int step = 0; step < stage_steps / S::slices; ++step) {
       const int at = step * S::slices + slice();
       std::uint32_t a[row_tiles][4];
       std::uint32_t b[column_pairs][4];
 #pragma unroll
-      for (int i = 0; i < row_tiles; ++i) A::load(a[i], a_panel, first_row() + 16 * i, at);
+      for (int i = 0; i < row_tiles; ++i)
+        if (sizeof(In) > 1 && a_shifts.any)
+          A::load(a[i], a_panel, words, a_shifts, first_row() + 16 * i, at);
+        else
+          A::load(a[i], a_panel, first_row() + 16 * i, at);
 #pragma unroll
-      for (int j = 0; j < column_pairs; ++j) B::load(b[j], b_panel, first_column() + 16 * j, at);
+      for (int j = 0; j < column_pairs; ++j)
+        if (sizeof(In) > 1 && b_shifts.any)
+          B::load(b[j], b_panel, words + S::a_words, b_shifts, first_column() + 16 * j, at);
+        else
+          B::load(b[j], b_panel, first_column() + 16 * j, at);
 #pragma unroll
       for (int i = 0; i < row_tiles; ++i)
 #pragma unroll
@@ -184,6 +259,7 @@ class WarpTile {
  private:
   static constexpr int row_tiles = S::warp_rows / 16;
   static constexpr int column_pairs = S::warp_columns / 16;
+  static constexpr int run = sizeof(In) == 1 ? 4 : 2;  ///< neighbours of a lane
 
   [[nodiscard]] static __device__ int slice() { return static_cast<int>(threadIdx.x) / (32 * S::slice_warps); }
   [[nodiscard]] static __device__ int warp() { return static_cast<int>(threadIdx.x) / 32 % S::slice_warps; }
@@ -197,14 +273,20 @@ class WarpTile {
 #pragma unroll
       for (int j = 0; j < column_pairs; ++j)
 #pragma unroll
-        for (int row = 0; row < 2; ++row) {
-          auto* const four = reinterpret_cast<Four<Accumulator>*>(
-              tile + (first_row() + 16 * i + lane / 4 * 2 + row) * S::line + first_column() + 16 * j + lane % 4 * 4);
-          Four<Accumulator> x = adds ? *four : Four<Accumulator>{};
+        for (int row = 0; row < 2; ++row)
 #pragma unroll
-          for (int e = 0; e < 4; ++e) x.at[e] = cuda::add(x.at[e], sums_[i][j][e % 2][2 * row + e / 2]);
-          *four = x;
-        }
+          for (int part = 0; part < 4 / run; ++part) {
+            const int line = first_row() + 16 * i + (run == 4 ? lane / 4 * 2 + row : lane / 4 + 8 * row);
+            auto* const place = reinterpret_cast<Run<Accumulator, run>*>(tile + line * S::line + first_column() +
+                                                                         16 * j + 8 * part + lane % 4 * run);
+            Run<Accumulator, run> x = adds ? *place : Run<Accumulator, run>{};
+#pragma unroll
+            for (int e = 0; e < run; ++e) {
+              const Accumulator(&sums)[4] = sums_[i][j][run == 4 ? e % 2 : part];
+              x.at[e] = cuda::add(x.at[e], sums[2 * row + (run == 4 ? e / 2 : e)]);
+            }
+            *place = x;
+          }
   }
 
   Accumulator sums_[row_tiles][column_pairs][2][4] = {};
@@ -212,10 +294,10 @@ class WarpTile {
 
 /// Four neighbours of a row of C from the sums of all blocks of the tile.
 template <class In, class Out, class Sum>
-__device__ inline void store_four(const Parameters<In, Out>& w, Out* c, const Four<Sum>& x, std::int64_t i,
-                                  std::int64_t j) {
+__device__ inline void store_four(const Parameters<In>& w, const Epilogue<In, Out>& epilogue, Out* c,
+                                  const Four<Sum>& x, std::int64_t i, std::int64_t j) {
   Out* const to = c + i * w.c_layout.row_stride + j * w.c_layout.column_stride;
-  if (w.epilogue.is_plain && w.c_layout.column_stride == 1 && j + 4 <= w.b.count &&
+  if (epilogue.is_plain && w.c_layout.column_stride == 1 && j + 4 <= w.b.count &&
       reinterpret_cast<std::uintptr_t>(to) % sizeof(Four<Out>) == 0) {
     Four<Out> narrowed;
 #pragma unroll
@@ -225,13 +307,13 @@ __device__ inline void store_four(const Parameters<In, Out>& w, Out* c, const Fo
   }
 #pragma unroll
   for (int e = 0; e < 4; ++e)
-    if (j + e < w.b.count) w.epilogue.store(to + e * w.c_layout.column_stride, x.at[e], i, j + e);
+    if (j + e < w.b.count) epilogue.store(to + e * w.c_layout.column_stride, x.at[e], i, j + e);
 }
 
 /// Of the tile whose first element is (i0, j0), this block's share.
 template <class S, class In, class Out, class Sum>
-__device__ inline void store_tile(const Parameters<In, Out>& w, Out* c, const Sum* sums, int rank, std::int64_t i0,
-                                  std::int64_t j0) {
+__device__ inline void store_tile(const Parameters<In>& w, const Epilogue<In, Out>& epilogue, Out* c, const Sum* sums,
+                                  int rank, std::int64_t i0, std::int64_t j0) {
   constexpr int in_row = S::columns / 4;
   for (int at = rank * S::threads + static_cast<int>(threadIdx.x); at < S::rows * in_row; at += w.ranks * S::threads) {
     const int row = at / in_row, column = at % in_row * 4;
@@ -247,15 +329,15 @@ __device__ inline void store_tile(const Parameters<In, Out>& w, Out* c, const Su
 #pragma unroll
         for (int e = 0; e < 4; ++e) of_rank[0].at[e] = add(of_rank[0].at[e], of_rank[r].at[e]);
     }
-    store_four(w, c, of_rank[0], i0 + row, j0 + column);
+    store_four(w, epilogue, c, of_rank[0], i0 + row, j0 + column);
   }
 }
 
-template <class In, class Out, class S, bool AAcross, bool BAcross>
-__global__ void __launch_bounds__(S::threads, S::ctas) mma_kernel(const __grid_constant__ Parameters<In, Out> w) {
+template <class In, class S, bool AAcross, bool BAcross>
+__global__ void __launch_bounds__(S::threads, S::ctas) mma_kernel(const __grid_constant__ Parameters<In> w) {
   extern __shared__ __align__(128) uint4 pipeline[];
-  using A = Panel<AAcross, S::rows>;
-  using B = Panel<BAcross, S::columns>;
+  using A = Panel<AAcross, S::rows, sizeof(In)>;
+  using B = Panel<BAcross, S::columns, sizeof(In)>;
   const auto ranks = static_cast<unsigned>(w.ranks);
   const unsigned rank = blockIdx.x % ranks, block = blockIdx.x / ranks;
   const auto tiles_down = static_cast<unsigned>((w.a.count + S::rows - 1) / S::rows);
@@ -265,30 +347,35 @@ __global__ void __launch_bounds__(S::threads, S::ctas) mma_kernel(const __grid_c
   const unsigned rows_here = min(tiles_down - group, static_cast<unsigned>(group_rows));
   const std::int64_t i0 = std::int64_t{S::rows} * (group + in_group % rows_here);
   const std::int64_t j0 = std::int64_t{S::columns} * (in_group / rows_here);
-  const std::int64_t first_k = min(rank * w.slice_k, w.k);
+  const std::int64_t first_k = rank * w.slice_k;
   const std::int64_t end_k = min(first_k + w.slice_k, w.k);
 
-  wait_for_kernel_before();
+  start_kernel_after();
   Copier<In, A, AAcross, S::threads> a(w.a, product, i0, first_k);
   Copier<In, B, BAcross, S::threads> b(w.b, product, j0, first_k);
   constexpr int stage_k = stage_bytes / sizeof(In);
-  const auto stage_at = [&](int stage) { return pipeline + stage * (S::a_pieces + S::b_pieces); };
+  const auto stage_at = [&](int stage) { return pipeline + stage * S::stage_pieces; };
   const auto copy = [&](int stage, std::int64_t rest) {
     const auto k = static_cast<int>(max(min(rest, std::int64_t{stage_k}), std::int64_t{0}));
-    a.copy(stage_at(stage), k);
-    b.copy(stage_at(stage) + S::a_pieces, k);
+    if (k > 0) {
+      auto* const words = reinterpret_cast<std::uint32_t*>(stage_at(stage) + S::a_pieces + S::b_pieces);
+      a.copy(stage_at(stage), words, k);
+      b.copy(stage_at(stage) + S::a_pieces, words + S::a_words, k);
+    }
     isa::copy_async_commit();
   };
 
+  const Shifts a_shifts = a.shifts(), b_shifts = b.shifts();
   WarpTile<In, S> warp;
   std::int64_t rest = end_k - first_k;
+  wait_for_kernel_before();
+#pragma unroll 1
   for (int stage = 0; stage + 1 < S::stages; ++stage) copy(stage, rest - stage * stage_k);
-  start_kernel_after();
   for (int stage = 0; rest > 0; rest -= stage_k) {
     isa::copy_async_wait<S::stages - 2>();
     __syncthreads();  // everybody's copies are there, and everybody has read the stage that is filled next
     copy(stage == 0 ? S::stages - 1 : stage - 1, rest - (S::stages - 1) * stage_k);
-    warp.template add<A, B>(stage_at(stage), stage_at(stage) + S::a_pieces);
+    warp.template add<A, B>(stage_at(stage), a_shifts, b_shifts);
     stage = stage + 1 == S::stages ? 0 : stage + 1;
   }
   isa::copy_async_wait<0>();
@@ -297,7 +384,14 @@ __global__ void __launch_bounds__(S::threads, S::ctas) mma_kernel(const __grid_c
   auto* const sums = reinterpret_cast<typename WarpTile<In, S>::Accumulator*>(pipeline);
   warp.collect(sums);
   if (w.ranks > 1) cluster_barrier();
-  store_tile<S>(w, product_base(w.c, w.c_layout, product), sums, static_cast<int>(rank), i0, j0);
+  const auto store = [&]<class Out>(const Epilogue<In, Out>& epilogue) {
+    Out* const c = product_base(static_cast<Out*>(w.c), w.c_layout, product);
+    store_tile<S>(w, epilogue, c, sums, static_cast<int>(rank), i0, j0);
+  };
+  if (sizeof(In) == 1 || w.stores_sums)
+    store(w.of_sums);
+  else
+    store(w.of_elements);
   if (w.ranks > 1) cluster_barrier();  // no block leaves while others read its sums
 }
 

@@ -15,6 +15,7 @@
 #include "cuda/kernels/sm90/f32_tensor_maps.cuh"
 #include "cuda/kernels/sm90/ordered/kernel.cuh"
 #include "cuda/kernels/sm90/sm90_kernels.hpp"
+#include "cuda/runtime/clusters.hpp"
 #include "cuda/tile/cluster_launch.cuh"
 
 namespace exactile::cuda {
@@ -24,8 +25,6 @@ namespace {
 using namespace ordered;
 
 constexpr std::string_view ordered_name = "sm90_f32_fp16x3_mma";
-constexpr int most_ranks = 16;
-constexpr int most_portable_ranks = 8;
 
 /// How a product is laid over the device. Nothing here changes a bit.
 struct OrderedPlan {
@@ -50,7 +49,8 @@ struct OrderedPlan {
         ranks(1),
         round_chunks(chunks) {
     const std::int64_t room = most_sums_bytes(rows, ctas) / (rows * tile_columns * 4);  // for chunks of a round
-    while (room >= warps && ranks < most_ranks && fits(2 * ranks, device) && ranks * warps < chunks) ranks *= 2;
+    while (room >= warps && ranks < most_cluster(device) && fits(2 * ranks, device) && ranks * warps < chunks)
+      ranks *= 2;
     const std::int64_t own = core::ceil_divide(chunks, std::int64_t{ranks});
     if (ranks > 1) round_chunks = core::ceil_divide(own, core::ceil_divide(own, room));
   }
@@ -61,7 +61,7 @@ struct OrderedPlan {
   }
   /// Whether clusters of that size run at the same time: GPCs have no room for many that are not portable.
   [[nodiscard]] bool fits(int size, const Device& device) const {
-    const int sms = size > most_portable_ranks ? sms_filled(device, size) : device.sm_count;
+    const int sms = size > most_portable_cluster ? sms_filled(device, size) : device.sm_count;
     return size * tiles() <= std::int64_t{ctas} * sms;
   }
   [[nodiscard]] int stages_bytes() const { return warps * warp_bytes(rows, ctas); }
@@ -135,11 +135,7 @@ class OrderedProduct final : public DeviceProduct {
     const int shared_bytes = stages + sums_bytes(plan_.rows, plan_.ranks, static_cast<int>(plan_.round_chunks));
     if (Status s = allow_shared_memory(kernel, stages + most_sums_bytes(plan_.rows, plan_.ctas), ordered_name); !s.ok())
       return s;
-    if (plan_.ranks > most_portable_ranks)  // as many as are portable; a GPC has room for more
-      if (Status s = check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
-                           "cudaFuncSetAttribute", ordered_name);
-          !s.ok())
-        return s;
+    if (Status s = allow_clusters(kernel, plan_.ranks, ordered_name); !s.ok()) return s;
     return check(launch_clusters(plan_.ranks, kernel, static_cast<unsigned>(plan_.tiles() * plan_.ranks), threads,
                                  static_cast<std::size_t>(shared_bytes), launch.stream, p),
                  "launch", ordered_name);
