@@ -43,7 +43,7 @@ const KernelOfType some_kernels[] = {
     {"simt_f32", {ElementType::f32, ElementType::f32}, Accuracy::standard, "BM=64 BN=64 SPLIT_K=1"},
     {"simt_f64", {ElementType::f64, ElementType::f64}},
     {"cuda_register_blocked", {ElementType::f32, ElementType::f32}},
-    {"sm80_f32_fp16x3_mma", {ElementType::f32, ElementType::f32}}};
+    {"sm80_f32_bf16x6_mma", {ElementType::f32, ElementType::f32}}};
 
 std::vector<std::byte> computed_on(int device, const KernelOfType& kernel) {
   const Result<Context> context = Context::make(Backend::cuda, device);

@@ -139,5 +139,30 @@ TEST(WideRangeOnDevice, DoubtfulElementsHaveTheSameBitsWhateverTheRows) {
   }
 }
 
+/// Slices that have no scales: which tiles are summed in f32 follows from the least element, and from sums where that
+/// is small.
+TEST(WideRangeOnDevice, SlicesWithoutScalesHoldWhatIsNotTooSmall) {
+  SKIP_WITHOUT_GPU();
+  const Result<Context> context = Context::make(Backend::cuda);
+  ASSERT_TRUE(context.ok()) << context.status().message();
+  constexpr Shape shape{70, 132, 200};
+  struct Case {
+    int reach_of_a, power_of_b;
+    bool is_plain;
+  };
+  for (const auto& [reach_of_a, power_of_b, is_plain] :
+       {Case{9, 0, false}, Case{60, 0, false}, Case{0, -70, false}, Case{0, -88, true}, Case{112, 0, true}}) {
+    const std::vector<float> a = wide_range(shape.m, shape.k, reach_of_a, 1);
+    std::vector<float> b = wide_range(shape.k, shape.n, 1, 2);
+    for (float& element : b) element = std::ldexp(element, power_of_b);
+    const std::optional<Counted> c =
+        multiplied(context.value(), contiguous(f32_types, shape.m, shape.n, shape.k, 1), "sm80_f32_bf16x6_mma", a, b);
+    if (!c) GTEST_SKIP() << "needs compute capability 8.0 or 9.0";
+    const std::string what = "2^" + std::to_string(reach_of_a) + " times 2^" + std::to_string(power_of_b);
+    EXPECT_EQ(wrong_ones(shape, 1, c->c, a, b), 0) << what;
+    EXPECT_EQ(c->paths[1], is_plain ? c->paths[0] : 0U) << what;
+  }
+}
+
 }  // namespace
 }  // namespace exactile::test

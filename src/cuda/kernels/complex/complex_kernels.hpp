@@ -11,7 +11,7 @@ extern const Kernel complex_f64_mma;
 extern const Kernel complex_f32_fp16x3_wgmma;
 extern const Kernel complex_f32_fp16x3_split_a_wgmma;
 extern const Kernel complex_f32_fp16x3_split_b_wgmma;
-extern const Kernel complex_f32_fp16x3_mma;
+extern const Kernel complex_f32_bf16x6_mma;
 extern const Kernel complex_simt_f32;
 
 /// Null for a kernel that is none of these.

@@ -194,8 +194,8 @@ const Kernel complex_f32_fp16x3_split_a_wgmma = complex_by<always<sm90_f32_fp16x
     "complex_f32_fp16x3_split_a_wgmma", cf32_types, "cf32 by sm90_f32_fp16x3_split_a_wgmma", 90, 90);
 const Kernel complex_f32_fp16x3_split_b_wgmma = complex_by<always<sm90_f32_fp16x3_split_b_wgmma>>(
     "complex_f32_fp16x3_split_b_wgmma", cf32_types, "cf32 by sm90_f32_fp16x3_split_b_wgmma", 90, 90);
-const Kernel complex_f32_fp16x3_mma =
-    complex_by<always<sm80_f32_fp16x3_mma>>("complex_f32_fp16x3_mma", cf32_types, "cf32 by sm80_f32_fp16x3_mma", 80);
+const Kernel complex_f32_bf16x6_mma =
+    complex_by<always<sm80_f32_bf16x6_mma>>("complex_f32_bf16x6_mma", cf32_types, "cf32 by sm80_f32_bf16x6_mma", 80);
 const Kernel complex_simt_f32 =
     complex_by<always<simt_f32>>("complex_simt_f32", cf32_types, "cf32 by simt_f32: few terms", 75);
 
@@ -205,7 +205,7 @@ const Multiplier* multiplier_of_complex(const Kernel& kernel, int compute_capabi
        {&complex_f32_fp16x3_wgmma, always<sm90_f32_fp16x3_wgmma>},
        {&complex_f32_fp16x3_split_a_wgmma, always<sm90_f32_fp16x3_split_a_wgmma>},
        {&complex_f32_fp16x3_split_b_wgmma, always<sm90_f32_fp16x3_split_b_wgmma>},
-       {&complex_f32_fp16x3_mma, always<sm80_f32_fp16x3_mma>},
+       {&complex_f32_bf16x6_mma, always<sm80_f32_bf16x6_mma>},
        {&complex_simt_f32, always<simt_f32>}}};
   const auto* found = std::ranges::find(all, &kernel, [](const auto& pair) { return pair.first; });
   return found == all.end() ? nullptr : &found->second(compute_capability).measured;

@@ -10,6 +10,6 @@ namespace exactile::cuda {
 extern const Kernel sm80_bf16_mma;
 extern const Kernel sm80_f16_mma;
 extern const Kernel sm80_i8_i32_mma;
-extern const Kernel sm80_f32_fp16x3_mma;
+extern const Kernel sm80_f32_bf16x6_mma;
 
 }  // namespace exactile::cuda
