@@ -7,6 +7,7 @@
 
 #include "cpu/micro/highway_complex.hpp"
 #include "cpu/micro/highway_dot.hpp"
+#include "cpu/micro/highway_narrow_along.hpp"
 #include "cpu/micro/highway_stream.hpp"
 
 namespace exactile::cpu::HWY_NAMESPACE {
@@ -131,8 +132,18 @@ template <class In>
 constexpr decltype(VectorKernels<In>::dot) dot_kernel() {
   if constexpr (core::is_complex_v<In>)
     return nullptr;
+  else if constexpr (is_narrow_integer<In>)
+    return &dot_narrow<In>;
   else
     return &dot<In>;
+}
+
+template <class In>
+constexpr decltype(VectorKernels<In>::along) along_kernel() {
+  if constexpr (is_narrow_integer<In>)
+    return &sums_along_narrow<In>;
+  else
+    return &sums_along<In>;
 }
 
 template <class In>
@@ -147,7 +158,7 @@ constexpr decltype(VectorKernels<In>::add_sums) adding_kernel() {
 template <class In>
 const VectorKernels<In>& vector_kernels() {
   static constexpr VectorKernels<In> table{.hold = &hold_vector<In>,
-                                           .along = &sums_along<In>,
+                                           .along = along_kernel<In>(),
                                            .dot = dot_kernel<In>(),
                                            .across = &sums_across<In>,
                                            .add_sums = adding_kernel<In>()};

@@ -86,7 +86,8 @@ template <class In, int LinesAtOnce, int Vectors>
 HWY_INLINE void sum_lines(const LinesAt<In>& at, const HeldVectors<In>& x, Accumulator<In>* sums,
                           std::int64_t sums_stride) {
   const std::int64_t terms = terms_of_part<In>(at.terms);
-  if constexpr (HWY_TARGET == HWY_AVX2)  // where it was measured to gain, for its code
+  // For the code it takes, AVX-512 has it for one vector alone.
+  if constexpr (HWY_TARGET == HWY_AVX2 || Vectors == 1)
     if (at.terms <= terms) return sum_short_lines<In, LinesAtOnce, Vectors>(at, x, sums, sums_stride);
   LaneSums<In> lanes[LinesAtOnce][Vectors];
   for (int q = 0; q < parts_of_sum<In>; ++q) {  // the sums of finished parts lie in memory
@@ -142,10 +143,7 @@ void sums_along(const In* w, std::int64_t w_stride, std::int64_t lines, std::int
   constexpr int most = vectors_at_once<In>;
   const int groups = (vectors + most - 1) / most;
   const int at_once = (vectors + groups - 1) / groups;
-  // Short lines of one vector, one behind the other, are one stream.
-  constexpr std::int64_t short_bytes = HWY_TARGET == HWY_AVX2 ? 0 : 2048;
-  const bool is_stream = vectors == 1 && terms * static_cast<std::int64_t>(sizeof(In)) <= short_bytes;
-  const std::int64_t group = is_stream ? 1 : lines_of_group<In>(at_once);
+  const std::int64_t group = lines_of_group<In>(at_once);
   for (std::int64_t j = 0; j < lines; j += group) {
     const std::int64_t here = std::min(group, lines - j);
     const LinesAt<In> at{w + j * w_stride, w_stride, terms};

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Sums along lines of integers of 8 and 16 bits: an instruction multiplies two neighbouring terms and adds both.
+/// Modulo 2^32 all orders of summation have the same bits.
+#pragma once
+
+#include "cpu/micro/highway_lane_sums.hpp"
+
+namespace exactile::cpu::HWY_NAMESPACE {
+
+template <class In>
+inline constexpr bool is_narrow_integer = std::is_integral_v<In> && sizeof(In) <= 2;
+
+using Shorts = Lanes<std::int16_t>;
+inline constexpr int short_count = lane_count<std::int16_t>;
+
+template <class In>
+HWY_INLINE Vector<std::int16_t> load_shorts(const In* from) {
+  if constexpr (sizeof(In) == 2)
+    return hn::LoadU(Shorts(), from);
+  else
+    return hn::PromoteTo(Shorts(), hn::LoadU(hn::Rebind<In, Shorts>(), from));
+}
+
+/// The first `count`, and zeros. Nothing beyond is read.
+template <class In>
+HWY_INLINE Vector<std::int16_t> load_some_shorts(const In* from, std::int64_t count) {
+  In some[short_count] = {};
+  std::memcpy(some, from, static_cast<std::size_t>(count) * sizeof(In));
+  return load_shorts(some);
+}
+
+class SumOfPairs {
+ public:
+  HWY_INLINE void add(Vector<std::int16_t> w, Vector<std::int16_t> x) {
+    sum_ = hn::ReorderWidenMulAccumulate(d_, w, x, sum_, other_);
+  }
+  [[nodiscard]] HWY_INLINE Vector<std::int32_t> lanes() const { return hn::Add(sum_, other_); }
+  [[nodiscard]] HWY_INLINE std::int32_t total() const { return fold(d_, lanes()); }
+
+ private:
+  static constexpr Lanes<std::int32_t> d_{};
+  Vector<std::int32_t> sum_ = hn::Zero(d_);
+  Vector<std::int32_t> other_ = hn::Zero(d_);  ///< where an instruction leaves half of the pairs to another
+};
+
+/// Sums of `LinesAtOnce` lines and one x, which zeros follow.
+template <class In, int LinesAtOnce>
+HWY_INLINE void sum_narrow_lines(const In* w, std::int64_t w_stride, std::int64_t terms, const std::int16_t* x,
+                                 std::int32_t* sums, std::int64_t sums_stride) {
+  SumOfPairs of_line[LinesAtOnce];
+  const auto add = [&](std::int64_t p, const auto& load) __attribute__((always_inline)) {
+    const Vector<std::int16_t> of_x = hn::LoadU(Shorts(), x + p);
+    unrolled<LinesAtOnce>([&](auto j)
+                              __attribute__((always_inline)) { of_line[j].add(load(w + j * w_stride + p), of_x); });
+  };
+  std::int64_t p = 0;
+  for (; p + short_count <= terms; p += short_count) add(p, load_shorts<In>);
+  if (p < terms)
+    add(
+        p, [&](const In* from) __attribute__((always_inline)) { return load_some_shorts(from, terms - p); });
+  unrolled<LinesAtOnce>([&](auto j) __attribute__((always_inline)) { sums[j * sums_stride] = of_line[j].total(); });
+}
+
+/// See VectorKernels::along.
+template <class In>
+void sums_along_narrow(const In* w, std::int64_t w_stride, std::int64_t lines, std::int64_t terms,
+                       const HeldVectors<In>& x, int vectors, std::int32_t* sums) {
+  constexpr std::int64_t group = 8;
+  alignas(64) std::int16_t narrow[most_vectors_at_once][lane_block_terms];
+  const std::int64_t whole = terms / held_padding * held_padding;
+  for (int i = 0; i < vectors; ++i) {
+    const HeldVectors<In> one = x.from(i);
+    std::copy_n(one.held, whole, narrow[i]);
+    if (whole < terms) std::copy_n(one.end, held_padding, narrow[i] + whole);
+  }
+  std::int64_t j = 0;
+  for (; j + group <= lines; j += group)
+    for (int i = 0; i < vectors; ++i)
+      sum_narrow_lines<In, group>(w + j * w_stride, w_stride, terms, narrow[i], sums + j * vectors + i, vectors);
+  for (; j < lines; ++j)
+    for (int i = 0; i < vectors; ++i)
+      sum_narrow_lines<In, 1>(w + j * w_stride, w_stride, terms, narrow[i], sums + j * vectors + i, vectors);
+}
+
+/// See VectorKernels::dot.
+template <class In>
+std::int32_t dot_narrow(const In* w, const In* x, std::int64_t terms) {
+  constexpr int at_once = 4;  // sums that wait for none of each other
+  SumOfPairs sums[at_once];
+  std::int64_t p = 0;
+  for (; p + at_once * short_count <= terms; p += at_once * short_count)
+    unrolled<at_once>([&](auto s) __attribute__((always_inline)) {
+      sums[s].add(load_shorts(w + p + s * short_count), load_shorts(x + p + s * short_count));
+    });
+  for (; p + short_count <= terms; p += short_count) sums[0].add(load_shorts(w + p), load_shorts(x + p));
+  if (p < terms) sums[0].add(load_some_shorts(w + p, terms - p), load_some_shorts(x + p, terms - p));
+  Vector<std::int32_t> all[at_once];
+  unrolled<at_once>([&](auto s) __attribute__((always_inline)) { all[s] = sums[s].lanes(); });
+  return fold(Lanes<std::int32_t>(), add_registers(all));
+}
+
+}  // namespace exactile::cpu::HWY_NAMESPACE
