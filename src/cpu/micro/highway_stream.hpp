@@ -2,10 +2,8 @@
 /// \file
 /// Few rows of A against a B that is read once from memory.
 ///
-/// The sums live in a strip of L1 and are loaded and stored once per four terms, which makes four streams of B. Where
-/// one or two rows of A leave the time to load and store them for each term, and the sums of all columns fit in L1
-/// beside a row of B, B is read as it lies instead, one long stream. Either is asked for further ahead than a processor
-/// looks by itself. Order of summation: as TileShape says.
+/// The sums live in a strip of L1 and are loaded and stored once per four terms, which makes four streams of B, asked
+/// for further ahead than a processor looks by itself. Order of summation: as TileShape says.
 #pragma once
 
 #include "cpu/micro/highway_tile.hpp"
@@ -15,16 +13,8 @@ namespace exactile::cpu::HWY_NAMESPACE {
 inline constexpr int terms_at_once = 4;
 inline constexpr std::int64_t strip_bytes = 32768;
 
-/// Whether B is read row by row. A short row would not be worth the loads and stores of its sums.
-template <class T>
-[[nodiscard]] bool one_stream(int rows, std::int64_t columns) {
-  const std::int64_t row_bytes = columns * static_cast<std::int64_t>(sizeof(T));
-  return rows <= 2 && row_bytes >= 2048 && rows * row_bytes <= strip_bytes / 2;
-}
-
-/// Bytes from what is read to what is asked for: along each of four streams, and of one stream at least.
-inline constexpr std::int64_t ahead_in_four = 1024;
-inline constexpr std::int64_t ahead_in_one = 8192;
+/// Bytes from what is read to what is asked for, along each stream.
+inline constexpr std::int64_t ahead_in_row = 1024;
 
 /// Adds `Terms` terms to one vector of sums per row, and asks for what lies `ahead` elements on.
 template <class T, int Rows, int Terms, bool Masked>
@@ -37,8 +27,7 @@ HWY_INLINE void stream_vector(const T* a, std::int64_t a_stride, const T* b, std
 #pragma GCC unroll 8
   for (int p = 0; p < Terms; ++p) {
     const Vector<T> b_row = load<T, 1, Masked>(b + p * b_stride, 0, mask);
-    // Into L1; into L2 of one stream, which is asked for from further away.
-    __builtin_prefetch(b + p * b_stride + ahead, 0, Terms == 1 ? 2 : 3);
+    __builtin_prefetch(b + p * b_stride + ahead);
 #pragma GCC unroll 8
     for (int i = 0; i < Rows; ++i) multiply_add_into(sum[i], hn::Set(d, a[i * a_stride + p]), b_row);
   }
@@ -57,26 +46,19 @@ HWY_INLINE void stream_rows(const TileShape& shape, const T* a_rows, const T* b_
   const T* b = b_rows + p * shape.b_stride;
   const auto all = first_lanes(Lanes<T>(), static_cast<std::size_t>(lanes));
   std::int64_t j = 0;
-  // The less is done for each line of B, the more lines a processor waits for at once.
-  constexpr int vectors = Terms == 1 ? 4 : 1;
   const auto add_up_to = [&](std::int64_t end, std::int64_t ahead) __attribute__((always_inline)) {
-    for (; j + vectors * lanes <= end; j += vectors * lanes) {
-#pragma GCC unroll 4
-      for (int v = 0; v < vectors; ++v)
-        stream_vector<T, Rows, Terms, false>(a, Terms, b + j + v * lanes, shape.b_stride, ahead, sums + j + v * lanes,
-                                             strip, all);
-    }
+    for (; j + lanes <= end; j += lanes)
+      stream_vector<T, Rows, Terms, false>(a, Terms, b + j, shape.b_stride, ahead, sums + j, strip, all);
   };
   constexpr auto size = static_cast<std::int64_t>(sizeof(T));
   std::int64_t ahead = 0;
   if (Terms == 1) {
-    const std::int64_t rows = (ahead_in_one + columns * size - 1) / (columns * size);
-    if (p + rows < shape.k) ahead = rows * shape.b_stride;
-  } else if (columns * size < 2 * ahead_in_four) {
+    // The last rows, which none may follow.
+  } else if (columns * size < 2 * ahead_in_row) {
     // The rows that come next but one: they lie pages away, where no hardware prefetcher looks.
     ahead = 2 * Terms * shape.b_stride;
   } else {
-    add_up_to(columns - ahead_in_four / size, ahead_in_four / size);
+    add_up_to(columns - ahead_in_row / size, ahead_in_row / size);
     ahead = Terms * shape.b_stride - j;
   }
   add_up_to(columns, ahead);
@@ -109,7 +91,6 @@ void stream_kernel(const TileShape& shape, const T* a, const T* b, T* c, T alpha
   constexpr std::int64_t strip = strip_bytes / static_cast<int>(sizeof(T)) / Rows / lanes * lanes;
   alignas(64) T sums[Rows * strip];
   const std::int64_t all_columns = shape.last_lanes;
-  const bool row_by_row = one_stream<T>(Rows, all_columns);
   const std::int64_t strips = (all_columns + strip - 1) / strip;
   const std::int64_t width = ((all_columns + strips - 1) / strips + lanes - 1) / lanes * lanes;
   for (std::int64_t j = 0; j < all_columns; j += width) {
@@ -121,7 +102,7 @@ void stream_kernel(const TileShape& shape, const T* a, const T* b, T* c, T alpha
         for (std::int64_t l = 0; l < width; l += lanes)
           hn::StoreU(hn::Zero(Lanes<T>()), Lanes<T>(), sums + i * strip + l);
       std::int64_t p = chunk;
-      for (; !row_by_row && p + terms_at_once <= end; p += terms_at_once)
+      for (; p + terms_at_once <= end; p += terms_at_once)
         stream_rows<T, Rows, terms_at_once>(shape, a, b + j, p, columns, sums, strip);
       for (; p < end; ++p) stream_rows<T, Rows, 1>(shape, a, b + j, p, columns, sums, strip);
       for (int i = 0; i < Rows; ++i) add_sums(sums + i * strip, c + i * shape.c_stride + j, columns, alpha, beta);
