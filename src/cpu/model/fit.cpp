@@ -11,6 +11,7 @@ namespace exactile::cpu {
 namespace {
 
 constexpr double least_overlap = 1e-3;
+constexpr double negligible = 1e-6;  ///< share of the error: what follows takes minutes, and chooses no better
 
 struct Sample {
   Demand demand;
@@ -54,13 +55,14 @@ Rates fitted_to(const std::vector<Sample>& samples, Rates rates) {
   }
   rates.overlap = std::max(rates.overlap, least_overlap);
   coefficients.push_back(&rates.overlap);
-  tuning::descend(coefficients, [&] {
+  const auto error = [&] {
     if (rates.overlap > 1) return std::numeric_limits<double>::infinity();
     double sum = 0;
     for (const Sample& sample : samples)
       sum += sample.weight * std::abs(std::log(seconds(sample.demand, rates) / sample.seconds));
     return sum;
-  });
+  };
+  tuning::descend(coefficients, error, negligible);
   return rates;
 }
 
@@ -131,13 +133,14 @@ void improve_choices(const std::vector<TimedProduct>& products, std::vector<Fitt
   const std::vector<Race> races = races_of(products, fitted);
   std::vector<double*> coefficients;
   for (FittedRates& one : fitted) std::ranges::copy(coefficients_of(one.rates), std::back_inserter(coefficients));
-  tuning::descend(coefficients, [&] {
+  const auto error = [&] {
     double sum = 0;
     for (const FittedRates& one : fitted)
       if (one.rates.overlap > 1) return std::numeric_limits<double>::infinity();
     for (const Race& race : races) sum += loss_of(race, fitted);
     return sum;
-  });
+  };
+  tuning::descend(coefficients, error, negligible);
 }
 
 double estimated(const RatesKey& key, const Demand& demand, const std::vector<FittedRates>& fitted) {
