@@ -16,12 +16,14 @@ std::string Blocking::text() const {
                      source.empty() ? "" : fmt::format(" ({})", source));
 }
 
-Blocking blocking_for(const BlockedTile& tile, std::int64_t m, std::int64_t n, std::int64_t k, bool a_is_packed) {
+Blocking blocking_for(const BlockedTile& tile, std::int64_t m, std::int64_t n, std::int64_t k, bool a_is_packed,
+                      int threads) {
   // With e and s the sizes of an element and a sum and KC NC e = L2 / 2, e / NC + 2 s / KC is least for this KC.
   const double best_kc =
       std::sqrt(static_cast<double>(tile.sum_size * caches().l2)) / static_cast<double>(tile.element_size);
   const std::int64_t best_chunks = std::max<std::int64_t>(std::llround(best_kc / static_cast<double>(tile.chunk)), 1);
-  const std::int64_t chunks = tile.in_tile_registers ? best_chunks : 1;
+  const bool c_is_near = m * core::ceil_divide(n, std::int64_t{threads}) * tile.sum_size <= caches().l1;
+  const std::int64_t chunks = tile.in_tile_registers && !c_is_near ? best_chunks : 1;
   const std::int64_t kc = std::min(chunks * tile.chunk, k);
   const std::int64_t term_bytes = kc * tile.element_size;
   const std::int64_t a_bytes = std::min<std::int64_t>(caches().l3 / 4, 12 << 20);

@@ -23,9 +23,9 @@ struct Blocking {
 /// A thread's block of B takes half of its L2. KC: one chunk of terms (see chunk_terms), so that A comes past for as
 /// many columns as a block of B can have. Tile registers multiply faster than C comes and goes: there as many whole
 /// chunks as let least bytes pass by, where a term brings an element of A for each NC columns, and each KC terms C
-/// twice. NC: what KC leaves, and what is left of the last panel. MC: all rows where A is read where it lies; where it
-/// is copied or packed each of the two buffers takes at most a quarter of L3 and at most 12 MiB, so that scratch stays
-/// small on processors with huge caches.
+/// twice; but one chunk where a thread's C waits in L1. NC: what KC leaves, and what is left of the last panel. MC: all
+/// rows where A is read where it lies; where it is copied or packed each of the two buffers takes at most a quarter of
+/// L3 and at most 12 MiB, so that scratch stays small on processors with huge caches.
 struct BlockedTile {
   int rows;
   int columns;
@@ -35,6 +35,6 @@ struct BlockedTile {
   bool in_tile_registers;
 };
 [[nodiscard]] Blocking blocking_for(const BlockedTile& tile, std::int64_t m, std::int64_t n, std::int64_t k,
-                                    bool a_is_packed);
+                                    bool a_is_packed, int threads);
 
 }  // namespace exactile::cpu

@@ -55,7 +55,7 @@ template <class K>
   const std::int64_t chunk = rounds_c ? std::max(o.k, chunk_terms<K>) : chunk_terms<K>;
   const auto blocking = [&](bool a_is_packed) {
     return blocking_for({tile.rows, width, packed_size<K>, sizeof(Sum<K>), chunk, in_tile_registers<K>}, o.m, o.n, o.k,
-                        a_is_packed);
+                        a_is_packed, threads);
   };
   const std::int64_t column_blocks = column_blocks_for(panels, blocking(false), threads);
   const ASource source = a_source_of<K>(o, tile, threads, column_blocks);
