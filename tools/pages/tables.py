@@ -139,16 +139,21 @@ def remarks(row):
 
 
 def losses():
-    """All products on which a rival of the same run is faster by more than 5 %, the worst first."""
+    """All products on which a rival of the same run is faster by more than 5 %: a line a type, the worst first."""
     lost = {}
     for _, data in runs():
         for row in data["results"]:
             promises_more = row.get("accuracy") in ("compensated", "correctly_rounded")  # than any rival
             if row.get("ratio", 1) < 0.95 and not is_ours(row) and not promises_more:
-                one = (row["ratio"], f"{row['ratio']:.2f} {best_rival(row)}, {device(data)}")
-                lost.setdefault(f"{kind(row)} {shape(row)}{remarks(row)}", []).append(one)
-    worst = sorted((sorted(runs), product_) for product_, runs in lost.items())
-    return table(["product", "ratio to"], [[product_, "<br>".join(text for _, text in runs)] for runs, product_ in worst])
+                of_type = lost.setdefault(f"{kind(row)}{remarks(row)}", {})
+                of_type.setdefault(f"{best_rival(row)}, {device(data)}", []).append((row["ratio"], shape(row)))
+    lines = []
+    for type_, rivals in lost.items():
+        worst = sorted((sorted(products), rival) for rival, products in rivals.items())
+        cell = "<br>".join(rival + ": " + ", ".join(f"{ratio:.2f} at {product_}" for ratio, product_ in products)
+                           for products, rival in worst)
+        lines.append((worst, [type_, cell]))
+    return table(["type", "ratio to"], [line for _, line in sorted(lines)])
 
 
 def over(row):
