@@ -30,7 +30,7 @@ struct F32Space {
     float panels[stages][panel];
     float sums[tile * pitch];
   };
-  std::uint32_t least;  ///< magnitude of all elements
+  std::uint32_t least;  ///< magnitude of all elements, if it is so small as to matter
 };
 
 /// Adds a CTA's part of K, panel after panel, to sums that are zero.
@@ -66,8 +66,7 @@ template <class Sums>
 [[nodiscard]] __device__ inline bool has_doubts(F32Space& space, Sums& sums, int rows, int columns) {
   if (threadIdx.x == 0) space.least = ~0u;
   __syncthreads();
-  const std::uint32_t of_warp = __reduce_min_sync(~0u, sums.least);
-  if (threadIdx.x % 32 == 0) atomicMin(&space.least, of_warp);
+  if (sums.least < magnitude_of_power(least_of_products)) atomicMin(&space.least, sums.least);
   __syncthreads();
   bool doubts = false;
   sums.for_each([&](float& sum, int row, int column) {

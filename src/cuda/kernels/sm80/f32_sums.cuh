@@ -10,13 +10,15 @@ namespace exactile::cuda::sm80::f32 {
 /// Of C, for a block of 2 x 2 warps.
 inline constexpr int tile = 64, warp_tile = 32, threads = 128;
 
+/// Powers of two, of elements that slices hold, and of those whose products of slices do not underflow.
+inline constexpr int least_of_slices = -100, least_of_products = -50;
+
 /// Whether slices may have missed the promise: for a sum that is not finite, or where `least`, the least magnitude of
 /// its row and its column, is so small that slices or products of them may not be held.
 [[nodiscard]] __device__ inline bool is_doubtful(float sum, std::uint32_t least) {
-  constexpr int least_slices = -100, least_products = -50;
   const float size = fabsf(sum);
-  return !(size < __builtin_inff()) || least < magnitude_of_power(least_slices) ||
-         (least < magnitude_of_power(least_products) && size < 0x1p-90f);
+  return !(size < __builtin_inff()) || least < magnitude_of_power(least_of_slices) ||
+         (least < magnitude_of_power(least_of_products) && size < 0x1p-90f);
 }
 
 /// A thread's sums by f32, and the least magnitudes of its rows and columns.
