@@ -140,6 +140,18 @@ TEST(CudaChoice, ReproducibleF32OfFewRowsSharesK) {
   EXPECT_EQ(choice(h200, test::row_major(f32, 1024, 1024, 1024), true), "sm90_f32_fp16x3_wgmma");
 }
 
+/// K is not cut for them.
+TEST(CudaChoice, ReproducibleF32OfFewTilesHasNarrowOnes) {
+  const DeviceModel model(h200, shipped(), kernels());
+  const auto kernel = std::ranges::find(kernels(), std::string_view("sm90_f32_fp16x3_wgmma"), &Kernel::name);
+  for (const auto& [size, columns] : {std::pair{700, 64}, {1024, 64}, {1280, 128}, {4096, 256}}) {
+    const plan::Problem problem{
+        .description = test::row_major(f32, size, size, size), .memory = Memory::device, .reproducible = true};
+    const auto ranked = model.rank(**kernel, problem, (*kernel)->candidates(problem, h200), true);
+    EXPECT_EQ(ranked.front().configuration.bn, columns) << size;
+  }
+}
+
 TEST(CudaChoice, LargeComplexProductsAreRealOnesOnTensorCores) {
   for (const ElementType type : {ElementType::cf64, ElementType::cf32}) {
     const std::string_view real = type == ElementType::cf64 ? "complex_f64_mma" : "complex_f32_fp16x3";

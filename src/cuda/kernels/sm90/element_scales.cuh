@@ -14,17 +14,20 @@ namespace exactile::cuda::sm90 {
 
 /// Which elements of C a kernel computes.
 enum class Pass {
-  main,     ///< all that the slices can hold; the others are marked
-  halves,   ///< the same, half of a tile's columns at a time
-  fixup,    ///< those marked by the kernel before
-  split_k,  ///< all, from slices of K
+  main,      ///< all that the slices can hold; the others are marked
+  halves,    ///< the same, half of a tile's columns at a time
+  quarters,  ///< a quarter
+  fixup,     ///< those marked by the kernel before
+  split_k,   ///< all, from slices of K
 };
 
 /// Whether elements are left to the kernel after.
-[[nodiscard]] constexpr bool leaves_some(Pass pass) { return pass == Pass::main || pass == Pass::halves; }
+[[nodiscard]] constexpr bool leaves_some(Pass pass) { return pass != Pass::fixup && pass != Pass::split_k; }
 
 /// Columns that are computed at a time.
-[[nodiscard]] constexpr int width_of(Pass pass) { return pass == Pass::halves ? tile_n / 2 : tile_n; }
+[[nodiscard]] constexpr int width_of(Pass pass) {
+  return pass == Pass::halves ? tile_n / 2 : pass == Pass::quarters ? tile_n / 4 : tile_n;
+}
 
 /// C, and what is done before it is written.
 struct Output {
@@ -137,8 +140,9 @@ __device__ inline void load_columns(ColumnScales& columns, const ProductScales& 
                                     int barrier) {
   isa::named_barrier(barrier, warpgroup_threads);  // those of the tile before are no longer needed
 #pragma unroll
-  for (int i = 0; i < width / warpgroup_threads; ++i) {
+  for (int i = 0; i < (width + warpgroup_threads - 1) / warpgroup_threads; ++i) {
     const int column = i * warpgroup_threads + static_cast<int>(threadIdx.x) % warpgroup_threads;
+    if (column >= width) break;
     columns.scale[column] =
         packed_scale<Slices>(product.columns.max_bits[first_column + column],
                              product.columns.underflows[first_column + column], product.underflow_scale);

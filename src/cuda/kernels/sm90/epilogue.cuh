@@ -186,7 +186,7 @@ __device__ inline void store_pieces(Accumulators& sums, const Output& c, const C
 }
 
 /// Stores a warpgroup's sums. `marks`: which to store in Pass::fixup; afterwards, which are left, those of
-/// half a tile in the last two words.
+/// a part of a tile in the last words.
 /// `barrier`: a named barrier of the warpgroup's own.
 template <class Slices, Pass pass, class Space>
 __device__ inline void store_tile(Accumulators& sums, const Output& c, const CUtensorMap* c_map, Space& space,

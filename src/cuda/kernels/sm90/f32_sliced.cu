@@ -59,7 +59,7 @@ SlicedWorkspace::SlicedWorkspace(const GemmDescription& d, const SlicedForm& for
   fixup_count = take(sizeof(FixupCount));
   fixup_heads = take(std::int64_t{buckets.count} * 4);
   fixup_blocks = take(scale_bytes / fixup_block_size);
-  fixup_warps = take(tiles * 4);
+  fixup_warps = take(tiles * 8);
   const std::int64_t carry_places = uses_stream_k(clusters) ? clusters * StreamKCarry::places : 0;
   carry_ready = take(carry_places * 4);
   split_k_state = take(split_k == 1 ? 0 : tiles * 4);
@@ -134,8 +134,8 @@ GemmParameters sliced_parameters(const GemmDescription& d, const GemmArguments& 
                     .filled = reinterpret_cast<int*>(base + layout.fixup_filled),
                     .list = reinterpret_cast<FixupElement*>(base + layout.fixup_list),
                     .fixup_blocks = {fixup_blocks, fixup_blocks + b_first / fixup_block_size},
-                    .warps = reinterpret_cast<unsigned*>(base + layout.fixup_warps),
-                    .marks = reinterpret_cast<uint2*>(base + layout.fixup_marks)}};
+                    .warps = reinterpret_cast<std::uint64_t*>(base + layout.fixup_warps),
+                    .marks = reinterpret_cast<unsigned*>(base + layout.fixup_marks)}};
 }
 
 PrepackedOperand::PrepackedOperand(const SplitOperand& operand, std::int64_t row_bytes) {
@@ -166,11 +166,12 @@ namespace {
 constexpr int count_threads = 256;
 
 __global__ void __launch_bounds__(count_threads)
-    count_tiles(const unsigned* fixup_warps, int tiles, std::uint64_t* counts) {
+    count_tiles(const std::uint64_t* fixup_warps, int tiles, std::uint64_t* counts) {
   isa::wait_for_kernel_before();
   auto* const to = reinterpret_cast<unsigned long long*>(counts);
   for (int tile = static_cast<int>(threadIdx.x); tile < tiles; tile += count_threads) {
-    const unsigned bits = fixup_warps == nullptr ? 0 : fixup_warps[tile * cluster] | fixup_warps[tile * cluster + 1];
+    const std::uint64_t bits =
+        fixup_warps == nullptr ? 0 : fixup_warps[tile * cluster] | fixup_warps[tile * cluster + 1];
     if ((bits & skipped_tile_bit) == 0) atomicAdd(to, 1ull);
     if (bits != 0) atomicAdd(to + 1, 1ull);
   }
@@ -184,7 +185,7 @@ __global__ void __launch_bounds__(count_threads)
 
 }  // namespace
 
-Status enqueue_count(const TileScheduler& scheduler, const unsigned* fixup_warps, std::uint64_t* counts,
+Status enqueue_count(const TileScheduler& scheduler, const std::uint64_t* fixup_warps, std::uint64_t* counts,
                      cudaStream_t stream) {
   return check(launch_early(true, count_tiles, 1, count_threads, 0, stream, fixup_warps, scheduler.count(), counts),
                "launch", "count_tiles");

@@ -113,8 +113,8 @@ inline constexpr GemmTypes f32_types[] = {{ElementType::f32, ElementType::f32}};
 
 /// Counts tiles that were tried, and those of which `fixup_warps`, if it is not null, has some, into counts[0] and
 /// counts[1].
-[[nodiscard]] Status enqueue_count(const TileScheduler& scheduler, const unsigned* fixup_warps, std::uint64_t* counts,
-                                   cudaStream_t stream);
+[[nodiscard]] Status enqueue_count(const TileScheduler& scheduler, const std::uint64_t* fixup_warps,
+                                   std::uint64_t* counts, cudaStream_t stream);
 
 /// The path of elements that no slices hold, whichever they are.
 [[nodiscard]] Path summed_path();

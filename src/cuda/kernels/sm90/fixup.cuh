@@ -69,21 +69,28 @@ struct Fixup {
   int* filled;               ///< [buckets]: those that have elements, in no particular order
   FixupElement* list;        ///< [cluster tiles][cluster][list_capacity], in no particular order
   FixupBlocks fixup_blocks;  ///< all that tiles take in which have marked ones
-  unsigned* warps;           ///< [cluster tiles][cluster]: two bits for each consumer warp with marks, and those below
-  uint2* marks;              ///< [cluster tiles][cluster][consumer threads][half of the columns]: a bit for each sum
+  std::uint64_t* warps;  ///< [cluster tiles][cluster]: a bit for each word of a consumer warp's marks, and those below
+  unsigned* marks;       ///< [cluster tiles][cluster][consumer threads][mark_words]: a bit for each sum
 };
 
 /// Beside the warps' bits: the kernel before did not try the tile; it has listed some of the tile's elements.
-inline constexpr unsigned skipped_tile_bit = 1u << 16;
-inline constexpr unsigned listed_bit = 1u << 17;
+inline constexpr std::uint64_t skipped_tile_bit = 1ull << 32;
+inline constexpr std::uint64_t listed_bit = 1ull << 33;
 
-/// Which halves of a tile's columns.
-inline constexpr unsigned both_halves = 3;
+/// Of a thread's marks, one for each quarter of a tile's columns.
+inline constexpr int mark_words = 4;
 
-/// Where a thread's marks are.
+/// The bit of the first word of a warp's marks.
+[[nodiscard]] __device__ inline int mark_bit(int warpgroup, int warp) { return mark_words * (4 * warpgroup + warp); }
+
+__device__ inline void set_bits(std::uint64_t& word, std::uint64_t bits) {
+  atomicOr(reinterpret_cast<unsigned long long*>(&word), static_cast<unsigned long long>(bits));
+}
+
+/// Where a thread's first word of marks is.
 [[nodiscard]] __device__ inline std::int64_t mark_index(int cta_tile, int warpgroup) {
-  return (static_cast<std::int64_t>(cta_tile) * consumers + warpgroup) * warpgroup_threads +
-         threadIdx.x % warpgroup_threads;
+  return mark_words * ((static_cast<std::int64_t>(cta_tile) * consumers + warpgroup) * warpgroup_threads +
+                       threadIdx.x % warpgroup_threads);
 }
 
 [[nodiscard]] __device__ inline bool needs_no_fixup(const Fixup& fixup, int cluster_tile) {
@@ -92,14 +99,10 @@ inline constexpr unsigned both_halves = 3;
 
 /// The marks of the kernel before.
 __device__ inline void read_marks(unsigned (&marks)[4], const Fixup& fixup, int cta_tile, int warpgroup, int warp) {
-  const unsigned halves = fixup.warps[cta_tile] >> 2 * (4 * warpgroup + warp);
+  const auto there = static_cast<unsigned>(fixup.warps[cta_tile] >> mark_bit(warpgroup, warp));
 #pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    if ((halves >> half & 1) == 0) continue;
-    const uint2 words = fixup.marks[2 * mark_index(cta_tile, warpgroup) + half];
-    marks[2 * half] = words.x;
-    marks[2 * half + 1] = words.y;
-  }
+  for (int word = 0; word < mark_words; ++word)
+    if ((there >> word & 1) != 0) marks[word] = fixup.marks[mark_index(cta_tile, warpgroup) + word];
 }
 
 /// The place of a thread's sum: `index` as `marks` have it.
@@ -113,7 +116,7 @@ __device__ inline void list_for_fixup(const unsigned (&marks)[4], const Fixup& f
   unsigned first = 0;
   if (at.lane == 0) {
     first = atomicAdd(&fixup.count->listed, all);
-    atomicOr(fixup.warps + cta_tile, listed_bit);
+    set_bits(fixup.warps[cta_tile], listed_bit);
   }
   first = __shfl_sync(~0u, first, 0);
   unsigned upto = own;  // of this thread and those before it
@@ -136,38 +139,44 @@ __device__ inline void list_for_fixup(const unsigned (&marks)[4], const Fixup& f
 
 static_assert(fixup_block_size == cluster * tile_m && fixup_block_size == tile_n);
 
-/// By a warp, of some halves.
+/// By a warp, `count` words from `first` on.
 __device__ inline void write_all_marks(const unsigned (&marks)[4], const Fixup& fixup, const SplitPair& operands,
-                                       const FragmentCoord& at, int cta_tile, int warpgroup, unsigned halves) {
+                                       const FragmentCoord& at, int cta_tile, int warpgroup, int first, int count) {
 #pragma unroll
-  for (int half = 0; half < 2; ++half)
-    if ((halves >> half & 1) != 0)
-      fixup.marks[2 * mark_index(cta_tile, warpgroup) + half] = make_uint2(marks[2 * half], marks[2 * half + 1]);
+  for (int word = 0; word < mark_words; ++word)
+    if (word >= first && word < first + count) fixup.marks[mark_index(cta_tile, warpgroup) + word] = marks[word];
   if (at.lane != 0) return;
   fixup.count->some_marked = 1;
-  atomicOr(fixup.warps + cta_tile, halves << 2 * (4 * warpgroup + at.warp));
+  set_bits(fixup.warps[cta_tile], ((std::uint64_t{1} << count) - 1) << (mark_bit(warpgroup, at.warp) + first));
   fixup.fixup_blocks.a[fixup_block_of(operands.a, at.batch, at.row)] = 1;
   fixup.fixup_blocks.b[fixup_block_of(operands.b, at.batch, at.column)] = 1;
 }
 
-/// Lists or marks sums of some halves for the kernels after. `at`: where those of the warpgroup are in the whole tile.
-__device__ inline void write_marks(const unsigned (&marks)[4], const Fixup& fixup, const SplitPair& operands,
-                                   const FragmentCoord& at, int cta_tile, int warpgroup, unsigned halves) {
-  const auto own = static_cast<unsigned>(__popc(marks[0]) + __popc(marks[1]) + __popc(marks[2]) + __popc(marks[3]));
+/// Lists or marks sums for the kernels after: the last `count` words of `found` are those from `first` on. `at`: where
+/// the warpgroup's are in the whole tile.
+__device__ inline void write_marks(const unsigned (&found)[4], const Fixup& fixup, const SplitPair& operands,
+                                   const FragmentCoord& at, int cta_tile, int warpgroup, int first, int count) {
+  const auto own = static_cast<unsigned>(__popc(found[0]) + __popc(found[1]) + __popc(found[2]) + __popc(found[3]));
   if (!__any_sync(~0u, own != 0)) return;
+  unsigned marks[mark_words] = {};
+#pragma unroll
+  for (int word = 0; word < mark_words; ++word)
+#pragma unroll
+    for (int from = 0; from < mark_words; ++from)
+      if (from >= mark_words - count && word - first == from - (mark_words - count)) marks[word] = found[from];
   const unsigned all = __reduce_add_sync(~0u, own);
-  if (all <= (halves == both_halves ? most_listed : most_listed / 2)) {
+  if (all <= most_listed * static_cast<unsigned>(count) / mark_words) {
     list_for_fixup(marks, fixup, at, cta_tile, own, all);
   } else {
-    write_all_marks(marks, fixup, operands, at, cta_tile, warpgroup, halves);
+    write_all_marks(marks, fixup, operands, at, cta_tile, warpgroup, first, count);
   }
 }
 
 /// Leaves all sums of a warpgroup to the kernel after.
 __device__ inline void skip_tile(const Fixup& fixup, const SplitPair& operands, const FragmentCoord& at, int cta_tile,
-                                 int warpgroup, unsigned halves) {
-  write_all_marks({~0u, ~0u, ~0u, ~0u}, fixup, operands, at, cta_tile, warpgroup, halves);
-  if (threadIdx.x == 0) atomicOr(fixup.warps + cta_tile, skipped_tile_bit);
+                                 int warpgroup, int first, int count) {
+  write_all_marks({~0u, ~0u, ~0u, ~0u}, fixup, operands, at, cta_tile, warpgroup, first, count);
+  if (threadIdx.x == 0) set_bits(fixup.warps[cta_tile], skipped_tile_bit);
 }
 
 }  // namespace exactile::cuda::sm90

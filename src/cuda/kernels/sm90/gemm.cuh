@@ -56,7 +56,7 @@ struct GemmParameters {
 /// A tile, and the blocks of K to be summed there.
 struct WorkTile {
   int tile;
-  int half;  ///< in Pass::halves: of its columns
+  int part;  ///< of its columns, where it is not computed as a whole
   int k_slice;
   int first_block;
   int blocks;
@@ -67,15 +67,16 @@ struct WorkTile {
 template <class Slices, Pass pass>
 [[nodiscard]] __device__ inline WorkTile work_tile_at(const GemmParameters& p, int cluster, int index) {
   StreamKTile share = p.stream_k.at(cluster, index);
-  const int half = pass == Pass::halves ? share.tile % 2 : 0;
-  if (pass == Pass::halves) share.tile /= 2;
+  constexpr int parts = tile_n / width_of(pass);
+  const int part = share.tile % parts;
+  share.tile /= parts;
   const int k_slice = share.tile / p.scheduler.count();
   const std::int64_t chunks = p.blocks / Slices::chunk_stages;
   const int first = static_cast<int>(chunks * k_slice / p.split_k);
   const int last = static_cast<int>(chunks * (k_slice + 1) / p.split_k);
   const bool is_cut = share.first_chunk > 0 || share.carries_out;
   return {share.tile % p.scheduler.count(),
-          half,
+          part,
           k_slice,
           (is_cut ? share.first_chunk : first) * Slices::chunk_stages,
           (is_cut ? share.chunks : last - first) * Slices::chunk_stages,
@@ -168,7 +169,7 @@ __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(cta_threads, 1
         if (leaves_some(pass) && may_skip_tile(p, place) && skips_tile(p, place)) continue;
         if (threadIdx.x % 32 != 0) continue;
         load_tile<Slices, width>(shared.pipeline, state, &p.a, &p.b, (place.row * cluster + rank) * tile_m,
-                                 place.column * tile_n + work.half * width, p.operands.a.batches == 1 ? 0 : place.batch,
+                                 place.column * tile_n + work.part * width, p.operands.a.batches == 1 ? 0 : place.batch,
                                  p.operands.b.batches == 1 ? 0 : place.batch, work.first_block, work.blocks);
       }
     }
@@ -183,17 +184,17 @@ __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(cta_threads, 1
       if (pass == Pass::fixup && needs_no_fixup(p.fixup, work.tile)) continue;
       const TileCoord place = p.scheduler(work.tile);
       const FragmentCoord in_c{(place.row * cluster + rank) * tile_m + warpgroup * 64,
-                               place.column * tile_n + work.half * width, place.batch, warp,
+                               place.column * tile_n + work.part * width, place.batch, warp,
                                static_cast<int>(threadIdx.x) % 32};
       const ProductScales scales = product_scales(p, place.batch);
       const int cta_tile = work.tile * cluster + rank;
       unsigned marks[4] = {};
-      const unsigned halves = pass == Pass::halves ? 1u << work.half : both_halves;
+      constexpr int words = mark_words * width / tile_n;
       const bool may_skip = leaves_some(pass) && may_skip_tile(p, place);
       if (pass != Pass::split_k && !work.carries_out)
         load_columns<Slices, width>(space.scales, scales, in_c.column, 1 + warpgroup);
       if (may_skip && skips_tile(p, place)) {
-        if (!work.carries_out) skip_tile(p.fixup, p.operands, in_c, cta_tile, warpgroup, halves);
+        if (!work.carries_out) skip_tile(p.fixup, p.operands, in_c, cta_tile, warpgroup, work.part * words, words);
         continue;
       }
       if (pass != Pass::split_k && work.carries_in) {
@@ -223,12 +224,7 @@ __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(cta_threads, 1
         if constexpr (leaves_some(pass)) {
           FragmentCoord of_tile = in_c;
           of_tile.column = place.column * tile_n;
-          if (halves == 1) {  // the first one
-            marks[0] = marks[2];
-            marks[1] = marks[3];
-            marks[2] = marks[3] = 0;
-          }
-          write_marks(marks, p.fixup, p.operands, of_tile, cta_tile, warpgroup, halves);
+          write_marks(marks, p.fixup, p.operands, of_tile, cta_tile, warpgroup, work.part * words, words);
         }
       }
     }

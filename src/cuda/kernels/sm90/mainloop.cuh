@@ -9,6 +9,7 @@
 #include "cuda/isa/tma.cuh"
 #include "cuda/isa/warpgroup.cuh"
 #include "cuda/isa/wgmma.cuh"
+#include "cuda/isa/wgmma_tile.cuh"
 #include "cuda/isa/wgmma_uniform.cuh"
 #include "cuda/kernels/sm90/slices.cuh"
 #include "cuda/kernels/sm90/tile_scheduler.cuh"
@@ -94,8 +95,8 @@ struct ChunkDescriptors {
 };
 
 /// fragment = the products of one chunk: all small products first, then the large ones, so that they are not lost.
-template <class Slices>
-__device__ inline void multiply_chunk(float (&fragment)[fragment_n / 2], const ChunkDescriptors& chunk, int f) {
+template <class Slices, int columns>
+__device__ inline void multiply_chunk(float (&fragment)[columns / 2], const ChunkDescriptors& chunk, int f) {
   bool accumulate = false;
   isa::pin(fragment);
   isa::wgmma_fence();
@@ -106,11 +107,11 @@ __device__ inline void multiply_chunk(float (&fragment)[fragment_n / 2], const C
     for (int s = 0; s < Slices::chunk_stages; ++s) {
       constexpr int stage_bytes = sizeof(Stage<Slices>);
       const int a = s * stage_bytes + Slices::slice_offset(pair.a, tile_m);
-      const int b = s * stage_bytes + Slices::slice_offset(pair.b, tile_n) + f * fragment_n * Slices::row_bytes;
+      const int b = s * stage_bytes + Slices::slice_offset(pair.b, tile_n) + f * columns * Slices::row_bytes;
 #pragma unroll
       for (int k = 0; k < block_k; k += 16) {
-        isa::wgmma_m64n128k16<typename Slices::Element>(fragment, isa::wgmma_further(chunk.a, a + 2 * k),
-                                                        isa::wgmma_further(chunk.b, b + 2 * k), accumulate);
+        isa::wgmma_tile<typename Slices::Element, columns, isa::Major::k, isa::Major::k>(
+            fragment, isa::wgmma_further(chunk.a, a + 2 * k), isa::wgmma_further(chunk.b, b + 2 * k), accumulate);
         accumulate = true;
       }
     }
@@ -124,6 +125,7 @@ __device__ inline void multiply_chunk(float (&fragment)[fragment_n / 2], const C
 template <class Slices, int width>
 __device__ inline void multiply_tile(Accumulators& sums, Pipeline<Slices>& pipeline, StagedPipelineState<Slices>& state,
                                      int warpgroup, int blocks) {
+  constexpr int columns = width < fragment_n ? width : fragment_n;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   for (int block = 0; block < blocks; block += Slices::chunk_stages) {
     const int first_stage = state.stage;
@@ -135,16 +137,16 @@ __device__ inline void multiply_tile(Accumulators& sums, Pipeline<Slices>& pipel
     for (int s = 0; s < Slices::chunk_stages; ++s, state.advance())
       isa::mbarrier_wait(&pipeline.full[state.stage], state.parity);
 #pragma unroll
-    for (int f = 0; f < width / fragment_n; ++f) {
-      float fragment[fragment_n / 2];
-      multiply_chunk<Slices>(fragment, chunk, f);
+    for (int f = 0; f < width / columns; ++f) {
+      float fragment[columns / 2];
+      multiply_chunk<Slices, columns>(fragment, chunk, f);
       // This warp has read what it will: both CTAs may load over it.
-      if (f == width / fragment_n - 1 && lane < cluster)
+      if (f == width / columns - 1 && lane < cluster)
 #pragma unroll
         for (int s = 0; s < Slices::chunk_stages; ++s)
           isa::mbarrier_arrive_remote(&pipeline.empty[first_stage + s], lane);
 #pragma unroll
-      for (int i = 0; i < fragment_n / 2; ++i) sums[f][i] += fragment[i];
+      for (int i = 0; i < columns / 2; ++i) sums[f][i] += fragment[i];
     }
   }
 }

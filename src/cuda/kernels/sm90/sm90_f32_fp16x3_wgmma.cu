@@ -104,7 +104,9 @@ class Fp16x3Product final : public DeviceProduct {
   [[nodiscard]] Status enqueue_main(GemmParameters& p, const Launch& launch) const {
     if (width_ == tile_n) return enqueue_multiply<Slices, Pass::main>(p, device_, fp16x3_name, launch.stream);
     if (Status s = make_slice_maps<Slices>(p, width_); !s.ok()) return s;
-    return enqueue_multiply<Slices, Pass::halves>(p, device_, fp16x3_name, launch.stream);
+    return width_ == width_of(Pass::halves)
+               ? enqueue_multiply<Slices, Pass::halves>(p, device_, fp16x3_name, launch.stream)
+               : enqueue_multiply<Slices, Pass::quarters>(p, device_, fp16x3_name, launch.stream);
   }
   [[nodiscard]] Status launch_split_k(GemmParameters& p, const Launch& launch) const {
     p.split_k = layout_.split_k;
@@ -132,17 +134,19 @@ class Fp16x3Product final : public DeviceProduct {
   int width_;  ///< columns that a cluster computes at a time
 };
 
-/// Where tiles leave half of the clusters idle, those may have half a tile each.
+/// Where tiles leave half of the clusters idle, or more, those may have a half or a quarter of a tile each.
 [[nodiscard]] std::vector<Candidate> fp16x3_candidates(const plan::Problem& problem, const Device& device) {
   const auto of_form = [&](bool may_split_k) {
     return sliced_candidates(problem.description, device, fp16x3_form(may_split_k, problem.reproducible));
   };
   std::vector<Candidate> all = of_form(true);
-  Candidate halves = of_form(false).front();
-  if (2 * halves.demand.tiles > halves.demand.slots) return all;
-  halves.configuration.bn = width_of(Pass::halves);
-  halves.demand.tiles *= 2;
-  all.push_back(halves);
+  Candidate part = of_form(false).front();
+  for (const Pass pass : {Pass::halves, Pass::quarters}) {
+    part.demand.tiles *= 2;
+    if (part.demand.tiles > part.demand.slots) break;
+    part.configuration.bn = width_of(pass);
+    all.push_back(part);
+  }
   return all;
 }
 
