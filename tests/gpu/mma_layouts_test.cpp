@@ -9,10 +9,11 @@ namespace {
 
 constexpr std::int64_t m = 68, n = 132, k = 1030;
 
-/// Rows and columns that lie across or along, `gap` elements beyond a multiple of 16 apart.
+/// Rows and columns that lie across or along, `gap` elements beyond a multiple of 16 apart, as are two products.
 OperandLayout layout(std::int64_t rows, std::int64_t columns, bool by_columns, std::int64_t gap) {
-  return by_columns ? OperandLayout{1, core::round_up(rows, 16) + gap}
-                    : OperandLayout{core::round_up(columns, 16) + gap, 1};
+  const std::int64_t pitch = core::round_up(by_columns ? rows : columns, 16) + gap;
+  const std::int64_t product = core::round_up((by_columns ? columns : rows) * pitch, 16) + gap;
+  return by_columns ? OperandLayout{1, pitch, product} : OperandLayout{pitch, 1, product};
 }
 
 void expect_all_right(const char* kernel, GemmTypes types) {
@@ -28,6 +29,8 @@ void expect_all_right(const char* kernel, GemmTypes types) {
           test.options.parameters = tile + " " + division + " PACK=0";
           test.description.a = layout(m, k, (direction & 1) != 0, gap);
           test.description.b = layout(k, n, (direction & 2) != 0, gap);
+          test.description.c.batch_stride = m * n;
+          test.description.batch_count = gap == 1 ? 2 : 1;
           tally += check_case(test);
         }
   EXPECT_GE(tally.passed, 96) << "six tiles, four gaps, four directions; more where there are clusters";

@@ -120,31 +120,25 @@ struct Panel {
     }
   }
 
-  /// The same of shifted lines.
-  static __device__ void load(std::uint32_t (&to)[4], const uint4* panel, const std::uint32_t* last_words,
-                              const Shifts& shifts, int vector, int step) {
-    const int lane = isa::opaque_thread() % 32;  // or all addresses are kept in registers
-    const auto word_of = [&](int line, int piece, int word) {
-      return piece < per_line ? reinterpret_cast<const std::uint32_t*>(panel + at(line, piece))[word]
-                              : last_words[line];
-    };
+  /// By all threads: moves the elements of shifted lines to where they belong.
+  template <int Threads>
+  static __device__ void align(uint4* panel, const std::uint32_t* last_words, const Shifts& shifts) {
+    constexpr int own = lines * per_line / Threads;  // pieces of a thread
+    const int thread = isa::opaque_thread();
+    uint4 aligned[own];
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int v = lane / 4 + i % 2 * 8, k = lane % 4 * 2 + i / 2 * 8;
-      if constexpr (Across) {
-        std::uint32_t pair[2];
-#pragma unroll
-        for (int odd = 0; odd < 2; ++odd) {
-          const int place = v + shifts.of(odd);
-          pair[odd] = word_of(16 * step + k + odd, (vector + place) / 8, place / 2 % 4) >> place % 2 * 16;
-        }
-        to[i] = __byte_perm(pair[0], pair[1], 0x5410);
-      } else {
-        const int line = vector + v, piece = 2 * step + i / 2, word = lane % 4;
-        to[i] = __funnelshift_r(word_of(line, piece, word), word_of(line, piece + (word + 1) / 4, (word + 1) % 4),
-                                16 * shifts.of(v));
-      }
+    for (int i = 0; i < own; ++i) {
+      const int line = (thread + i * Threads) / per_line, piece = (thread + i * Threads) % per_line;
+      const uint4 x = panel[at(line, piece)];
+      const std::uint32_t next = piece + 1 < per_line ? panel[at(line, piece + 1)].x : last_words[line];
+      const int shift = 16 * shifts.of(line);
+      aligned[i] = {__funnelshift_r(x.x, x.y, shift), __funnelshift_r(x.y, x.z, shift),
+                    __funnelshift_r(x.z, x.w, shift), __funnelshift_r(x.w, next, shift)};
     }
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < own; ++i)
+      panel[at((thread + i * Threads) / per_line, (thread + i * Threads) % per_line)] = aligned[i];
   }
 };
 
@@ -218,26 +212,16 @@ class WarpTile {
   using Accumulator = DeviceAccumulator<In>;
 
   template <class A, class B>
-  __device__ void add(const uint4* stage, const Shifts& a_shifts, const Shifts& b_shifts) {
-    const uint4 *const a_panel = stage, *const b_panel = stage + S::a_pieces;
-    const auto* const words = reinterpret_cast<const std::uint32_t*>(b_panel + S::b_pieces);
+  __device__ void add(const uint4* a_panel, const uint4* b_panel) {
 #pragma unroll
     for (int step = 0; step < stage_steps / S::slices; ++step) {
       const int at = step * S::slices + slice();
       std::uint32_t a[row_tiles][4];
       std::uint32_t b[column_pairs][4];
 #pragma unroll
-      for (int i = 0; i < row_tiles; ++i)
-        if (sizeof(In) > 1 && a_shifts.any)
-          A::load(a[i], a_panel, words, a_shifts, first_row() + 16 * i, at);
-        else
-          A::load(a[i], a_panel, first_row() + 16 * i, at);
+      for (int i = 0; i < row_tiles; ++i) A::load(a[i], a_panel, first_row() + 16 * i, at);
 #pragma unroll
-      for (int j = 0; j < column_pairs; ++j)
-        if (sizeof(In) > 1 && b_shifts.any)
-          B::load(b[j], b_panel, words + S::a_words, b_shifts, first_column() + 16 * j, at);
-        else
-          B::load(b[j], b_panel, first_column() + 16 * j, at);
+      for (int j = 0; j < column_pairs; ++j) B::load(b[j], b_panel, first_column() + 16 * j, at);
 #pragma unroll
       for (int i = 0; i < row_tiles; ++i)
 #pragma unroll
@@ -375,7 +359,14 @@ __global__ void __launch_bounds__(S::threads, S::ctas) mma_kernel(const __grid_c
     isa::copy_async_wait<S::stages - 2>();
     __syncthreads();  // everybody's copies are there, and everybody has read the stage that is filled next
     copy(stage == 0 ? S::stages - 1 : stage - 1, rest - (S::stages - 1) * stage_k);
-    warp.template add<A, B>(stage_at(stage), a_shifts, b_shifts);
+    uint4 *const a_panel = stage_at(stage), *const b_panel = a_panel + S::a_pieces;
+    if (sizeof(In) > 1 && (a_shifts.any || b_shifts.any)) {
+      const auto* const words = reinterpret_cast<const std::uint32_t*>(b_panel + S::b_pieces);
+      if (a_shifts.any) A::template align<S::threads>(a_panel, words, a_shifts);
+      if (b_shifts.any) B::template align<S::threads>(b_panel, words + S::a_words, b_shifts);
+      __syncthreads();
+    }
+    warp.template add<A, B>(a_panel, b_panel);
     stage = stage + 1 == S::stages ? 0 : stage + 1;
   }
   isa::copy_async_wait<0>();
