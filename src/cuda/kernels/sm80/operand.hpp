@@ -16,6 +16,8 @@ class OperandPlan {
   /// Whether it can be read where it lies, at a suitable address or at this one.
   [[nodiscard]] bool may_stay() const { return width_ > 0; }
   [[nodiscard]] bool stays(const void* data) const { return width(data) > 0; }
+  /// Of the copies that some addresses need.
+  [[nodiscard]] std::int64_t most_copied_bytes() const { return width_ == 2 ? 0 : product_bytes(); }
   /// Bytes that lie at multiples of themselves: 16, 8 or 4; or the elements of 16 bits; else 0.
   [[nodiscard]] int width() const { return width_; }
   [[nodiscard]] int width(const void* data) const;

@@ -123,7 +123,7 @@ class Product final : public DeviceProduct {
   }
 
   [[nodiscard]] std::int64_t workspace_bytes() const override {
-    return at_once_ * (a_.product_bytes() + b_.product_bytes());
+    return at_once_ * (a_.most_copied_bytes() + b_.most_copied_bytes());
   }
   [[nodiscard]] std::int64_t workspace_bytes_for(const GemmArguments& given) const override {
     const GemmArguments arguments = is_transposed_ ? plan::transposed(given) : given;
