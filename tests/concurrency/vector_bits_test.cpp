@@ -94,6 +94,24 @@ TEST(VectorBits, LongSumsKeepTheBound) {
 }
 
 /// One row more leaves the bits of the others as they are, where sums run across lines.
+/// Two products of the least i16 add up to 2^31, which wraps.
+TEST(VectorBits, TheLeastIntegersWrap) {
+  const GemmTypes types{ElementType::i16, ElementType::i32};
+  for (const char* kernel : {"avx2_i16_vectors", "avx512_i16_vectors"})
+    for (const std::int64_t k : {2, 33, 65})
+      for (const std::int64_t n : {1, 9}) {
+        const GemmDescription d = description_of(types, {1, n, k, true});
+        const std::vector<std::int16_t> a(static_cast<std::size_t>(k), -32768),
+            b(static_cast<std::size_t>(n * k), -32768);
+        std::vector<std::int32_t> c(static_cast<std::size_t>(n));
+        const Status status = gemm(d, {.a = a.data(), .b = b.data(), .c = c.data()}, {.kernel = kernel, .threads = 1});
+        if (status.code() == StatusCode::unsupported || status.code() == StatusCode::device_unavailable) continue;
+        ASSERT_TRUE(status.ok()) << status.message();
+        const auto expected = static_cast<std::int32_t>(static_cast<std::uint32_t>(k) << 30);
+        for (const std::int32_t sum : c) EXPECT_EQ(sum, expected) << kernel << ' ' << n << ' ' << k;
+      }
+}
+
 TEST(VectorBits, TheNinthRowChangesNothing) {
   const GemmDescription nine = contiguous({ElementType::f32, ElementType::f32}, 9, 300, 1000);
   Matrices matrices(nine, 32);

@@ -22,7 +22,9 @@ Blocking blocking_for(const BlockedTile& tile, std::int64_t m, std::int64_t n, s
   const double best_kc =
       std::sqrt(static_cast<double>(tile.sum_size * caches().l2)) / static_cast<double>(tile.element_size);
   const std::int64_t best_chunks = std::max<std::int64_t>(std::llround(best_kc / static_cast<double>(tile.chunk)), 1);
-  const bool c_is_near = m * core::ceil_divide(n, std::int64_t{threads}) * tile.sum_size <= caches().l1;
+  const double c_bytes = static_cast<double>(m) * static_cast<double>(core::ceil_divide(n, std::int64_t{threads})) *
+                         static_cast<double>(tile.sum_size);
+  const bool c_is_near = c_bytes <= static_cast<double>(caches().l1);
   const std::int64_t chunks = tile.in_tile_registers && !c_is_near ? best_chunks : 1;
   const std::int64_t kc = std::min(chunks * tile.chunk, k);
   const std::int64_t term_bytes = kc * tile.element_size;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Sums along lines, each in the lanes of highway_lane_sums.hpp. A group of long lines is read side by side, part after
+/// Sums along lines, each in the lanes of highway_lane_sums.hpp. A group of lines is read side by side, part after
 /// part: as many streams as lines. Nothing is asked for ahead: the processors' own prefetchers follow the streams, and
 /// on Zen 3 asking too costs 15 %.
 #pragma once
@@ -86,7 +86,7 @@ template <class In, int LinesAtOnce, int Vectors>
 HWY_INLINE void sum_lines(const LinesAt<In>& at, const HeldVectors<In>& x, Accumulator<In>* sums,
                           std::int64_t sums_stride) {
   const std::int64_t terms = terms_of_part<In>(at.terms);
-  // For the code it takes, AVX-512 has it for one vector alone.
+  // For the code it takes, all but AVX2 have it for one vector alone.
   if constexpr (HWY_TARGET == HWY_AVX2 || Vectors == 1)
     if (at.terms <= terms) return sum_short_lines<In, LinesAtOnce, Vectors>(at, x, sums, sums_stride);
   LaneSums<In> lanes[LinesAtOnce][Vectors];

@@ -4,6 +4,10 @@
 /// Modulo 2^32 all orders of summation have the same bits.
 #pragma once
 
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
 #include "cpu/micro/highway_lane_sums.hpp"
 
 namespace exactile::cpu::HWY_NAMESPACE {
@@ -44,10 +48,10 @@ class SumOfPairs {
   Vector<std::int32_t> other_ = hn::Zero(d_);  ///< where an instruction leaves half of the pairs to another
 };
 
-/// Sums of `LinesAtOnce` lines and one x, which zeros follow.
+/// Sums of `LinesAtOnce` lines and one x, which zeros follow; added to those that are there, if there are.
 template <class In, int LinesAtOnce>
 HWY_INLINE void sum_narrow_lines(const In* w, std::int64_t w_stride, std::int64_t terms, const std::int16_t* x,
-                                 std::int32_t* sums, std::int64_t sums_stride) {
+                                 bool adds, std::int32_t* sums, std::int64_t sums_stride) {
   SumOfPairs of_line[LinesAtOnce];
   const auto add = [&](std::int64_t p, const auto& load) __attribute__((always_inline)) {
     const Vector<std::int16_t> of_x = hn::LoadU(Shorts(), x + p);
@@ -59,28 +63,36 @@ HWY_INLINE void sum_narrow_lines(const In* w, std::int64_t w_stride, std::int64_
   if (p < terms)
     add(
         p, [&](const In* from) __attribute__((always_inline)) { return load_some_shorts(from, terms - p); });
-  unrolled<LinesAtOnce>([&](auto j) __attribute__((always_inline)) { sums[j * sums_stride] = of_line[j].total(); });
+  unrolled<LinesAtOnce>([&](auto j) __attribute__((always_inline)) {
+    const auto before = adds ? static_cast<std::uint32_t>(sums[j * sums_stride]) : 0U;
+    sums[j * sums_stride] = static_cast<std::int32_t>(before + static_cast<std::uint32_t>(of_line[j].total()));
+  });
 }
 
-/// See VectorKernels::along.
+/// See VectorKernels::along. Takes so many terms at a time that all x as shorts stay in L1.
 template <class In>
 void sums_along_narrow(const In* w, std::int64_t w_stride, std::int64_t lines, std::int64_t terms,
                        const HeldVectors<In>& x, int vectors, std::int32_t* sums) {
-  constexpr std::int64_t group = 8;
-  alignas(64) std::int16_t narrow[most_vectors_at_once][lane_block_terms];
+  constexpr std::int64_t group = 8, room = 2 * lane_block_terms;
+  alignas(64) std::int16_t narrow[room];
+  const std::int64_t most = room / vectors / held_padding * held_padding;
   const std::int64_t whole = terms / held_padding * held_padding;
-  for (int i = 0; i < vectors; ++i) {
-    const HeldVectors<In> one = x.from(i);
-    std::copy_n(one.held, whole, narrow[i]);
-    if (whole < terms) std::copy_n(one.end, held_padding, narrow[i] + whole);
+  for (std::int64_t begin = 0; begin < terms; begin += most, w += most) {
+    const std::int64_t here = std::min(terms - begin, most);
+    for (int i = 0; i < vectors; ++i) {
+      const HeldVectors<In> one = x.from(i);
+      std::copy_n(one.held + begin, std::min(here, whole - begin), narrow + i * most);
+      if (begin + here > whole) std::copy_n(one.end, held_padding, narrow + i * most + whole - begin);
+    }
+    std::int64_t j = 0;
+    const auto sum = [&]<std::int64_t together>() __attribute__((always_inline)) {
+      for (int i = 0; i < vectors; ++i)
+        sum_narrow_lines<In, together>(w + j * w_stride, w_stride, here, narrow + i * most, begin > 0,
+                                       sums + j * vectors + i, vectors);
+    };
+    for (; j + group <= lines; j += group) sum.template operator()<group>();
+    for (; j < lines; ++j) sum.template operator()<1>();
   }
-  std::int64_t j = 0;
-  for (; j + group <= lines; j += group)
-    for (int i = 0; i < vectors; ++i)
-      sum_narrow_lines<In, group>(w + j * w_stride, w_stride, terms, narrow[i], sums + j * vectors + i, vectors);
-  for (; j < lines; ++j)
-    for (int i = 0; i < vectors; ++i)
-      sum_narrow_lines<In, 1>(w + j * w_stride, w_stride, terms, narrow[i], sums + j * vectors + i, vectors);
 }
 
 /// See VectorKernels::dot.

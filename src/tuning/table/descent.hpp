@@ -25,7 +25,7 @@ void descend(std::span<double* const> coefficients, Error&& error, double neglig
         }
         *coefficient = before;
       }
-    if (least >= before_all * (1 - negligible)) factor = std::sqrt(factor);
+    if (!(least < before_all * (1 - negligible))) factor = std::sqrt(factor);
   }
 }
 
