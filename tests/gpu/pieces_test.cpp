@@ -152,7 +152,7 @@ TEST(PiecesOnDevice, AreTheSameInAllSmallTiles) {
                    {{"simt_f32", "BM=8 BN=128"},
                     {"simt_f32_sliced_k", "CLUSTER_K=16", 1 << 30, true},
                     {"simt_f32_sliced_k", "CLUSTER_K=4", 1 << 30, true},
-                    {"simt_f32_sliced_k", "CLUSTER_K=1", most_terms_of_cta}});
+                    {"simt_f32_sliced_k", "CLUSTER_K=1", most_terms_of_cta, true}});
 }
 
 TEST(PiecesOnDevice, LargeTilesHaveTheProcessorsBits) {

@@ -42,14 +42,15 @@ int most_ranks_of(const Device& device) {
 /// What no instance exceeds.
 constexpr SlicedKInstance largest = sliced_k_instance_for<Tile>(AccessPattern::k_major, AccessPattern::k_major);
 
-/// A warp for each piece of a chunk, or half or a quarter of them where the sums of chunks leave no room for more; 0:
-/// there is none.
+/// A warp for each piece of a chunk, or half of them, and so on, where the sums leave no room for more; 0: there is
+/// none. Of whole chunks, 16 pieces each, all warps take as many.
 int warps_for(SlicedKDivision division, const Device& device) {
-  for (division.warps = std::min(division.pieces_of_rank, sliced_k_warps); division.warps > 0; division.warps /= 2) {
-    if (sliced_k_shared_bytes(largest, division) <= device.shared_bytes_per_block) return division.warps;
-    if (division.warps % 2 != 0) break;
+  division.warps = std::min(division.pieces_of_rank, sliced_k_warps);
+  while (sliced_k_shared_bytes(largest, division) > device.shared_bytes_per_block) {
+    if (division.warps == 1) return 0;
+    division.warps = (division.warps + 1) / 2;
   }
-  return 0;
+  return division.warps;
 }
 
 std::int64_t pieces_of(const GemmDescription& d) {

@@ -16,8 +16,6 @@ inline constexpr int chunk_k = 16;  ///< of K, summed by the tensor cores before
 /// 16 bytes are exchanged so that what a warp reads at once lies in different banks.
 template <int vectors, bool k_major>
 struct Panel {
-  static constexpr int elements = vectors * panel_k;
-
   [[nodiscard]] __device__ static constexpr int place(int vector, int k) {
     return k_major ? vector * panel_k + (k ^ (vector & 1) << 4) : k * vectors + (vector ^ (k >> 2 & 3) << 3);
   }

@@ -205,7 +205,8 @@ template <class In>
 std::vector<Candidate> candidates(const plan::Problem& problem, const Device& device) {
   const GemmDescription d = oriented(problem.description);
   const bool in_order = problem.reproducible && is_floating(d.types.input);
-  const int clusters = !in_order && device.compute_capability >= 90 ? sm80::most_ranks : 1;
+  const bool has_clusters = device.compute_capability >= 90 && waits_for_kernel_before;
+  const int clusters = !in_order && has_clusters ? sm80::most_ranks : 1;
   std::vector<Candidate> all;
   for (const auto& tile : ShapesOf<In>::facts)
     for (int ranks = 1; ranks <= clusters && !(in_order && tile.slices > 1); ranks *= 2) {
