@@ -27,7 +27,7 @@ HWY_INLINE void stream_vector(const T* a, std::int64_t a_stride, const T* b, std
 #pragma GCC unroll 8
   for (int p = 0; p < Terms; ++p) {
     const Vector<T> b_row = load<T, 1, Masked>(b + p * b_stride, 0, mask);
-    __builtin_prefetch(b + p * b_stride + ahead);
+    if constexpr (Terms > 1) __builtin_prefetch(b + p * b_stride + ahead);
 #pragma GCC unroll 8
     for (int i = 0; i < Rows; ++i) multiply_add_into(sum[i], hn::Set(d, a[i * a_stride + p]), b_row);
   }
@@ -52,14 +52,14 @@ HWY_INLINE void stream_rows(const TileShape& shape, const T* a_rows, const T* b_
   };
   constexpr auto size = static_cast<std::int64_t>(sizeof(T));
   std::int64_t ahead = 0;
-  if (Terms == 1) {
-    // The last rows, which none may follow.
-  } else if (columns * size < 2 * ahead_in_row) {
-    // The rows that come next but one: they lie pages away, where no hardware prefetcher looks.
-    ahead = 2 * Terms * shape.b_stride;
-  } else {
-    add_up_to(columns - ahead_in_row / size, ahead_in_row / size);
-    ahead = Terms * shape.b_stride - j;
+  if constexpr (Terms > 1) {  // none may follow the last rows, which come one by one
+    if (columns * size < 2 * ahead_in_row) {
+      // The rows that come next but one: they lie pages away, where no hardware prefetcher looks.
+      ahead = 2 * Terms * shape.b_stride;
+    } else {
+      add_up_to(columns - ahead_in_row / size, ahead_in_row / size);
+      ahead = Terms * shape.b_stride - j;
+    }
   }
   add_up_to(columns, ahead);
   for (; j < columns; j += lanes)

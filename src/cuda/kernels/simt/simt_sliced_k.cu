@@ -88,7 +88,8 @@ Candidate candidate(const SlicedKDivision& division, const GemmDescription& d, c
 std::vector<Candidate> sliced_k_candidates(const plan::Problem& problem, const Device& device) {
   const GemmDescription d = oriented(problem.description, is_transposed(problem.description, tile));
   std::vector<Candidate> all;
-  for (int ranks = 1; ranks <= most_ranks_of(device) && ranks <= pieces_of(d); ranks *= 2)
+  const std::int64_t most = std::min<std::int64_t>(most_ranks_of(device), pieces_of(d));
+  for (int ranks = 1; ranks <= most; ranks *= 2)
     if (const SlicedKDivision division = divide_sliced_k(d, device, ranks); division.warps > 0)
       all.push_back(candidate(division, d, device));
   return all;
@@ -152,12 +153,13 @@ class SlicedK final : public DeviceProduct {
 
 std::string_view why_refused(const plan::Problem& problem, const Device& device) {
   const GemmDescription d = oriented(problem.description, is_transposed(problem.description, tile));
+  const int ranks = most_ranks_of(device);
   const double tiles = std::ceil(static_cast<double>(d.m) / Tile::bm) * std::ceil(static_cast<double>(d.n) / Tile::bn) *
                        static_cast<double>(d.batch_count);
-  if (tiles * most_ranks_of(device) > 0x7fffffff) return "more CTAs than one grid has";
+  if (tiles * ranks > 0x7fffffff) return "more CTAs than one grid has";
   if (const std::string_view why = refuses(problem, tile); !why.empty()) return why;
   constexpr std::int64_t most_pieces = 1 << 12;
-  if (pieces_of(d) > most_pieces || divide_sliced_k(d, device, most_ranks_of(device)).warps == 0)
+  if (pieces_of(d) > most_pieces || divide_sliced_k(d, device, ranks).warps == 0)
     return "a cluster's shared memory has no room for the sums of all chunks of K";
   return "";
 }

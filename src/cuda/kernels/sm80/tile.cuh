@@ -8,6 +8,7 @@
 #include "cuda/isa/copy_async.cuh"
 #include "cuda/isa/mma_m16n8.cuh"
 #include "cuda/isa/opaque.cuh"
+#include "cuda/runtime/clusters.hpp"
 #include "cuda/tile/cluster_sums.cuh"
 #include "cuda/tile/early_launch.cuh"
 #include "cuda/tile/epilogue.cuh"
@@ -16,7 +17,7 @@ namespace exactile::cuda::sm80 {
 
 constexpr int stage_bytes = 128;  ///< of K, for each row of A and column of B
 constexpr int stage_steps = stage_bytes / 32;
-constexpr int most_ranks = 8;  ///< blocks of a tile: as many as a cluster has everywhere
+constexpr int most_ranks = most_portable_cluster;  ///< blocks of a tile
 constexpr int group_rows = 8;  ///< rows of tiles that are walked together, so that L2 serves their columns
 
 /// A tile of C and the warps that share it: `slices` sets of them, each of which takes some of a stage's K.
