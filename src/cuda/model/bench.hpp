@@ -16,8 +16,8 @@ namespace exactile::cuda::model {
 /// list what was there counts as slow by it.
 inline constexpr std::size_t products_before_fit = 16;
 
-/// Operands for products of one pair of types, filled with normal numbers: more of them than the L2 cache holds, so
-/// that a run finds its own in memory. What L2 can hold is used calls_from_l2 times in a row.
+/// Operands for products of one pair of types, filled with normal numbers. Every run finds its own in memory, not in
+/// L2.
 class Bench {
  public:
   [[nodiscard]] static Result<std::unique_ptr<Bench>> open(const Device& device, GemmTypes types);

@@ -79,11 +79,14 @@ Result<double> measure_host_launch(const Device& device) {
       .description = {.types = types, .m = side, .n = side, .k = side, .a = {side, 1}, .b = {side, 1}, .c = {side, 1}},
       .memory = Memory::device};
   std::unique_ptr<DeviceProduct> product;
-  for (const Kernel* kernel : kernels())
-    if (product == nullptr && can_do(*kernel, problem, device))
-      for (const Candidate& candidate : kernel->candidates(problem, device))
-        if (product == nullptr && candidate.demand.side_kernels == 0)
-          product = kernel->make(problem, device, candidate.configuration);
+  for (const Kernel* kernel : kernels()) {
+    if (product != nullptr) break;
+    if (!can_do(*kernel, problem, device)) continue;
+    const std::vector<Candidate> candidates = kernel->candidates(problem, device);
+    const auto alone = std::ranges::find_if(candidates, [](const Candidate& c) { return c.demand.side_kernels == 0; });
+    if (alone != candidates.end()) product = kernel->make(problem, device, alone->configuration);
+    if (product != nullptr && product->workspace_bytes() > 0) product.reset();
+  }
   if (product == nullptr) return Status(StatusCode::unsupported, "no kernel multiplies bf16 in one launch");
   const DeviceGuard guard(device.index);
   if (!guard.status().ok()) return guard.status();
