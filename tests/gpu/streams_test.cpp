@@ -84,5 +84,47 @@ TEST(Streams, OnePlanIsRunFromSeveralThreadsAtOnce) {
   }
 }
 
+/// A stream keeps scratch memory for its next run. Of threads that enqueue on one stream each has its own, and of more
+/// streams than keep some, and of a graph that runs beside the stream that captured it.
+TEST(Streams, ScratchMemoryIsNobodyElses) {
+  SKIP_WITHOUT_GPU();
+  const Result<Context> context = Context::make(Backend::cuda);
+  ASSERT_TRUE(context.ok()) << context.status().message();
+  int with_workspace = 0;
+  for (const KernelOfType& kernel : cuda_kernels()) {
+    if (kernel.types.input != ElementType::f32) continue;
+    constexpr Shape shape{72, 40, 4096};  // K is split where it can be
+    const DeviceProduct model(context.value(), kernel, shape.m, shape.n, shape.k);
+    if (!model.plan() || model.plan()->summary().workspace_bytes == 0) continue;
+    ++with_workspace;
+    ASSERT_TRUE(model.plan()->run(model.arguments(), context.value().execution()).ok());
+    const std::vector<std::byte> expected = model.result();
+    constexpr int callers = 4, runs = 5, others = 40;
+    {
+      std::vector<std::jthread> threads;
+      for (int t = 0; t < callers; ++t)
+        threads.emplace_back([&] {
+          DeviceProduct product(context.value(), kernel, shape.m, shape.n, shape.k);
+          for (int run = 0; run < runs; ++run) {
+            product.poison();
+            ASSERT_TRUE(model.plan()->run(product.arguments(), context.value().execution()).ok());
+            EXPECT_EQ(product.result(), expected) << test_name(kernel) << " by several threads on one stream";
+          }
+        });
+    }
+    if (with_workspace > 1) continue;
+    std::vector<Context> contexts;
+    for (int i = 0; i < others; ++i) {
+      Result<Context> other = Context::make(Backend::cuda);
+      ASSERT_TRUE(other.ok());
+      DeviceProduct product(other.value(), kernel, shape.m, shape.n, shape.k);
+      ASSERT_TRUE(product.plan()->run(product.arguments(), other.value().execution()).ok());
+      EXPECT_EQ(product.result(), expected) << test_name(kernel) << " on stream " << i;
+      contexts.push_back(std::move(other).value());
+    }
+  }
+  EXPECT_GT(with_workspace, 0);
+}
+
 }  // namespace
 }  // namespace exactile::test

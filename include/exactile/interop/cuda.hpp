@@ -7,8 +7,8 @@
 ///
 /// A run enqueues kernels on the stream and nothing else: no synchronisation, so it can be captured in a graph. Where
 /// no workspace is given and the kernel needs one it is allocated and freed in stream order, which a graph captures
-/// too. The plan may go as soon as run() has returned, and before a graph is launched; operands, scales and prepared
-/// operands may not.
+/// too; outside of captures a stream keeps up to 64 MiB for its next run. The plan may go as soon as run() has
+/// returned, and before a graph is launched; operands, scales and prepared operands may not.
 ///
 /// Any number of threads may run one plan, on streams of their own or on one; C and workspaces must differ. The plan's
 /// device need not be current, and which one is stays as it is. What earlier calls of the thread left in

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cuda/runtime/device.hpp"
+#include "cuda/runtime/workspace.hpp"
 
 namespace exactile::cuda {
 namespace {
@@ -33,6 +34,7 @@ class StreamContext final : public plan::DeviceContext {
   StreamContext(int device, cudaStream_t stream) : device_(device), stream_(stream) {}
   ~StreamContext() override {
     const DeviceGuard guard(device_);
+    forget_workspace(device_, stream_);
     static_cast<void>(cudaStreamDestroy(stream_));
   }
 

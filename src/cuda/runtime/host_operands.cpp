@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "cuda/runtime/device.hpp"
+#include "cuda/runtime/workspace.hpp"
 #include "staging/device.hpp"
 
 namespace exactile::cuda {
@@ -48,6 +49,7 @@ class StreamQueue final : public staging::Queue {
   StreamQueue(int device, cudaStream_t stream) : device_(device), stream_(stream) {}
   ~StreamQueue() override {
     const DeviceGuard guard(device_);
+    forget_workspace(device_, stream_);
     static_cast<void>(cudaStreamDestroy(stream_));
   }
   StreamQueue(const StreamQueue&) = delete;
