@@ -146,10 +146,14 @@ def losses():
             promises_more = row.get("accuracy") in ("compensated", "correctly_rounded")  # than any rival
             if row.get("ratio", 1) < 0.95 and not is_ours(row) and not promises_more:
                 of_type = lost.setdefault(f"{kind(row)}{remarks(row)}", {})
-                of_type.setdefault(f"{best_rival(row)}, {device(data)}", []).append((row["ratio"], shape(row)))
+                products = of_type.setdefault(f"{best_rival(row)}, {device(data)}", {})
+                products[shape(row)] = min(row["ratio"], products.get(shape(row), 1))
     lines = []
     for type_, rivals in lost.items():
-        worst = sorted((sorted(products), rival) for rival, products in rivals.items())
+        worst = sorted(
+            (sorted((ratio, product_) for product_, ratio in products.items()), rival)
+            for rival, products in rivals.items()
+        )
         cell = "<br>".join(rival + ": " + ", ".join(f"{ratio:.2f} at {product_}" for ratio, product_ in products)
                            for products, rival in worst)
         lines.append((worst, [type_, cell]))

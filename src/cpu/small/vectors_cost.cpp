@@ -24,7 +24,8 @@ Demand vectors_demand(const plan::Problem& problem, int vector_bytes) {
   const double lanes = vector_bytes / static_cast<double>(sizeof(Accumulator<In>));
   Demand demand;
   demand.threads = vector_threads<In>(r, d.batch_count, problem.threads);
-  // Two multiply-adds a cycle; but each waits for a term of x that is loaded, too.
+  // Two multiply-adds a cycle of so many lanes as sum; but each waits for a term of x that is loaded, too. Where a lane
+  // adds several narrow terms at once, the rates are as much lower.
   demand[r.across ? Work::far_cycles : Work::near_cycles] = elements * vectors / (2 * lanes);
   demand[Work::read_bytes] = elements * size;
   // Lines that are summed along, or taken across by eight, and the last ones by themselves.
