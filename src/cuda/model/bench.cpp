@@ -181,11 +181,13 @@ Result<double> Bench::time(const Kernel& kernel, const plan::Problem& problem, c
   if (product->workspace_bytes() > workspace_bytes) return Status(StatusCode::out_of_memory, "too much workspace");
   const std::array<std::int64_t, 3> bytes = bytes_of(d);
   const std::int64_t sets = pool_bytes / *std::ranges::max_element(bytes);
-  const int runs = std::clamp(static_cast<int>(enough_seconds / expected_seconds), 1, 24);
+  const std::int64_t uses = bytes[0] + bytes[1] + bytes[2] <= s.device.l2_bytes ? calls_of_operands : 1;
+  const int runs =
+      calls_of_operands * std::clamp(static_cast<int>(enough_seconds / expected_seconds / calls_of_operands), 1, 12);
   Graph graph;
   const Status captured = graph.capture(s.stream, [&]() -> Status {
     for (int run = 0; run < runs; ++run) {
-      const std::int64_t set = s.turn++ % sets;
+      const std::int64_t set = (s.turn++ / uses) % sets;
       const GemmArguments arguments{.a = s.operands[0].data() + set * bytes[0],
                                     .b = s.operands[1].data() + set * bytes[1],
                                     .c = s.operands[2].data() + set * bytes[2]};

@@ -16,8 +16,8 @@ namespace exactile::cuda::model {
 /// list what was there counts as slow by it.
 inline constexpr std::size_t products_before_fit = 16;
 
-/// Operands for products of one pair of types, filled with normal numbers. Every run finds its own in memory, not in
-/// L2.
+/// Operands for products of one pair of types, filled with normal numbers. A run finds its own in memory; where L2 can
+/// hold them they are used calls_of_operands times in a row.
 class Bench {
  public:
   [[nodiscard]] static Result<std::unique_ptr<Bench>> open(const Device& device, GemmTypes types);

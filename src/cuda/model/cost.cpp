@@ -11,7 +11,8 @@ double seconds(const Demand& demand, const Rates& rates, const Overheads& overhe
   const double even = demand.tiles / demand.slots;
   const double waves = demand.stream_k ? std::max(even, 1.0) : std::ceil(even);
   const double computing = (waves + rates.head) * (rates.tile + demand.steps * rates.step);
-  const double moving = demand.bytes / (overheads.share * bandwidth);
+  const int calls = demand.bytes <= static_cast<double>(device.l2_bytes) ? calls_of_operands : 1;
+  const double moving = demand.bytes / calls / (overheads.share * bandwidth);
   return overheads.launch + std::max(computing, moving) + overheads.overlap * std::min(computing, moving) +
          demand.side_kernels * overheads.side_launch + demand.copied_bytes / (overheads.copy_share * bandwidth) +
          demand.turned_bytes / (overheads.turn_share * bandwidth);

@@ -4,8 +4,8 @@
 ///
 ///     seconds = launch + max(C, M) + overlap * min(C, M) + S
 ///     C = (waves + head) * (tile + steps * step)             what SMs compute
-///     M = bytes / (share * bandwidth)                        what device memory moves meanwhile: no call finds its
-///                                                            operands in L2
+///     M = bytes / (share * bandwidth)                        what device memory moves meanwhile; half of it where L2
+///                                                            holds all
 ///     S = side_kernels * side_launch + copied_bytes / (copy_share * bandwidth)
 ///                                    + turned_bytes / (turn_share * bandwidth)
 ///
@@ -42,6 +42,10 @@ struct Overheads {
   double turn_share = 1;
   double host_launch = 0;  ///< seconds that a program takes to enqueue a kernel; measured by itself, not fitted
 };
+
+/// Of so many calls one finds its operands in memory and the other in L2, where that holds them: programs do both, and
+/// what is good for one is rarely bad for the other.
+inline constexpr int calls_of_operands = 2;
 
 /// In a graph, whose launches the host has made before.
 [[nodiscard]] double seconds(const Demand& demand, const Rates& rates, const Overheads& overheads,

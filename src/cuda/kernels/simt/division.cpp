@@ -48,12 +48,6 @@ bool is_small_packed(const GemmDescription& d, std::int64_t lines, const Device&
   return packed_bytes(d, lines) <= real(device.memory_bytes) / 8;
 }
 
-/// The path of a Demand. Only elements of 4 bytes are read by vectors.
-int path_of(const GemmDescription& d, const TileSize& tile) {
-  if (size_in_bytes(d.types.input) != 4 || b_is_read_by_vectors(d)) return 0;
-  return d.b.row_stride == 1 ? (tile.bm <= few_rows ? 2 : 0) : 1;
-}
-
 Division whole_division(const GemmDescription& d, const TileSize& tile) {
   Division division;
   division.row_tiles = static_cast<std::uint32_t>(core::ceil_divide(d.m, tile.bm));
@@ -74,7 +68,7 @@ Candidate candidate(const GemmDescription& d, const Device& device, const TileSi
                 .bytes = real(in) * real(d.k) * real(d.batch_count) * (real(d.m) + real(d.n)) +
                          real(size_in_bytes(d.types.output)) * c_elements,
                 .side_kernels = (packs.a ? 1 : 0) + (packs.b ? 1 : 0),
-                .path = packs.any() ? 0 : path_of(d, tile)};
+                .path = packs.any() ? 0 : path_of(d)};
   if (packs.a) demand.copied_bytes += real(in) * real(d.m) * real(d.k) + packed_bytes(d, d.m);
   if (packs.b) demand.copied_bytes += real(in) * real(d.n) * real(d.k) + packed_bytes(d, d.n);
   if (division.split_k > 1) {
@@ -86,6 +80,12 @@ Candidate candidate(const GemmDescription& d, const Device& device, const TileSi
 }
 
 }  // namespace
+
+int path_of(const GemmDescription& d) {
+  if (size_in_bytes(d.types.input) != 4) return 0;
+  const int of_b = b_is_read_by_vectors(d) ? 0 : d.b.column_stride == 1 ? 1 : 2;
+  return of_b + (d.a.row_stride == 1 && !a_is_read_by_vectors(d) ? 3 : 0);
+}
 
 Packing packing(const GemmDescription& d, const Device& device, const TileSize& tile) {
   if (size_in_bytes(d.types.input) != 4 || tile.bm <= few_rows || d.batch_count != 1 || d.a.pointer_array ||

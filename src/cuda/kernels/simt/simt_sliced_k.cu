@@ -82,7 +82,7 @@ Candidate candidate(const SlicedKDivision& division, const GemmDescription& d, c
            .slots = static_cast<double>(sms_filled(device, division.ranks) / division.ranks * division.ranks),
            .steps = static_cast<double>(division.pieces_of_rank),
            .bytes = 4.0 * (static_cast<double>(d.batch_count) * static_cast<double>((d.m + d.n) * d.k) + c_elements),
-           .path = loads_by_vectors(d) ? 0 : 1}};
+           .path = path_of(d)}};
 }
 
 std::vector<Candidate> sliced_k_candidates(const plan::Problem& problem, const Device& device) {
