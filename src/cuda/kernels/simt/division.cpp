@@ -83,8 +83,11 @@ Candidate candidate(const GemmDescription& d, const Device& device, const TileSi
 
 int path_of(const GemmDescription& d) {
   if (size_in_bytes(d.types.input) != 4) return 0;
+  constexpr std::int64_t line = 32;  // of L2, in elements
   const int of_b = b_is_read_by_vectors(d) ? 0 : d.b.column_stride == 1 ? 1 : 2;
-  return of_b + (d.a.row_stride == 1 && !a_is_read_by_vectors(d) ? 3 : 0);
+  if (d.a.row_stride != 1) return of_b;
+  // Vectors are given up where one of the two cannot be read by them. All CTAs ask for the same short lines at once.
+  return of_b + (!a_is_read_by_vectors(d) || of_b == 1 ? 3 : d.m < line ? 6 : 0);
 }
 
 Packing packing(const GemmDescription& d, const Device& device, const TileSize& tile) {
