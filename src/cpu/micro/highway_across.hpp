@@ -24,23 +24,22 @@ using PartOf = std::conditional_t<core::is_complex_v<In>, LaneOf<In>, In>;
 template <class In>
 inline constexpr int parts = core::is_complex_v<In> ? 2 : 1;
 
-/// Factors of `Count` lines for each strip.
-template <class Lane, int Strips, int Count>
+/// Factors of the lines for each strip.
+template <class Lane, int Strips>
 struct Factors {
-  Lane x[Strips][Count];
+  Lane x[Strips][lines_together];
 };
 
-template <class Part, class Lane, int Strips, int Count>
+template <class Part, class Lane, int Strips>
 HWY_INLINE void add_vector_of(const Part* w, std::int64_t stride, std::int64_t distance,
-                              const Factors<Lane, Strips, Count>& factors, Lane* strips, std::int64_t strip,
-                              std::int64_t some) {
+                              const Factors<Lane, Strips>& factors, Lane* strips, std::int64_t strip) {
   const Lanes<Lane> d;
   Vector<Lane> sums[Strips];
 #pragma GCC unroll 8
   for (int i = 0; i < Strips; ++i) sums[i] = hn::LoadU(d, strips + i * strip);
 #pragma GCC unroll 8
-  for (int q = 0; q < Count; ++q) {
-    const Vector<Lane> line = some == 0 ? load_lanes(w + q * stride) : load_some_lanes<Lane>(w + q * stride, some);
+  for (int q = 0; q < lines_together; ++q) {
+    const Vector<Lane> line = load_lanes(w + q * stride);
     __builtin_prefetch(w + q * stride + distance);
 #pragma GCC unroll 8
     for (int i = 0; i < Strips; ++i) add_product<Part>(sums[i], hn::Set(d, factors.x[i][q]), line);
@@ -49,18 +48,37 @@ HWY_INLINE void add_vector_of(const Part* w, std::int64_t stride, std::int64_t d
   for (int i = 0; i < Strips; ++i) hn::StoreU(sums[i], d, strips + i * strip);
 }
 
-template <class Part, class Lane, int Strips, int Count>
-void add_lines(const Part* w, std::int64_t stride, std::int64_t columns, const Factors<Lane, Strips, Count>& given,
+/// What does not fill the unrolled loops: `count` lines, fewer than lines_together or of fewer columns than a vector
+/// has. One function for all numbers of strips, which is compiled in a fraction of the time. `x`: `count` factors of
+/// each strip, one strip's behind the other's.
+template <class Part, class Lane>
+HWY_NOINLINE void add_rest(const Part* w, std::int64_t stride, std::int64_t columns, const Lane* x, int strip_count,
+                           int count, Lane* strips, std::int64_t strip) {
+  const Lanes<Lane> d;
+  constexpr std::int64_t lanes = lane_count<Lane>;
+  for (std::int64_t j = 0; j < columns; j += lanes)
+    for (int i = 0; i < strip_count; ++i) {
+      Vector<Lane> sum = hn::LoadU(d, strips + i * strip + j);
+#pragma GCC unroll 1
+      for (int q = 0; q < count; ++q)
+        add_product<Part>(sum, hn::Set(d, x[i * count + q]),
+                          load_some_lanes<Lane>(w + q * stride + j, std::min(lanes, columns - j)));
+      hn::StoreU(sum, d, strips + i * strip + j);
+    }
+}
+
+template <class Part, class Lane, int Strips>
+void add_lines(const Part* w, std::int64_t stride, std::int64_t columns, const Factors<Lane, Strips>& given,
                Lane* strips, std::int64_t strip) {
   constexpr std::int64_t ahead = ahead_across / static_cast<std::int64_t>(sizeof(Part));
   constexpr std::int64_t lanes = lane_count<Lane>;
-  const Factors<Lane, Strips, Count> factors = given;  // on this stack: nothing that is stored can change them
+  const Factors<Lane, Strips> factors = given;  // on this stack: nothing that is stored can change them
   // At the end of the lines it asks for the beginnings of the next ones.
-  const std::int64_t to_next = Count * stride - (columns - ahead);
+  const std::int64_t to_next = lines_together * stride - (columns - ahead);
   std::int64_t j = 0;
   for (; j + lanes <= columns; j += lanes)
-    add_vector_of(w + j, stride, j + lanes <= columns - ahead ? ahead : to_next, factors, strips + j, strip, 0);
-  if (j < columns) add_vector_of(w + j, stride, 0, factors, strips + j, strip, columns - j);
+    add_vector_of(w + j, stride, j + lanes <= columns - ahead ? ahead : to_next, factors, strips + j, strip);
+  if (j < columns) add_rest(w + j, stride, columns - j, factors.x[0], Strips, lines_together, strips + j, strip);
 }
 
 /// The factor of term p for strip s: of complex x its real part for even strips, its imaginary part for odd ones.
@@ -81,18 +99,21 @@ void fill_strips(const In* w, std::int64_t w_stride, std::int64_t columns, std::
   using Lane = LaneOf<In>;
   const auto* from = reinterpret_cast<const PartOf<In>*>(w);
   const std::int64_t stride = w_stride * parts<In>;
-  const auto factors_of = [&]<int Count>(std::int64_t p) {
-    Factors<Lane, Strips, Count> factors;
+  Factors<Lane, Strips> factors;
+  const auto take = [&](std::int64_t p, std::int64_t count) {
+    Lane* x = factors.x[0];
     for (int i = 0; i < Strips; ++i)
-      for (int q = 0; q < Count; ++q) factors.x[i][q] = factor<In>(held, held_stride, first + i, p + q);
-    return factors;
+      for (std::int64_t q = 0; q < count; ++q) *x++ = factor<In>(held, held_stride, first + i, p + q);
   };
   std::int64_t p = 0;
-  for (; p + lines_together <= terms; p += lines_together)
-    add_lines(from + p * stride, stride, columns * parts<In>, factors_of.template operator()<lines_together>(p), strips,
-              strip);
-  for (; p < terms; ++p)
-    add_lines(from + p * stride, stride, columns * parts<In>, factors_of.template operator()<1>(p), strips, strip);
+  for (; p + lines_together <= terms; p += lines_together) {
+    take(p, lines_together);
+    add_lines(from + p * stride, stride, columns * parts<In>, factors, strips, strip);
+  }
+  if (p == terms) return;
+  take(p, terms - p);
+  add_rest(from + p * stride, stride, columns * parts<In>, factors.x[0], Strips, static_cast<int>(terms - p), strips,
+           strip);
 }
 
 template <class In, int... Strips>
