@@ -23,7 +23,9 @@ enum class Instruction : std::uint8_t { m8n8k4, m16n8k8, m16n8k16 };
 ///
 ///     [ Re z  -Im z ]    z is an element of the transposed B of a complex product (kernels/complex/real_form.hpp)
 ///     [ Im z   Re z ]
-enum class FormOfA : std::uint8_t { by_rows, along_k, complex };
+///
+/// `expanded`: by rows, made of complex numbers on the way (sm90_expand.cuh).
+enum class FormOfA : std::uint8_t { by_rows, along_k, complex, expanded };
 
 /// StepK are loaded at once: 8 take fewer registers, 16 leave more time for the loads. The order of summation is
 /// the same.
@@ -41,6 +43,7 @@ class WarpTile {
 
   static constexpr bool has_complex_a = A == FormOfA::complex;
   static constexpr bool has_a_along_k = A == FormOfA::along_k;
+  static constexpr bool has_a_by_rows = !has_complex_a && !has_a_along_k;
   static constexpr int a_lines = has_complex_a ? block_k / 2 : block_k;  ///< of 16 rows of A in a stage
 
   /// `row` and `column` are the warp's first ones in the block's tile.
@@ -94,7 +97,7 @@ class WarpTile {
 
   /// Whether a step's fragments of B take the registers of those before them.
   static constexpr bool loads_in_place = I == Instruction::m16n8k16;
-  static_assert(!loads_in_place || (StepK == 16 && a_parts % 2 == 0 && A == FormOfA::by_rows));
+  static_assert(!loads_in_place || (StepK == 16 && a_parts % 2 == 0 && has_a_by_rows));
 
   /// Multiplies a step and, if there is `More`, loads what the first products of the next one need. `loaded()` is
   /// called when all of this step is in registers; `next()` names the one that follows, which it may have to wait for.
@@ -193,7 +196,7 @@ class WarpTile {
 #pragma unroll
       for (int j = 0; j < pairs; ++j) {
         const int index = step.index * step_k / 8 + eight;
-        const std::uint32_t at = A == FormOfA::by_rows ? a_offset_[0][j] + index * 8 * line_bytes : a_offset_[index][j];
+        const std::uint32_t at = has_a_by_rows ? a_offset_[0][j] + index * 8 * line_bytes : a_offset_[index][j];
         const auto pair = *reinterpret_cast<const double2*>(step.a + at + part * a_lines * line_bytes);
         a[eight][has_a_along_k ? j : 2 * j] = pair.x;
         a[eight][has_a_along_k ? 2 + j : 2 * j + 1] = pair.y;

@@ -69,10 +69,11 @@ struct WorkTile {
   std::uint32_t end_chunk;
 };
 
-/// Tiles that run at the same time form a compact patch of C, so that they share what they read through L2.
-template <int BM, int BN>
+/// Tiles that run at the same time form a compact patch of C, so that they share what they read through L2: bands of so
+/// many tile rows.
+template <int BM, int BN, int Band = 1024 / BM>
 [[nodiscard]] __device__ inline WorkTile work_tile_at(const Parameters& w, std::uint32_t index) {
-  constexpr std::uint32_t band = 1024 / BM;  // tile rows
+  constexpr std::uint32_t band = Band;
   const std::uint32_t tiles = w.tiles_m * w.tiles_n;
   const std::uint32_t tile = (w.in_clusters ? index / w.split_k : index) % tiles;
   const std::uint32_t k_slice = (w.in_clusters ? index : index / tiles) % w.split_k;

@@ -70,7 +70,7 @@ template <class T, class Start, class Fill>
 __device__ void for_each_stage(const Parameters& w, std::uint64_t* empty, Start&& start, Fill&& fill) {
   PipelineState state;
   for (std::uint32_t index = blockIdx.x; index < w.work_tiles; index += gridDim.x) {
-    const WorkTile work_tile = work_tile_at<T::bm, T::bn>(w, index);
+    const WorkTile work_tile = work_tile_at<T::bm, T::bn, T::band>(w, index);
     const std::int64_t k = k_at(w, work_tile.first_chunk);
     const std::int64_t end = k_at(w, work_tile.end_chunk);
     start(work_tile, k);

@@ -12,7 +12,7 @@
 #include "cuda/isa/warpgroup.cuh"
 #include "cuda/kernels/dmma/cluster.cuh"
 #include "cuda/kernels/dmma/product.hpp"
-#include "cuda/kernels/dmma/sm90_copy.cuh"
+#include "cuda/kernels/dmma/sm90_expand.cuh"
 #include "cuda/kernels/dmma/store.cuh"
 #include "cuda/kernels/sm90/tensor_map.hpp"
 #include "cuda/runtime/shared_memory.hpp"
@@ -33,6 +33,8 @@ struct Tile {
   static constexpr int consumer_warps = (Bm / Wm) * (Bn / Wn);
   static constexpr int threads = producer_threads + 32 * consumer_warps;
   using Warp = WarpTile<Wm, Wn, I, StepK, A>;
+  static constexpr bool expands_a = A == FormOfA::expanded;
+  static constexpr int band = (expands_a ? 2048 : 1024) / Bm;  ///< rows of complex numbers take half as many bytes
   static constexpr int a_lines = Warp::a_lines;
   static constexpr int a_bytes = Bm / 16 * a_lines * line_bytes;
   static constexpr int b_bytes = Bn * line_bytes;
@@ -122,7 +124,7 @@ __device__ void multiply_tiles(const Parameters& w, char* stages, std::uint64_t*
   if constexpr (T::Warp::has_complex_a) tile.conjugate(w.a.layout.conjugate, w.b.layout.conjugate);
   PipelineState state;
   for (std::uint32_t index = blockIdx.x; index < w.work_tiles; index += gridDim.x) {
-    const WorkTile work_tile = work_tile_at<T::bm, T::bn>(w, index);
+    const WorkTile work_tile = work_tile_at<T::bm, T::bn, T::band>(w, index);
     for (std::uint32_t chunk = work_tile.first_chunk; chunk < work_tile.end_chunk; ++chunk) {
       tile.clear();
       ChunkOfStages<T>(tile, stages, full, empty, lane < arrivals, state)
@@ -143,7 +145,8 @@ __global__ void __launch_bounds__(T::threads, T::blocks)
   char* stages = shared + (-isa::shared_address(shared) & 1023);
   if (threadIdx.x == 0) {
     for (int s = 0; s < T::stages; ++s) {
-      isa::mbarrier_init(full + s, (boxes.any() ? 1 : 0) + (boxes.all() ? 0 : T::producer_threads));
+      isa::mbarrier_init(full + s, (boxes.any() ? 1 : 0) + (boxes.all() ? 0 : T::producer_threads) +
+                                       (T::expands_a && !boxes.has_b ? T::producer_threads : 0));
       isa::mbarrier_init(empty + s, T::consumer_warps * boxes.arrivals_of_warp());
     }
     isa::mbarrier_init_fence();
@@ -153,7 +156,11 @@ __global__ void __launch_bounds__(T::threads, T::blocks)
   wait_for_kernel_before();
   if (threadIdx.x < T::producer_threads) {
     isa::registers_give<T::producer_registers>();
-    copy_operands<T>(w, boxes, stages, full, empty);
+    if constexpr (T::expands_a) {
+      expand_operands<T>(w, boxes, stages, full, empty);
+    } else {
+      copy_operands<T>(w, boxes, stages, full, empty);
+    }
   } else {
     isa::registers_take<T::consumer_registers>();
     multiply_tiles<T>(w, stages, full, empty, boxes.arrivals_of_warp());
@@ -183,10 +190,11 @@ Boxes boxes_of(const Parameters& w) {
                                       .box_rows = box_rows})
         .ok();
   };
-  boxes.has_a = T::Warp::has_a_along_k
-                    ? map(boxes.a, w.a, w.a.pairs_along_k, w.k, w.m, w.a.mn, boxes.a_is_batched, T::bm)
-                    : map(boxes.a, w.a, w.a.path == Source::Path::pairs, w.m, w.k * T::a_lines / block_k, w.a.k_stride,
-                          boxes.a_is_batched, T::a_lines);
+  if constexpr (!T::expands_a)
+    boxes.has_a = T::Warp::has_a_along_k
+                      ? map(boxes.a, w.a, w.a.pairs_along_k, w.k, w.m, w.a.mn, boxes.a_is_batched, T::bm)
+                      : map(boxes.a, w.a, w.a.path == Source::Path::pairs, w.m, w.k * T::a_lines / block_k,
+                            w.a.k_stride, boxes.a_is_batched, T::a_lines);
   boxes.has_b = map(boxes.b, w.b, w.b.pairs_along_k, w.k, w.n, w.b.mn, boxes.b_is_batched, T::bn);
   return boxes;
 }
@@ -195,7 +203,7 @@ template <class T>
 Status launch_tile(const Parameters& parameters, const Device& device, std::string_view name, cudaStream_t stream) {
   if (Status s = allow_shared_memory(kernel<T>, T::shared_bytes, name); !s.ok()) return s;
   const Boxes boxes = boxes_of<T>(parameters);
-  if (T::Warp::has_complex_a && !boxes.has_a)
+  if (T::Warp::has_complex_a ? !boxes.has_a : T::expands_a && parameters.a.path != Source::Path::pairs)
     return {StatusCode::invalid_argument, "an operand of complex numbers does not lie at a multiple of 16 bytes"};
   if (T::Warp::has_a_along_k && !boxes.has_a) return {StatusCode::unsupported, "A is out of TMA's reach"};
   if (parameters.in_clusters)
