@@ -68,9 +68,8 @@ inline constexpr TileKind tiles_of_16_bits[] = {{{128, 256}},
                                                 {{128, 160}, {1, 32}},
                                                 {{64, 128}, {1, 32}},
                                                 {{64, 64}, {1, 32}}};
-inline constexpr TileKind tiles_of_8_bits[] = {{{128, 256}},        {{128, 192}},      {{128, 128}},
-                                               {{128, 64}},         {{128, 16}},       {{128, 64}, {2, 0}},
-                                               {{64, 128}, {4, 0}}, {{64, 32}, {4, 0}}};
+inline constexpr TileKind tiles_of_8_bits[] = {{{128, 256}}, {{128, 192}}, {{128, 128}},
+                                               {{128, 64}},  {{128, 16}},  {{64, 32}, {4, 0}}};
 inline constexpr TileKind tiles_of_tf32[] = {{{128, 256}}, {{128, 128}}, {{128, 64}}, {{128, 16}}};
 
 /// Those of an element type that the tensor cores multiply in so many bytes.
