@@ -29,11 +29,12 @@ struct PipelinedRounds {
   std::int64_t a_stride;
   std::int64_t a_rows;
   std::int64_t lines_first;
+  std::int64_t half_round;  ///< of what a round's terms take of a row of A, in bytes
 };
 static_assert(offsetof(PipelinedRounds, of_a) == 8 && offsetof(PipelinedRounds, lines) == 16 &&
               offsetof(PipelinedRounds, line_stride) == 24 && offsetof(PipelinedRounds, a) == 32 &&
               offsetof(PipelinedRounds, a_stride) == 40 && offsetof(PipelinedRounds, a_rows) == 48 &&
-              offsetof(PipelinedRounds, lines_first) == 56);
+              offsetof(PipelinedRounds, lines_first) == 56 && offsetof(PipelinedRounds, half_round) == 64);
 
 #if HWY_ARCH_X86
 // Sums are operands of the assembly, B is in zmm0 to zmm5, elements of A in zmm6 and zmm7. Of a row R its three
@@ -42,24 +43,23 @@ static_assert(offsetof(PipelinedRounds, of_a) == 8 && offsetof(PipelinedRounds, 
 #FMA " %%" #B0 ", %%" #E ", %[s" #S0 "]\n\t" ASK #FMA " %%" #B1 ", %%" #E ", %[s" #S1 "]\n\t" #FMA " %%" #B2 \
        ", %%" #E ", %[s" #S2 "]\n\t" #REPEAT " " #SIZE "*8*" #P "+" #SIZE "*" #R "+" #SIZE "*2(%[a]), %%" #E "\n\t"
 // A term, then the row of B two terms on. Asks for the line of A's tile half a KiB on, and for the row of B a round on.
-#define EXACTILE_TERM(FMA, REPEAT, SIZE, P, B0, B1, B2, ASK3, ASK5)                                              \
+#define EXACTILE_TERM(FMA, REPEAT, SIZE, P, B0, B1, B2, ASK3, ASK5)                                               \
   EXACTILE_ROW(FMA, REPEAT, SIZE, P, 0, zmm6, B0, B1, B2, 0, 1, 2, "prefetcht0 " #SIZE "*8*" #P "+512(%[a])\n\t") \
-  EXACTILE_ROW(FMA, REPEAT, SIZE, P, 1, zmm7, B0, B1, B2, 3, 4, 5, "")                                           \
-  EXACTILE_ROW(FMA, REPEAT, SIZE, P, 2, zmm6, B0, B1, B2, 6, 7, 8, "prefetcht0 192*" #P "+1536(%[b])\n\t")       \
-  EXACTILE_ROW(FMA, REPEAT, SIZE, P, 3, zmm7, B0, B1, B2, 9, 10, 11, ASK3)                                       \
-  EXACTILE_ROW(FMA, REPEAT, SIZE, P, 4, zmm6, B0, B1, B2, 12, 13, 14, "prefetcht0 192*" #P "+1600(%[b])\n\t")    \
-  EXACTILE_ROW(FMA, REPEAT, SIZE, P, 5, zmm7, B0, B1, B2, 15, 16, 17, ASK5)                                      \
-  EXACTILE_ROW(FMA, REPEAT, SIZE, P, 6, zmm6, B0, B1, B2, 18, 19, 20, "prefetcht0 192*" #P "+1664(%[b])\n\t")    \
-  EXACTILE_ROW(FMA, REPEAT, SIZE, P, 7, zmm7, B0, B1, B2, 21, 22, 23, "")                                        \
-  "vmovups 192*" #P "+384(%[b]), %%" #B0                                                                         \
-  "\n\t"                                                                                                         \
-  "vmovups 192*" #P "+448(%[b]), %%" #B1                                                                         \
-  "\n\t"                                                                                                         \
+  EXACTILE_ROW(FMA, REPEAT, SIZE, P, 1, zmm7, B0, B1, B2, 3, 4, 5, "")                                            \
+  EXACTILE_ROW(FMA, REPEAT, SIZE, P, 2, zmm6, B0, B1, B2, 6, 7, 8, "prefetcht0 192*" #P "+1536(%[b])\n\t")        \
+  EXACTILE_ROW(FMA, REPEAT, SIZE, P, 3, zmm7, B0, B1, B2, 9, 10, 11, ASK3)                                        \
+  EXACTILE_ROW(FMA, REPEAT, SIZE, P, 4, zmm6, B0, B1, B2, 12, 13, 14, "prefetcht0 192*" #P "+1600(%[b])\n\t")     \
+  EXACTILE_ROW(FMA, REPEAT, SIZE, P, 5, zmm7, B0, B1, B2, 15, 16, 17, ASK5)                                       \
+  EXACTILE_ROW(FMA, REPEAT, SIZE, P, 6, zmm6, B0, B1, B2, 18, 19, 20, "prefetcht0 192*" #P "+1664(%[b])\n\t")     \
+  EXACTILE_ROW(FMA, REPEAT, SIZE, P, 7, zmm7, B0, B1, B2, 21, 22, 23, "")                                         \
+  "vmovups 192*" #P "+384(%[b]), %%" #B0                                                                          \
+  "\n\t"                                                                                                          \
+  "vmovups 192*" #P "+448(%[b]), %%" #B1                                                                          \
+  "\n\t"                                                                                                          \
   "vmovups 192*" #P "+512(%[b]), %%" #B2 "\n\t"
 #define EXACTILE_EVEN(FMA, REPEAT, SIZE, P, ASK3, ASK5) \
   EXACTILE_TERM(FMA, REPEAT, SIZE, P, zmm0, zmm1, zmm2, ASK3, ASK5)
-#define EXACTILE_ODD(FMA, REPEAT, SIZE, P, ASK3, ASK5) \
-  EXACTILE_TERM(FMA, REPEAT, SIZE, P, zmm3, zmm4, zmm5, ASK3, ASK5)
+#define EXACTILE_ODD(FMA, REPEAT, SIZE, P, ASK3, ASK5) EXACTILE_TERM(FMA, REPEAT, SIZE, P, zmm3, zmm4, zmm5, ASK3, ASK5)
 #define EXACTILE_FOUR_TERMS(FMA, REPEAT, SIZE, P0, P1, P2, P3, ASK0, ASK1, ASK2, ASK3) \
   EXACTILE_EVEN(FMA, REPEAT, SIZE, P0, ASK0, ASK1)                                     \
   EXACTILE_ODD(FMA, REPEAT, SIZE, P1, ASK2, ASK3)                                      \
@@ -68,8 +68,8 @@ static_assert(offsetof(PipelinedRounds, of_a) == 8 && offsetof(PipelinedRounds, 
 #define EXACTILE_ROUND(FMA, REPEAT, SIZE, ASK0, ASK1, ASK2, ASK3)            \
   EXACTILE_FOUR_TERMS(FMA, REPEAT, SIZE, 0, 1, 2, 3, ASK0, ASK1, ASK2, ASK3) \
   EXACTILE_FOUR_TERMS(FMA, REPEAT, SIZE, 4, 5, 6, 7, ASK0, ASK1, ASK2, ASK3) \
-  "add $" #SIZE                                                                     \
-  "*64, %[a]\n\t"                                                                   \
+  "add $" #SIZE                                                              \
+  "*64, %[a]\n\t"                                                            \
   "add $1536, %[b]\n\t"
 // rax and rcx: rounds left; r8, r9: lines and from one to the next; r10, r11: the same of A; rdx, rsi: of one request.
 #define EXACTILE_ROUNDS(FMA, REPEAT, SIZE) \
@@ -91,6 +91,7 @@ static_assert(offsetof(PipelinedRounds, of_a) == 8 && offsetof(PipelinedRounds, 
   "mov 24(%[rounds]), %%r9\n\t"                                                                                  \
   "mov 32(%[rounds]), %%r10\n\t"                                                                                 \
   "mov 40(%[rounds]), %%r11\n\t"                                                                                 \
+  "mov 64(%[rounds]), %%rdi\n\t"                                                                                 \
   "cmpq $0, 56(%[rounds])\n\t"                                                                                   \
   "je 2f\n"                                                                                                      \
   "7:\n\t"                                                                                                       \
@@ -113,11 +114,12 @@ static_assert(offsetof(PipelinedRounds, of_a) == 8 && offsetof(PipelinedRounds, 
   "jle 5f\n"                                                                                                     \
   "4:\n\t"                                                                                                       \
   "prefetcht0 (%%rsi)\n\t"                                                                                       \
+  "prefetcht0 (%%rsi,%%rdi)\n\t"                                                                                       \
   "add %%r11, %%rsi\n\t"                                                                                         \
   "dec %%rdx\n\t"                                                                                                \
   "jnz 4b\n"                                                                                                     \
   "5:\n\t"                                                                                                       \
-  "add $8*" #SIZE ", %%r10\n\t"                                                                                  \
+  "lea (%%r10,%%rdi,2), %%r10\n\t"                                                                                  \
   EXACTILE_ROUND(FMA, REPEAT, SIZE, "", "", "", "")                                                              \
   "dec %%rcx\n\t"                                                                                                \
   "jnz 3b\n"                                                                                                     \
@@ -126,16 +128,16 @@ static_assert(offsetof(PipelinedRounds, of_a) == 8 && offsetof(PipelinedRounds, 
   "jg 7b\n\t"
 #define EXACTILE_ZERO(S) "vpxord %[s" #S "], %[s" #S "], %[s" #S "]\n\t"
 #define EXACTILE_SUM(S) [s##S] "=&v"(sums[S / 3][S % 3].raw)
-#define EXACTILE_PIPELINE(FMA, REPEAT, SIZE)                                                                    \
-  asm volatile(EXACTILE_ROUNDS(FMA, REPEAT, SIZE)                                                               \
+#define EXACTILE_PIPELINE(FMA, REPEAT, SIZE)                                                                           \
+  asm volatile(EXACTILE_ROUNDS(FMA, REPEAT, SIZE)                                                                      \
                : EXACTILE_SUM(0), EXACTILE_SUM(1), EXACTILE_SUM(2), EXACTILE_SUM(3), EXACTILE_SUM(4), EXACTILE_SUM(5), \
                  EXACTILE_SUM(6), EXACTILE_SUM(7), EXACTILE_SUM(8), EXACTILE_SUM(9), EXACTILE_SUM(10),                 \
                  EXACTILE_SUM(11), EXACTILE_SUM(12), EXACTILE_SUM(13), EXACTILE_SUM(14), EXACTILE_SUM(15),             \
                  EXACTILE_SUM(16), EXACTILE_SUM(17), EXACTILE_SUM(18), EXACTILE_SUM(19), EXACTILE_SUM(20),             \
                  EXACTILE_SUM(21), EXACTILE_SUM(22), EXACTILE_SUM(23), [a] "+&r"(a), [b] "+&r"(b)                      \
                : [rounds] "r"(&rounds)                                                                                 \
-               : "memory", "cc", "rax", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "xmm0", "xmm1", "xmm2", "xmm3", \
-                 "xmm4", "xmm5", "xmm6", "xmm7")
+               : "memory", "cc", "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "xmm0", "xmm1", "xmm2",  \
+                 "xmm3", "xmm4", "xmm5", "xmm6", "xmm7")
 
 /// sums <- the first terms of the tile, by rounds; a and b move on. Reads up to two terms further.
 HWY_INLINE void multiply_rounds(Vector<float> (&sums)[8][3], const float*& a, const float*& b,
@@ -166,8 +168,8 @@ HWY_INLINE bool suits_pipeline(const TileShape& shape) {
          shape.k >= 2 * pipelined_terms;
 }
 
-/// The sums of k terms, as an asking kernel forms them; see suits_pipeline().
-template <class T>
+/// The sums of k terms, as an asking kernel forms them; see suits_pipeline(). A's elements have `Parts` numbers.
+template <int Parts, class T>
 HWY_INLINE void pipelined_sums(Vector<T> (&sums)[pipelined_rows][pipelined_vectors], std::int64_t k, const T* a,
                                const T* b, const Ahead<T>& ahead) {
   const Lanes<T> d;
@@ -177,7 +179,7 @@ HWY_INLINE void pipelined_sums(Vector<T> (&sums)[pipelined_rows][pipelined_vecto
   const std::int64_t of_lines = ahead.line_rows / 2 < rounds ? ahead.line_rows / 2 : rounds;
   multiply_rounds(sums, a, b,
                   {of_lines, rounds - of_lines, ahead.lines, ahead.line_stride * size, ahead.a, ahead.a_stride,
-                   ahead.a_rows, ahead.lines_are_far});
+                   ahead.a_rows, ahead.lines_are_far, pipelined_terms / 2 * Parts * size});
   for (k -= rounds * pipelined_terms; k > 0; --k) {
     Vector<T> b_row[pipelined_vectors];
 #pragma GCC unroll 4
