@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The multiply-adds of a tile of 8 rows and three AVX-512 vectors, in an order of their own: rows of B are read two
-/// terms ahead of their use, elements of A four rows ahead. Where a core's other thread is busy, half of its scheduler
-/// is left, and fills with multiply-adds that wait for reads. Written out, because the compiler moves reads to their
-/// uses. Only every second cycle is left there to start instructions in, too: so half of the rows' multiply-adds read
-/// their elements by themselves, which spares an instruction for three of them. All of them would be too many reads.
+/// terms ahead of their use and asked for a round ahead, elements of A are read two rows ahead. Where a core's other
+/// thread is busy, half of its scheduler is left, and fills with multiply-adds that wait for reads. Written out,
+/// because the compiler moves reads to their uses. Multiply-adds that read elements by themselves would spare
+/// instructions, but are too many reads beside the lines that come from L2.
 #pragma once
 
 #include <cstddef>
