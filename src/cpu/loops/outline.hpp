@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/checked.hpp"
+#include "cpu/caches.hpp"
 #include "cpu/loops/a_block.hpp"
 #include "cpu/loops/blocking.hpp"
 #include "cpu/loops/product.hpp"
@@ -40,6 +41,21 @@ template <class K>
   for (std::int64_t rows = 2; rows <= std::min<std::int64_t>(threads, row_tiles); ++rows)
     if (threads % rows == 0 && bytes(rows) < bytes(best)) best = rows;
   return best;
+}
+
+/// Whether panels of B are packed together instead of each inside its micro-kernel, which reads one to three lines of
+/// each row. Few row tiles wait for a B that comes from memory; and for one from behind L2 whose rows lie a multiple of
+/// 2 KiB apart: they share two sets of L1, where what the kernel asked for is gone before it comes.
+template <class K>
+[[nodiscard]] bool packs_panels_together(const Orientation& o, std::int64_t mr) {
+  constexpr std::int64_t most_waiting_tiles = 32;
+  constexpr std::int64_t bytes_of_sharing_rows = 2048;
+  constexpr std::int64_t least_far_bytes = 32 << 20;
+  constexpr auto size = static_cast<std::int64_t>(sizeof(Input<K>));
+  if (!reads_operands<K>) return true;
+  const bool rows_share_sets = o.b.row_stride * size % bytes_of_sharing_rows == 0;
+  return o.b.column_stride == 1 && core::ceil_divide(o.m, mr) <= most_waiting_tiles &&
+         o.n > (rows_share_sets ? caches().l2 : least_far_bytes) / size / o.k;
 }
 
 template <class K>

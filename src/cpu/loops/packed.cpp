@@ -42,7 +42,8 @@ Packed<K>::Packed(const plan::Problem& problem, const MicroKernels<K>& kernels, 
       column_blocks_(column_blocks_for(panel_count_, blocking_sizes_, static_cast<int>(threads_ / row_blocks_))),
       c_is_far_(!outline.rounds_c && o_.m * o_.n >= least_far_bytes / std::int64_t{sizeof(Sum)}),
       rounded_(outline.rounds_c ? make_rounded_c(problem.description, o_.exchanged) : nullptr),
-      of_sums_(o_) {
+      of_sums_(o_),
+      packs_groups_(packs_panels_together<K>(o_, blocking_sizes_.mr)) {
   if (outline.rounds_c) of_sums_.c = {.row_stride = blocking_sizes_.nc};
   this->blocking_ = blocking_sizes_.text();
   const auto m = static_cast<double>(o_.m);
@@ -223,7 +224,7 @@ void Packed<K>::multiply_row(const Step& step, const Block& block, TileAndNext t
                       .next_rows = next_rows};
     if (packing || !c_is_row_contiguous(of_sums_))
       for (std::int64_t panel = block.panels.begin; panel < block.panels.end; ++panel) {
-        if (!reads_operands<K> && packing) pack_group(block, row, panel);
+        if (packs_groups_ && packing) pack_group(block, row, panel);
         multiply_panel(block, row, panel, step.data.alpha, packing);
       }
     else
@@ -312,10 +313,11 @@ void Packed<K>::multiply_panel(const Block& block, const RowTile& row, std::int6
   const AOrder order = a_.order();
   // Kernels that do something beside have at least two vectors, and those whole, and half of their rows.
   const bool is_whole = width == packed_width && vectors > 1 && !kernels_.is_short(row.height, vectors);
-  const bool packs_itself = reads_operands<K> && packing && is_whole && o_.b.column_stride == 1;
+  const bool packs_here = packing && !packs_groups_;
+  const bool packs_itself = packs_here && is_whole && o_.b.column_stride == 1;
   const Input<K>* b = row.b + columns.begin * o_.b.column_stride;
   Lane* packed_b = row.packed_b + (columns.begin - block.columns.begin) * packed_lanes<K>(row.terms);
-  if (reads_operands<K> && packing && !packs_itself)
+  if (packs_here && !packs_itself)
     kernels_.pack_b(b, o_.b.column_stride, o_.b.row_stride, width, packed_width, row.terms, packed_b);
   const bool is_contiguous = c_is_row_contiguous(of_sums_);
   const bool asks = !packs_itself && is_whole && is_contiguous;

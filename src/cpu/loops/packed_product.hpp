@@ -87,6 +87,7 @@ class Packed final : public Product<K> {
   bool c_is_far_;               ///< so large that its tiles come from memory
   std::unique_ptr<RoundedC> rounded_;  ///< takes the sums instead of C; all terms are then one step
   Orientation of_sums_;                ///< with the layout of what the micro-kernels write: C, or a row tile of sums
+  bool packs_groups_;                  ///< panels of B together, see pack_group(), or each inside its micro-kernel
 };
 
 }  // namespace exactile::cpu

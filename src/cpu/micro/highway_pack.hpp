@@ -172,6 +172,20 @@ HWY_NOINLINE void gather_every_second(const T* from, std::int64_t term_stride, s
   }
 }
 
+/// Numbers of 16 bytes whose terms are neighbours: as many rows side by side as a vector holds.
+HWY_NOINLINE inline void turn_whole(const std::complex<double>* from, std::int64_t lane_stride, std::int64_t lanes,
+                                    std::int64_t width, std::int64_t terms, std::complex<double>* panel) {
+  const Lanes<double> d;
+  constexpr std::int64_t step = lane_count<double> / 2;
+  for (std::int64_t p = 0; p < terms; ++p, ++from, panel += width) {
+    std::int64_t l = 0;
+    for (; l + step <= lanes; l += step)
+      hn::StoreU(load_rows(d, reinterpret_cast<const double*>(from + l * lane_stride), lane_stride), d,
+                 reinterpret_cast<double*>(panel + l));
+    for (; l < lanes; ++l) panel[l] = from[l * lane_stride];
+  }
+}
+
 /// As many lanes as D has, which lie at `from`, for a stretch of terms; `more` lanes follow.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE void turn_lanes(D d, const T* from, std::int64_t lane_stride, std::int64_t width, std::int64_t terms,
@@ -272,9 +286,12 @@ void pack_panels(const T* from, std::int64_t lane_stride, std::int64_t term_stri
     } else if (here < width) {
       clear_lanes(here, width, terms, panels);
     }
-    if constexpr (sizeof(T) == 16)
-      gather(from, lane_stride, term_stride, here, width, terms, panels);
-    else if (term_stride == 1)
+    if constexpr (sizeof(T) == 16) {
+      if (term_stride == 1)
+        turn_whole(from, lane_stride, here, width, terms, panels);
+      else
+        gather(from, lane_stride, term_stride, here, width, terms, panels);
+    } else if (term_stride == 1)
       turn(from, lane_stride, here, width, terms, panels);
     else if (term_stride == 2)
       turn_every_second(from, lane_stride, here, width, terms, panels);

@@ -246,7 +246,7 @@ void asking_kernel(const TileShape& shape, const T* a, const T* b, T* c, T alpha
     const TileShape in = in_numbers<T, Order>(shape);
     if (suits_pipeline<N>(in)) {
       Vector<N> sums[pipelined_rows][pipelined_vectors];
-      pipelined_sums(sums, in.k, numbers_of(a), numbers_of(b), numbers_ahead);
+      pipelined_sums<parts<T>>(sums, in.k, numbers_of(a), numbers_of(b), numbers_ahead);
       const auto all = first_lanes(Lanes<N>(), static_cast<std::size_t>(lane_count<N>));
       finish_tile<K, pipelined_rows, pipelined_vectors, false>(sums, in, numbers_of(c), alpha, beta, all);
       return;
