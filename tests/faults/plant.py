@@ -127,10 +127,9 @@ CUDA_FAULTS = [
        r"    static_cast<void>(cudaStreamSynchronize(static_cast<cudaStream_t>(execution.queue)));\n"
        r"    return launched;\n  }")]),
     ("one-workspace", "streams share one workspace", "runtime",
-     [(WORKSPACE, r"cudaMallocFromPoolAsync\(&data, static_cast<std::size_t>\(bytes\), pool\.value\(\), stream\)",
-       "[&] { static void* shared = nullptr; const auto e = shared ? cudaSuccess : cudaMalloc(&shared, 1 << 28); "
-       "data = shared; return e; }()"),
-      (WORKSPACE, r"Workspace\(data, stream, true\)", "Workspace(data, stream, false)")]),
+     [(WORKSPACE, r"const StreamKey key\(device\.index, id\);", "const StreamKey key(device.index, id * 0);"),
+      (WORKSPACE, r"return kept\.in_use\.test_and_set\(std::memory_order_acquire\) \? nullptr : &kept;",
+       "return &kept;")]),
 ]
 
 CL_ELEMENT = "src/opencl/kernels/element.cl"
