@@ -84,8 +84,8 @@ TEST(Streams, OnePlanIsRunFromSeveralThreadsAtOnce) {
   }
 }
 
-/// A stream keeps scratch memory for its next run. Of threads that enqueue on one stream each has its own, and of more
-/// streams than keep some, and of a graph that runs beside the stream that captured it.
+/// A stream keeps scratch memory for its next run. Threads that enqueue on one stream at once have their own, and so
+/// have more streams than may keep some.
 TEST(Streams, ScratchMemoryIsNobodyElses) {
   SKIP_WITHOUT_GPU();
   const Result<Context> context = Context::make(Backend::cuda);

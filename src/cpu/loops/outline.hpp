@@ -50,12 +50,12 @@ template <class K>
 [[nodiscard]] bool packs_panels_together(const Orientation& o, std::int64_t mr) {
   constexpr std::int64_t most_waiting_tiles = 32;
   constexpr std::int64_t bytes_of_sharing_rows = 2048;
-  constexpr std::int64_t least_far_bytes = 32 << 20;
+  constexpr std::int64_t least_bytes_from_memory = 32 << 20;
   constexpr auto size = static_cast<std::int64_t>(sizeof(Input<K>));
   if (!reads_operands<K>) return true;
   const bool rows_share_sets = o.b.row_stride * size % bytes_of_sharing_rows == 0;
   return o.b.column_stride == 1 && core::ceil_divide(o.m, mr) <= most_waiting_tiles &&
-         o.n > (rows_share_sets ? caches().l2 : least_far_bytes) / size / o.k;
+         o.n > (rows_share_sets ? caches().l2 : least_bytes_from_memory) / size / o.k;
 }
 
 template <class K>

@@ -187,7 +187,7 @@ Result<double> Bench::time(const Kernel& kernel, const plan::Problem& problem, c
   Graph graph;
   const Status captured = graph.capture(s.stream, [&]() -> Status {
     for (int run = 0; run < runs; ++run) {
-      const std::int64_t set = (s.turn++ / uses) % sets;
+      const std::int64_t set = s.turn++ / uses % sets;
       const GemmArguments arguments{.a = s.operands[0].data() + set * bytes[0],
                                     .b = s.operands[1].data() + set * bytes[1],
                                     .c = s.operands[2].data() + set * bytes[2]};

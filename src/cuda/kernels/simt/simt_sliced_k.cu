@@ -26,12 +26,6 @@ constexpr std::array types{GemmTypes{ElementType::f32, ElementType::f32}};
 
 constexpr TileSize tile = size_of<Tile>;
 
-/// Whether B's rows are whole aligned vectors, or its columns lie along K: single elements take longer to copy.
-bool loads_by_vectors(const GemmDescription& d) {
-  constexpr int vector = 4;
-  return d.b.row_stride == 1 || (d.b.column_stride == 1 && d.n % vector == 0 && d.b.row_stride % vector == 0);
-}
-
 int most_ranks_of(const Device& device) {
   if (device.compute_capability < 90 || !waits_for_kernel_before) return 1;
   int ranks = most_cluster(device);
