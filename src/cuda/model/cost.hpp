@@ -3,7 +3,7 @@
 /// THE cost model of the CUDA backend. One formula ranks all configurations of all kernels:
 ///
 ///     seconds = launch + max(C, M) + overlap * min(C, M) + S
-///     C = (waves + head) * (tile + steps * step)             what SMs compute
+///     C = (waves + head) * tile + (turns + head) * steps * step          what SMs compute
 ///     M = bytes / (share * bandwidth)                        what device memory moves meanwhile; half of it where L2
 ///                                                            holds all
 ///     S = side_kernels * side_launch + copied_bytes / (copy_share * bandwidth)
@@ -14,10 +14,11 @@
 ///
 /// A family counts the Demand of a configuration; the rest are coefficients that `exactile tune --backend cuda`
 /// measures: three for each configuration and way that operands lie (Rates), seven for each device (Overheads). waves
-/// is tiles / slots rounded up, but for stream-K, whose SMs all have as much to do. head is the latency that CTAs hide
-/// from one another where several share an SM: the first takes longer than its share. On a device without coefficients
-/// those of the nearest one are taken, its times per SM scaled by the clock; everything else follows from the number of
-/// SMs and the bandwidth.
+/// is tiles / slots rounded up, turns is tiles / (slots / ctas) rounded up: how many K-steps of CTAs that share an SM
+/// take turns there. With stream-K, whose SMs all have as much to do, nothing is rounded. head is the latency that CTAs
+/// hide from one another where several share an SM: the first takes longer than its share. On a device without
+/// coefficients those of the nearest one are taken, its times per SM scaled by the clock; everything else follows from
+/// the number of SMs and the bandwidth.
 #pragma once
 
 #include "cuda/device.hpp"
@@ -27,7 +28,7 @@ namespace exactile::cuda {
 
 /// Of one configuration and path, in seconds.
 struct Rates {
-  double step = 0;  ///< of a K-step, in every slot at once
+  double step = 0;  ///< of a K-step, on every SM at once (in every slot where demand counts one CTA an SM)
   double tile = 0;  ///< of a work tile beside its K-steps: fill, epilogue
   double head = 0;  ///< in work tiles
 };

@@ -9,6 +9,7 @@ namespace exactile::cuda {
 struct Demand {
   double tiles = 1;         ///< work tiles: CTAs' worth of work, of all products and slices of K
   double slots = 1;         ///< CTAs that the device runs at a time
+  int ctas = 1;             ///< of these on an SM, whose K-steps take turns
   double steps = 1;         ///< K-steps of a work tile
   double bytes = 0;         ///< that device memory delivers and takes while tiles are computed, at least
   double copied_bytes = 0;  ///< read and written by kernels before and after, along contiguous rows

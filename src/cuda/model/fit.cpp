@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <set>
+#include <tuple>
 
 #include "tuning/table/descent.hpp"
 
@@ -14,6 +16,7 @@ namespace {
 struct Sample {
   Demand demand;
   double measured;
+  bool at_least;  ///< it was too slow to be kept
 };
 using Samples = std::map<std::string, std::vector<Sample>>;  ///< by to_string(RatesKey)
 
@@ -30,32 +33,44 @@ plan::Problem problem_of(const MeasuredProduct& product) {
   return {.description = product.description, .accuracy = product.accuracy, .memory = Memory::device};
 }
 
+/// A way that a product lacks, and that one before it of the same type has, was too slow to be kept.
 Samples samples_of(const DeviceRows& rows, std::span<const Kernel* const> kernels) {
   Samples samples;
-  for (const MeasuredProduct& product : rows.products)
+  std::set<std::tuple<std::string_view, std::string, ElementType, Accuracy>> known;
+  for (const MeasuredProduct& product : rows.products) {
+    const ElementType input = product.description.types.input;
+    const double fastest = std::ranges::min_element(product.times, {}, &Time::seconds)->seconds;
     for_each_candidate(problem_of(product), rows.facts, kernels, [&](const Kernel& kernel, const Candidate& candidate) {
-      for (const Time& time : product.times) {
-        const Way& way = rows.ways[static_cast<std::size_t>(time.way)];
-        if (way.kernel == kernel.name && way.configuration == candidate.configuration)
-          samples[to_string(rates_key(kernel, product.description.types.input, candidate, rows.facts))].push_back(
-              {candidate.demand, time.seconds});
-      }
+      const auto time = std::ranges::find_if(product.times, [&](const Time& t) {
+        const Way& way = rows.ways[static_cast<std::size_t>(t.way)];
+        return way.kernel == kernel.name && way.configuration == candidate.configuration;
+      });
+      const bool is_kept = time != product.times.end();
+      std::tuple way(kernel.name, to_string(candidate.configuration), input, product.accuracy);
+      if (!is_kept && !known.contains(way)) return;
+      samples[to_string(rates_key(kernel, input, candidate, rows.facts))].push_back(
+          {candidate.demand, is_kept ? time->seconds : kept * fastest, !is_kept});
+      known.insert(std::move(way));
     });
+  }
   return samples;
 }
 
 double error_of(const std::vector<Sample>& samples, const Rates& rates, const Overheads& overheads,
                 const Device& device) {
   double sum = 0;
-  for (const Sample& sample : samples)
-    sum += std::abs(std::log(seconds(sample.demand, rates, overheads, device) / sample.measured));
+  for (const Sample& sample : samples) {
+    const double ratio = seconds(sample.demand, rates, overheads, device) / sample.measured;
+    if (!sample.at_least || ratio < 1) sum += std::abs(std::log(ratio));
+  }
   return sum;
 }
 
 void fit_rates(DeviceRows& rows, const Samples& samples) {
-  constexpr std::size_t least_samples = 4;
+  constexpr std::ptrdiff_t least_samples = 4;  // of which more than the step's time follows
   for (const auto& [key, of_key] : samples) {
-    if (of_key.size() < least_samples) continue;
+    const auto kept_ones = std::ranges::count(of_key, false, &Sample::at_least);
+    if (kept_ones == 0) continue;
     auto [at, is_new] = rows.rates.try_emplace(key);
     Rates& rates = at->second;
     if (is_new) {  // as if nothing else took time
@@ -65,7 +80,12 @@ void fit_rates(DeviceRows& rows, const Samples& samples) {
       std::ranges::nth_element(steps, steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2));
       rates = {.step = 0.5 * steps[steps.size() / 2], .tile = 1e-6, .head = 0.3};
     }
-    tuning::descend(std::array<double*, 3>{&rates.step, &rates.tile, &rates.head},
+    // Zero would stay zero.
+    constexpr double short_tile = 1e-8, small_head = 0.01;
+    rates.tile = std::max(rates.tile, short_tile);
+    rates.head = std::max(rates.head, small_head);
+    const std::array<double*, 3> all{&rates.step, &rates.tile, &rates.head};
+    tuning::descend(std::span(all).first(kept_ones < least_samples ? 1 : all.size()),
                     [&] { return error_of(of_key, rates, rows.overheads, rows.facts); });
   }
 }

@@ -55,6 +55,20 @@ GemmDescription draw_thin_product(GemmTypes types, std::mt19937_64& dice) {
   return drawn_layouts(types, sizes[0], sizes[1], sizes[2], dice);
 }
 
+GemmDescription draw_weights(GemmTypes types, std::mt19937_64& dice) {
+  const auto units = [&](double most) {
+    return std::llround(std::exp2(std::uniform_real_distribution<double>(0, std::log2(most))(dice)));
+  };
+  const std::int64_t m = units(256), n = 256 * (3 + units(61)), k = 256 * (3 + units(61));
+  return {.types = types,
+          .m = m,
+          .n = n,
+          .k = k,
+          .a = {.row_stride = k, .column_stride = 1},
+          .b = {.row_stride = 1, .column_stride = k},
+          .c = {.row_stride = n, .column_stride = 1}};
+}
+
 namespace {
 
 double seconds_now() {
@@ -87,7 +101,7 @@ constexpr Pass passes[] = {{{bf16, bf16}, 0.2},
 Result<bool> measure_pass(const Device& device, const Pass& pass, DeviceRows& rows, std::mt19937_64& dice,
                           const std::function<bool()>& goes_on, double until) {
   constexpr double within = 3;
-  constexpr std::size_t thin_every = 4;
+  constexpr std::size_t thin_every = 4, weights_every = 8;
   const auto bench = Bench::open(device, pass.types);
   if (!bench.ok()) return bench.status();
   std::optional<DeviceModel> model;
@@ -95,7 +109,9 @@ Result<bool> measure_pass(const Device& device, const Pass& pass, DeviceRows& ro
     if (measured == products_before_fit) fit(rows, kernels());
     if (measured == 0 || measured == products_before_fit) model.emplace(device, rows, kernels());
     const bool is_thin = measured % thin_every == thin_every - 1;
-    const GemmDescription d = is_thin ? draw_thin_product(pass.types, dice) : draw_product(pass.types, dice);
+    const GemmDescription d = is_thin                         ? draw_thin_product(pass.types, dice)
+                              : measured % weights_every == 0 ? draw_weights(pass.types, dice)
+                                                              : draw_product(pass.types, dice);
     auto product = bench.value()->measure(d, pass.accuracy, kernels(), *model, rows.ways, within);
     if (!product.ok()) return product.status();
     if (!product.value().times.empty()) rows.products.push_back(std::move(product.value()));

@@ -17,6 +17,10 @@ namespace exactile::cuda::model {
 /// The same, but one of m, n and k is from 1 to 8 in half of them, from 1 to 64 in the others.
 [[nodiscard]] GemmDescription draw_thin_product(GemmTypes types, std::mt19937_64& dice);
 
+/// A batch of rows times the weights of a layer of a network: m from 1 to 256, n and k multiples of 256 from 1024 to
+/// 16384, B by columns.
+[[nodiscard]] GemmDescription draw_weights(GemmTypes types, std::mt19937_64& dice);
+
 /// exactile::measure_device() for this backend.
 [[nodiscard]] Result<Measurements> measure(const Measuring& measuring);
 

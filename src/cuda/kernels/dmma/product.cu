@@ -57,6 +57,7 @@ Candidate candidate(const Tiling& t, const Device& device) {
   const int cluster = std::max(t.cluster_k, 1);
   Demand demand{.tiles = static_cast<double>(t.tiles_m * t.tiles_n * t.split_k) * batch,
                 .slots = static_cast<double>(sms_filled(device, cluster) / cluster * cluster) * t.tile->ctas,
+                .ctas = t.tile->ctas,
                 .steps = std::ceil(k / block_k),
                 .bytes = 8 * (static_cast<double>(d.m + d.n) * static_cast<double>(d.k) * batch + elements),
                 .path = (takes_a ? 0 : 1) + (b_has_pairs(d) ? 0 : 1)};

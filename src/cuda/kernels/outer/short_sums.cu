@@ -163,6 +163,7 @@ class ShortSums final : public DeviceProduct {
     return {.tiles = blocks(d_.m, threads_per_block / across * rows_per_thread) * blocks(d_.n, across * width) *
                      static_cast<double>(d_.batch_count),
             .slots = static_cast<double>(device.sm_count) * blocks_of_sm,
+            .ctas = blocks_of_sm,
             .steps = static_cast<double>(d_.k),
             .bytes = model_bytes(),
             .path = d_.c.column_stride != 1 ? 2

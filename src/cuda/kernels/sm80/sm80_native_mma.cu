@@ -190,6 +190,7 @@ Candidate candidate(const GemmDescription& d, const Facts& tile, int ranks, bool
   return {{.bm = tile.rows, .bn = tile.columns, .split_k = ranks, .pack = packs ? 1 : 0},
           {.tiles = real(tile_count(d, tile.rows, tile.columns) * d.batch_count * ranks),
            .slots = real(sms_filled(device, ranks) * tile.ctas / ranks * ranks),
+           .ctas = tile.ctas,
            .steps = std::ceil(real(d.k) * element / (sm80::stage_bytes * ranks)),
            .bytes = element * real(d.m + d.n) * real(d.k * d.batch_count) +
                     real(size_in_bytes(d.types.output) * d.m * d.n * d.batch_count),
