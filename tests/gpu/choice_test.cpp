@@ -384,15 +384,16 @@ TEST(CudaChoice, ProductsFromBeforeATileSayNothingOfIt) {
 TEST(CudaChoice, FewerCtasOfGemvShareAnSmWhereSumsAreMany) {
   const auto is_gemv = [](const Kernel* kernel) { return kernel->name == "gemv"; };
   const Kernel& kernel = **std::ranges::find_if(kernels(), is_gemv);
-  const auto ctas = [&](std::int64_t m, const OperandLayout& b) {
-    GemmDescription d = test::row_major(f64, m, 4096, 4096);
+  const auto ctas = [&](std::int64_t m, const OperandLayout& b, const GemmTypes& types = f64) {
+    GemmDescription d = test::row_major(types, m, 4096, 4096);
     d.b = b;
     return kernel.candidates({.description = d, .memory = Memory::device}, h200).front().demand.slots / h200.sm_count;
   };
   constexpr OperandLayout by_rows{4096, 1}, by_columns{1, 4096};
   EXPECT_EQ(ctas(1, by_columns), 3);
   EXPECT_EQ(ctas(4, by_columns), 2) << "4 x 4 sums of 8 bytes";
-  EXPECT_EQ(ctas(8, by_columns), 1);
+  EXPECT_EQ(ctas(8, by_columns), 2) << "8 x 2 sums";
+  EXPECT_EQ(ctas(8, by_columns, {ElementType::cf64, ElementType::cf64}), 1) << "8 x 2 sums of 16 bytes";
   EXPECT_EQ(ctas(4, by_rows), 3) << "4 x 2 sums";
   EXPECT_EQ(ctas(8, by_rows), 2);
 }

@@ -31,7 +31,7 @@ int rows_of(const GemmDescription& d) {
 }
 
 int tile_columns_of(const GemmDescription& d, int lanes) {
-  return contiguous_of(d) == Contiguous::k ? warps * (32 / lanes) * columns_of_warp
+  return contiguous_of(d) == Contiguous::k ? warps * (32 / lanes) * columns_of_lane(size_of(d), rows_of(d))
                                            : lanes * elements_of_lane(d.types.input, size_of(d), rows_of(d));
 }
 
@@ -72,9 +72,9 @@ int path_of(const Division& division, const GemmDescription& d) {
 }
 
 Candidate candidate(const GemmDescription& d, const Division& division, const Device& device) {
-  const int columns_of_lane =
-      division.contiguous == Contiguous::k ? columns_of_warp : division.tile_columns / division.lanes;
-  const std::int64_t bytes_of_sums = division.rows * columns_of_lane * size_in_bytes(accumulator_type(d.types.input));
+  const int columns = division.contiguous == Contiguous::k ? columns_of_lane(size_of(d), division.rows)
+                                                           : division.tile_columns / division.lanes;
+  const std::int64_t bytes_of_sums = division.rows * columns * size_in_bytes(accumulator_type(d.types.input));
   const auto size = static_cast<double>(size_of(d));
   const double matrix = static_cast<double>(d.n) * static_cast<double>(d.k) * size;
   const double vectors = static_cast<double>(d.m) * static_cast<double>(d.k) * size;

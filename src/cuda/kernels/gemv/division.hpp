@@ -19,7 +19,7 @@ inline constexpr std::string_view name = "gemv";
 inline constexpr int most_rows = 8;
 inline constexpr int threads = 256;
 inline constexpr int warps = threads / 32;
-inline constexpr int columns_of_warp = 4;        ///< where K is contiguous
+inline constexpr int most_columns_of_lane = 4;   ///< where K is contiguous
 inline constexpr int most_elements_of_lane = 8;  ///< of a row of W where N is contiguous
 inline constexpr int most_ranks = 8;             ///< CTAs of a cluster, on all devices that have clusters
 
@@ -46,9 +46,21 @@ enum class Lines {
   return std::min(are_few ? most_elements_of_lane / 2 : most_elements_of_lane, 16 / size);
 }
 
+/// Where K is contiguous: so many that two CTAs find room for their sums on an SM, but two: shared memory could not
+/// deliver for each column alone what it is multiplied by.
+[[nodiscard]] constexpr int columns_of_lane(int size, int rows) {
+  return std::clamp(128 / (rows * std::max(size, 4)), 2, most_columns_of_lane);  // no sum has less than 4 bytes
+}
+
+/// Where K is contiguous: loads of a column that are in flight at a time, two where columns are few. Of four, and what
+/// they meet, registers would spill.
+[[nodiscard]] constexpr int loads_of_column(int size, int rows) {
+  return columns_of_lane(size, rows) < most_columns_of_lane ? 2 : 1;
+}
+
 /// K slices begin at multiples: a step of a CTA.
 [[nodiscard]] constexpr int slice_step(Contiguous contiguous, ElementType type, int size, int rows, int lanes) {
-  if (contiguous == Contiguous::k) return lanes * 16 / size;
+  if (contiguous == Contiguous::k) return lanes * loads_of_column(size, rows) * 16 / size;
   return warps * (32 / lanes) * 64 / (elements_of_lane(type, size, rows) * size);
 }
 

@@ -3,7 +3,7 @@
 /// Vectors times a matrix. A CTA brings its slice of the vectors to shared memory, in the type that sums, and streams
 /// a tile of W from memory to registers, one step ahead of the multiply-adds.
 ///
-///     K contiguous            32 or 8 lanes share K and have 4 columns of W; they add their sums by shuffles
+///     K contiguous            32 or 8 lanes share K and have 1 to 4 columns of W; they add their sums by shuffles
 ///     N contiguous            32 or 8 lanes have 16 bytes of a row each (8 where there are many rows of C); the others
 ///                             share K, and all add their sums in shared memory
 ///
@@ -66,7 +66,7 @@ __device__ void store(const Parameters<In>& p, std::int64_t product, std::int64_
 /// The vectors, and afterwards the CTA's sums, and where N is contiguous those of its warps.
 template <class S>
 inline constexpr int shared_bytes = static_cast<int>(sizeof(typename S::Accumulator)) *
-                                    std::max(S::rows* Vectors<S>::row,
+                                    std::max(Vectors<S>::chunks* S::rows* Vectors<S>::row,
                                              (S::rows + (S::along_k ? 0 : warps * S::groups * rows_at_once<S>)) *
                                                  S::window);
 
@@ -96,9 +96,7 @@ __global__ void __launch_bounds__(threads, S::ctas_per_sm)
   Step<S> now, next;
   stream.load_step(now, k_begin);
   for (std::int64_t k = k_begin; k < k_end; k += S::chunk) {
-    if (k > k_begin) __syncthreads();
-    vectors.fill(a, d, k, k_end);
-    __syncthreads();
+    vectors.advance(a, d, k, k_begin, k_end);
     const auto count = static_cast<int>(min(static_cast<std::int64_t>(S::chunk), k_end - k));
 #pragma unroll 2
     for (int at = 0; at < count; at += S::step) {

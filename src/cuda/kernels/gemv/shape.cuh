@@ -40,8 +40,9 @@ struct Shape {
   static constexpr int elements = along_k && is_i8 ? 16 : elements_of_lane(type, size, along_k ? 1 : rows);
   static constexpr int width = how == Lines::elements ? 1 : how == Lines::words ? 4 : elements;
   /// Loads that give a lane what one would where W is aligned, or half of it.
-  static constexpr int loads = std::min(elements, how == Lines::elements ? 8 : elements) / width;
-  static constexpr int columns = along_k ? columns_of_warp : loads * width;  ///< of a lane
+  static constexpr int loads = std::min(elements, how == Lines::elements ? 8 : elements) / width *
+                               (along_k && !is_shifted ? loads_of_column(size, rows) : 1);
+  static constexpr int columns = along_k ? columns_of_lane(size, rows) : loads * width;  ///< of a lane
   /// Columns of W, or rows of it, in a warp's step: 64 bytes of a lane where N is contiguous.
   static constexpr int lines = along_k ? columns : 64 / (columns * size);
   static constexpr int window = along_k ? warps * groups * columns : lanes * columns;  ///< columns that a CTA reads

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cuda/isa/copy_async.cuh"
 #include "cuda/kernels/gemv/shape.cuh"
 
 namespace exactile::cuda::gemv_family {
@@ -23,7 +24,8 @@ template <class To, class From>
   }
 }
 
-/// The vectors: elements of each row from k on, 0 where there are none.
+/// The vectors: elements of each row from k on, 0 where there are none. Those that stay as they are come to one half of
+/// the shared memory while the other is multiplied.
 template <class S>
 class Vectors {
  public:
@@ -41,31 +43,31 @@ class Vectors {
   /// writes of a warp in banks of their own.
   static constexpr int loads_of_chunk = S::chunk / S::width + 32 / S::width;
   static constexpr int row = begins_anywhere ? 2 * S::width * loads_of_chunk : S::chunk;
+  static constexpr bool is_copied = std::is_same_v<typename S::In, Kept> && sizeof(Kept) >= 4 && !begins_anywhere;
+  static constexpr int chunks = is_copied ? 2 : 1;  ///< in shared memory
 
   /// `shift`: how many elements before a line of the warp its first load begins.
-  __device__ Vectors(Kept* shared, int shift) : shared_(shared), shift_(shift) {}
+  __device__ Vectors(Kept* shared, int shift)
+      : shared_(shared), next_(shared + (chunks - 1) * S::rows * row), shift_(shift) {}
 
-  /// Those of K from k to k_end.
+  /// Brings the chunk from k on of those from k_begin to k_end, for the whole CTA; chunk after chunk.
   template <class In>
-  __device__ void fill(const In* a, const GemmDescription& d, std::int64_t k, std::int64_t k_end) {
-    constexpr int before = begins_anywhere ? S::width : 0;
-    const auto count =
-        static_cast<int>(min(static_cast<std::int64_t>(S::chunk), k_end - k + S::step - 1)) / S::step * S::step;
-#pragma unroll
-    for (int r = 0; r < S::rows; ++r)
-#pragma unroll 4
-      for (int p = static_cast<int>(threadIdx.x) - before; p < count; p += threads) {
-        const bool is_there = r < d.m && k + p >= 0 && k + p < d.k;
-        const Kept x = is_there ? as<Kept>(a[r * d.a.row_stride + (k + p) * d.a.column_stride]) : Kept{};
-        if constexpr (begins_anywhere) {
-          const int e = (p + before) % S::width, load = (p + before) / S::width;
-          Kept* const to = shared_ + r * row + e * loads_of_chunk + load;
-          to[0] = x;
-          if (load > 0) to[S::width * loads_of_chunk - 1] = x;
-        } else {
-          shared_[r * row + place(p)] = x;
-        }
-      }
+  __device__ void advance(const In* a, const GemmDescription& d, std::int64_t k, std::int64_t k_begin,
+                          std::int64_t k_end) {
+    if constexpr (is_copied) {
+      if (k == k_begin) fill(a, d, k, k_end);
+      isa::copy_async_commit();
+      isa::copy_async_wait<0>();
+      __syncthreads();  // also: nobody reads the chunk before any longer
+      Kept* const before = shared_;
+      shared_ = next_;
+      next_ = before;
+      if (k + S::chunk < k_end) fill(a, d, k + S::chunk, k_end);
+    } else {
+      if (k > k_begin) __syncthreads();
+      fill(a, d, k, k_end);
+      __syncthreads();
+    }
   }
 
   /// Part `part` of what meets the lane's load that begins at `load` for lane 0; or, where N is contiguous, of what
@@ -84,6 +86,44 @@ class Vectors {
   }
 
  private:
+  /// The chunk from k on comes to next_.
+  template <class In>
+  __device__ void fill(const In* a, const GemmDescription& d, std::int64_t k, std::int64_t k_end) {
+    constexpr int before = begins_anywhere ? S::width : 0;
+    const auto count =
+        static_cast<int>(min(static_cast<std::int64_t>(S::chunk), k_end - k + S::step - 1)) / S::step * S::step;
+#pragma unroll
+    for (int r = 0; r < S::rows; ++r)
+#pragma unroll 4
+      for (int p = static_cast<int>(threadIdx.x) - before; p < count; p += threads) {
+        const bool is_there = r < d.m && k + p >= 0 && k + p < d.k;
+        const In* const from = a + r * d.a.row_stride + (k + p) * d.a.column_stride;
+        if constexpr (is_copied) {
+          copy(next_ + r * row + place(p), is_there ? from : a, is_there);
+          continue;
+        }
+        const Kept x = is_there ? as<Kept>(*from) : Kept{};
+        if constexpr (begins_anywhere) {
+          const int e = (p + before) % S::width, load = (p + before) / S::width;
+          Kept* const to = next_ + r * row + e * loads_of_chunk + load;
+          to[0] = x;
+          if (load > 0) to[S::width * loads_of_chunk - 1] = x;
+        } else {
+          next_[r * row + place(p)] = x;
+        }
+      }
+  }
+
+  /// Components of a complex number one by one: it may lie at any multiple of their size.
+  template <class T>
+  static __device__ void copy(T* to, const T* from, bool is_there) {
+    constexpr int bytes = std::min<int>(sizeof(T), 8);
+#pragma unroll
+    for (int at = 0; at < static_cast<int>(sizeof(T)); at += bytes)
+      isa::copy_async<bytes>(reinterpret_cast<char*>(to) + at, reinterpret_cast<const char*>(from) + at,
+                             is_there ? bytes : 0);
+  }
+
   /// What lanes, or those of a warp one after another, read at the same time lies side by side.
   static __device__ int place(int p) {
     if constexpr (!S::along_k) {
@@ -98,7 +138,8 @@ class Vectors {
     return p - in_group + (e / width * S::lanes + lane) * width + e % width;
   }
 
-  Kept* shared_;
+  Kept* shared_;  ///< what is multiplied
+  Kept* next_;    ///< the same where there is one chunk
   int shift_;
 };
 
