@@ -14,8 +14,8 @@ namespace exactile::plan {
 namespace {
 
 constexpr std::size_t least_ways = 3, most_ways = 8;
-constexpr int rounds = 2;
-constexpr double least_timing = 1e-3;   ///< seconds: so much of each way's calls is timed
+constexpr int rounds = 4;               ///< of timings; one of products that are as long as one
+constexpr double least_timing = 25e-5;  ///< seconds: so much of each way's calls is timed in a round
 constexpr double worth_a_try = 4;       ///< times the cheapest estimate: no estimate is further off
 constexpr double worth_more_tries = 2;  ///< and few are as far off as that
 /// Copies of the operands have so many bytes together that no cache of a GPU holds them all (but for small operands, of
@@ -73,24 +73,28 @@ bool warm_up(Contender& c, const Clock& clock) {
   return true;
 }
 
-/// Times them in turn, so that what disturbs one disturbs all.
+/// Times them in turn, so that what disturbs one disturbs all; the least counts, since what disturbs takes time.
 void race(std::vector<Contender>& contenders, const Clock& clock) {
   std::erase_if(contenders, [&](Contender& c) { return !warm_up(c, clock); });
-  for (int round = 1; round < rounds; ++round)
-    for (Contender& c : contenders)
-      if (const Result<double> seconds = clock.time(*c.executable, c.calls); seconds.ok())
-        c.seconds = c.calls > 1 ? seconds.value() : std::min(c.seconds, seconds.value());
+  for (int round = 0; round < rounds; ++round)
+    for (Contender& c : contenders) {
+      if (round > 0 && c.calls == 1) continue;
+      const Result<double> seconds = clock.time(*c.executable, c.calls);
+      if (!seconds.ok()) continue;
+      const bool replaces_warm_up = round == 0 && c.calls > 1;
+      c.seconds = replaces_warm_up ? seconds.value() : std::min(c.seconds, seconds.value());
+    }
 }
 
 /// The first ones, and as many more as take no longer to measure than ten calls of the first and some milliseconds.
 void keep_what_is_worth_it(std::vector<Way>& ways) {
   constexpr double calls = 3;  // of a way, at least
   const double first = ways.front().offer.seconds;
-  double left = 10 * first + most_ways * least_timing;
+  double left = 10 * first + most_ways * rounds * least_timing;
   std::size_t kept = 0;
   for (; kept < ways.size(); ++kept) {
     const double seconds = ways[kept].offer.seconds;
-    left -= calls * seconds + least_timing;
+    left -= calls * seconds + rounds * least_timing;
     if (seconds > worth_a_try * first || (kept >= least_ways && (seconds > worth_more_tries * first || left < 0)))
       break;
   }
