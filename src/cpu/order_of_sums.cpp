@@ -15,7 +15,7 @@ namespace {
 /// What was asked last, as all kernels of a product ask.
 struct Answer {
   GemmDescription description;
-  bool vectors = false;
+  SumOrder order = SumOrder::common;
 };
 
 bool competes(const plan::KernelEntry& entry, const plan::Problem& problem) {
@@ -24,21 +24,28 @@ bool competes(const plan::KernelEntry& entry, const plan::Problem& problem) {
          entry.unavailable(0).empty() && entry.refuses(problem).empty();
 }
 
-bool vectors_are_fastest(const plan::Problem& problem) {
-  constexpr double never = std::numeric_limits<double>::infinity();
-  double vectors = never;
-  double others = never;
+/// Of the kernel that is estimated to be the fastest; of an empty list, the common one.
+SumOrder fastest_order(const plan::Problem& problem) {
+  double least = std::numeric_limits<double>::infinity();
+  SumOrder order = SumOrder::common;
   for (const plan::KernelEntry& entry : kernel_list()) {
     if (!competes(entry, problem)) continue;
     latest_estimate() = {};
     const double seconds = entry.cost(problem);
     const RatesKey& key = latest_estimate().key;
-    if (key.family.empty()) continue;                                     // gives way to all that the model ranks
-    if (key.isa == Isa::amx && key.input == ElementType::bf16) continue;  // gives way, see sums_in_tiles
-    double& least = key.family == "vectors" ? vectors : others;
-    least = std::min(least, seconds);
+    if (key.family.empty() || seconds >= least) continue;  // without a family it gives way to all that the model ranks
+    least = seconds;
+    order = order_of(key);
   }
-  return vectors < others;
+  return order;
+}
+
+/// For the product alone, which is not empty.
+SumOrder chosen_order(const plan::Problem& problem) {
+  constinit thread_local Answer latest{};
+  const plan::Problem one = alone(problem);
+  if (latest.description != one.description) latest = {one.description, fastest_order(one)};
+  return latest.order;
 }
 
 /// Of a product that vectors can do.
@@ -48,14 +55,32 @@ bool vectors_sum_otherwise(const GemmDescription& d) {
   return !shares_chunks || !vector_roles(d).across;
 }
 
+/// Whether tile registers are there for the product.
+bool has_tiles(const plan::Problem& problem) {
+  return problem.description.types.input == ElementType::bf16 && !problem.reproducible &&
+         why_unavailable(Isa::amx).empty();
+}
+
+/// So many rows, columns and terms are the tiles' without a look at costs.
+bool fills_tiles(const GemmDescription& d) {
+  constexpr std::int64_t side = 16;
+  return std::min(d.m, d.n) >= side && d.k >= 2 * side;
+}
+
+bool is_empty(const GemmDescription& d) { return d.m == 0 || d.n == 0 || d.k == 0; }  // nothing is summed
+
 }  // namespace
+
+SumOrder order_of(const RatesKey& key) {
+  if (key.family == "vectors") return SumOrder::vectors;
+  return key.isa == Isa::amx && key.input == ElementType::bf16 ? SumOrder::tiles : SumOrder::common;
+}
 
 bool sums_may_differ(const plan::Problem& problem) {
   const GemmDescription& d = problem.description;
-  const std::int64_t few = std::min(d.m, d.n);
-  if (problem.reproducible || few > most_vectors_at_once) return false;
-  if (few == 0 || d.k == 0) return false;  // nothing is summed
-  return vectors_sum_otherwise(d);
+  if (problem.reproducible || is_empty(d)) return false;
+  const bool has_vectors = std::min(d.m, d.n) <= most_vectors_at_once && vectors_sum_otherwise(d);
+  return has_vectors || (has_tiles(problem) && !fills_tiles(d));
 }
 
 std::string_view vectors_refuse_reproducible(const plan::Problem& problem) {
@@ -71,18 +96,11 @@ plan::Problem alone(plan::Problem problem) {
   return problem;
 }
 
-bool sums_as_vectors(const plan::Problem& problem) {
-  constinit thread_local Answer latest{};
-  const plan::Problem one = alone(problem);
-  if (latest.description != one.description) latest = {one.description, vectors_are_fastest(one)};
-  return latest.vectors;
-}
+bool sums_as_vectors(const plan::Problem& problem) { return chosen_order(problem) == SumOrder::vectors; }
 
 bool sums_in_tiles(const plan::Problem& problem) {
   const GemmDescription& d = problem.description;
-  constexpr std::int64_t side = 16;  // of a tile
-  return d.types.input == ElementType::bf16 && !problem.reproducible && std::min(d.m, d.n) >= side && d.k >= 2 * side &&
-         why_unavailable(Isa::amx).empty();
+  return has_tiles(problem) && !is_empty(d) && (fills_tiles(d) || chosen_order(problem) == SumOrder::tiles);
 }
 
 std::string_view gives_way_to_vectors(const plan::Problem& problem) {

@@ -137,7 +137,7 @@ TEST(OrderOfSums, IsTheVectorsWhereTheyAreTheFirstOfThoseThatCompete) {
       double least = 0;
       for (const plan::KernelEntry& entry : kernel_list()) {
         const bool takes_type = std::ranges::find(entry.types, d.types) != entry.types.end();
-        const bool gives_way = entry.name == "portable_blocked" || entry.name.starts_with("amx_bf16");
+        const bool gives_way = entry.name == "portable_blocked";
         if (!takes_type || entry.certifies || entry.role != "engine" || gives_way || !entry.unavailable(0).empty() ||
             !entry.refuses(problem).empty())
           continue;
@@ -151,6 +151,29 @@ TEST(OrderOfSums, IsTheVectorsWhereTheyAreTheFirstOfThoseThatCompete) {
       vectors += is_of_vectors ? 1 : 0;
     }
   EXPECT_GT(vectors, 0);
+}
+
+/// Of bf16 whose sizes fill tiles the order is theirs whatever they cost; of less the fastest kernel's, alone.
+TEST(OrderOfSums, IsTheTilesWhereTheyAreFullOrTheFirst) {
+  constexpr GemmTypes types{ElementType::bf16, ElementType::f32};
+  const auto problem_of = [&](const Sizes& s) {
+    return plan::Problem{.description = test::contiguous(types, s.m, s.n, s.k), .threads = 1};
+  };
+  const bool there = why_unavailable(Isa::amx).empty();
+  for (const Sizes& s : {Sizes{16, 16, 32}, Sizes{500, 20, 4000}}) EXPECT_EQ(sums_in_tiles(problem_of(s)), there);
+  EXPECT_EQ(sums_in_tiles(problem_of({15, 4096, 4096})), there);  // many times faster
+  EXPECT_FALSE(sums_in_tiles(problem_of({15, 15, 1})));
+  for (const Sizes& s : {Sizes{0, 16, 32}, Sizes{16, 16, 0}}) EXPECT_FALSE(sums_in_tiles(problem_of(s)));
+  plan::Problem reproducible = problem_of({15, 4096, 4096});
+  reproducible.reproducible = true;
+  EXPECT_FALSE(sums_in_tiles(reproducible));
+  for (const Sizes& s : {Sizes{15, 4096, 4096}, Sizes{4, 300, 2000}, Sizes{12, 40, 20}}) {
+    plan::Problem problem = problem_of(s);
+    const bool in_tiles = sums_in_tiles(problem);
+    problem.threads = 16;
+    problem.description.batch_count = 3;
+    EXPECT_EQ(sums_in_tiles(problem), in_tiles) << s.m;  // neither threads nor the batch settle it
+  }
 }
 
 TEST(OrderOfSums, IsThatOfPlainLoops) {

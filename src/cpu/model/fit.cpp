@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "cpu/order_of_sums.hpp"
 #include "tuning/table/descent.hpp"
 
 namespace exactile::cpu {
@@ -161,13 +162,12 @@ const TimedProduct::Kernel* choice_of(const TimedProduct& product, const std::ve
     }
     return first;
   };
-  const auto is_of_vectors = [](const TimedProduct::Kernel& kernel) { return kernel.key.family == "vectors"; };
   const auto any = [](const TimedProduct::Kernel&) { return true; };
   if (!product.sums_differ) return first_of(&TimedProduct::Kernel::demand, any);
   const TimedProduct::Kernel* alone = first_of(&TimedProduct::Kernel::alone, any);
   if (alone == nullptr) return nullptr;
   return first_of(&TimedProduct::Kernel::demand,
-                  [&](const auto& kernel) { return is_of_vectors(kernel) == is_of_vectors(*alone); });
+                  [&](const auto& kernel) { return order_of(kernel.key) == order_of(alone->key); });
 }
 
 }  // namespace

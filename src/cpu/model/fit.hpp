@@ -18,11 +18,11 @@ struct TimedProduct {
     Demand demand;
     Demand alone;  ///< of the product alone(), for the choice between orders of sums
     double seconds;
-    bool competes;  ///< could be chosen: gives way to none but for the vectors' sake
+    bool competes;  ///< could be chosen: gives way to none but for the sake of an order
   };
   GemmTypes types;
   bool is_fitted_to;
-  bool sums_differ;  ///< vectors and others leave different bits
+  bool sums_differ;  ///< kernels leave different bits, see order_of_sums.hpp
   std::vector<Kernel> kernels;
 };
 

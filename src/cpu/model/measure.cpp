@@ -27,7 +27,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double most_terms = 0x1p26;
+constexpr double most_terms = 0x1p26;          ///< for each thread
 constexpr std::int64_t pool_bytes = 64 << 20;  ///< of each operand: more than caches hold, with the others
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
@@ -56,22 +56,24 @@ struct Drawn {
   bool is_cold;
 };
 
-/// Every third product has a side of at most 8.
+/// Every third product has a side of at most 8. Half have all threads; half of these, as of the others, come from
+/// memory.
 Drawn draw(GemmTypes types, int index, std::mt19937_64& dice) {
   std::uniform_real_distribution<double> uniform(0, 1);
   const auto size = [&](double most) { return tuning::draw_size(dice, 1, most); };
+  const int threads = index / 2 % 2 == 1 ? core::thread_count(0) : 1;
   constexpr double most = 4096;
   for (;;) {
     std::array<std::int64_t, 3> s{size(most), size(most), size(most)};
     if (index % 3 == 0) s[static_cast<std::size_t>(index / 3 % 2)] = size(8);
-    if (static_cast<double>(s[0]) * static_cast<double>(s[1]) * static_cast<double>(s[2]) > most_terms) continue;
+    if (static_cast<double>(s[0]) * static_cast<double>(s[1]) * static_cast<double>(s[2]) > most_terms * threads)
+      continue;
     const auto [m, n, k] = s;
     constexpr std::int64_t most_elements = pool_bytes / 16;  // of the largest type
     if (std::max({m * k, k * n, m * n}) > most_elements) continue;
     const auto layout = [&](std::int64_t rows, std::int64_t columns, double turned) {
       return uniform(dice) < turned ? OperandLayout{1, rows} : OperandLayout{columns, 1};
     };
-    const int threads = index % 4 == 3 ? core::thread_count(0) : 1;
     return {{.description = {.types = types,
                              .m = m,
                              .n = n,
@@ -145,9 +147,6 @@ TimedProduct time_all(const Drawn& drawn, const Pools& pools) {
                      .is_fitted_to = true,
                      .sums_differ = sums_may_differ(drawn.problem),
                      .kernels = {}};
-  // Asked about sums that do not differ, others give way for reasons of their own.
-  plan::Problem of_one_order = drawn.problem;
-  of_one_order.reproducible = timed.sums_differ;
   Operands operands(drawn, pools);
   std::vector<Contender> contenders;
   for (const plan::KernelEntry& entry : kernel_list()) {
@@ -159,7 +158,8 @@ TimedProduct time_all(const Drawn& drawn, const Pools& pools) {
     const auto [key, demand] = latest_estimate();
     if (key.family.empty()) continue;
     static_cast<void>(entry.cost(alone(drawn.problem)));
-    timed.kernels.push_back({key, demand, latest_estimate().demand, 0, entry.gives_way(of_one_order).empty()});
+    timed.kernels.push_back(
+        {key, demand, latest_estimate().demand, 0, timed.sums_differ || entry.gives_way(drawn.problem).empty()});
     contenders.emplace_back(operands, entry.prepare(drawn.problem));
   }
   const Clock::time_point begin = Clock::now();
