@@ -135,10 +135,12 @@ TEST(CostModel, EveryFamilyHasRatesOnAnyProcessor) {
   }
 }
 
-/// Of every product with few rows some kernels compete, of one order where orders differ: with floats that is decided.
+/// Of every product with few rows or terms some kernels compete, of one order where orders differ: with floats that is
+/// decided.
 TEST(CostModel, KernelsOfOneOrderCompete) {
   for (const GemmTypes types : all_gemm_types())
-    for (const auto& [m, n, k] : {std::array{1, 300, 2000}, {7, 300, 20}, {2, 5, 9000}, {8, 40, 100}}) {
+    for (const auto& [m, n, k] :
+         {std::array{1, 300, 2000}, {7, 300, 20}, {2, 5, 9000}, {8, 40, 100}, {14, 512, 1200}, {60, 70, 20}}) {
       const plan::Problem problem = problem_of(types, m, n, k);
       if (widest_isa() == Isa::portable || !sums_may_differ(problem)) continue;
       int competing = 0;
@@ -148,9 +150,37 @@ TEST(CostModel, KernelsOfOneOrderCompete) {
         if (!entry.gives_way(problem).empty()) continue;
         ++competing;
         EXPECT_EQ(entry.name.ends_with("_vectors"), sums_as_vectors(problem)) << entry.name << " " << to_string(types);
+        EXPECT_EQ(entry.name.starts_with("amx_bf16"), sums_in_tiles(problem)) << entry.name << " " << to_string(types);
       }
       EXPECT_GT(competing, 0) << to_string(types) << " " << m << " x " << n << " x " << k;
     }
+}
+
+/// Whatever shares a product out among threads counts that these wait for each other, more of them for longer.
+TEST(CostModel, TeamsMeet) {
+  int teams = 0;
+  for (const plan::KernelEntry& entry : kernel_list()) {
+    plan::Problem problem = problem_of(entry.types.front(), 7, 4096, 4096);
+    problem.description.b = {4096, 1};
+    if (!entry.unavailable(0).empty() || !entry.refuses(problem).empty()) continue;
+    latest_estimate() = {};
+    const auto meetings_of = [&](int threads) {
+      problem.threads = threads;
+      static_cast<void>(entry.cost(problem));
+      return latest_estimate().demand[Work::meetings];
+    };
+    const double of_one = meetings_of(1);
+    EXPECT_EQ(of_one, 0) << entry.name;
+    const double of_two = meetings_of(2);
+    if (latest_estimate().demand.threads < 2) continue;
+    EXPECT_GT(of_two, 0) << entry.name;
+    const double of_many = meetings_of(16);
+    EXPECT_EQ(of_many > of_two, latest_estimate().demand.threads > 2) << entry.name;
+    ++teams;
+  }
+  if (widest_isa() != Isa::portable) {
+    EXPECT_GT(teams, 10);
+  }
 }
 
 /// Columns a power of two apart meet few sets of L1: what reads operands in place waits there.

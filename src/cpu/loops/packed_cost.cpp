@@ -58,9 +58,9 @@ Demand packed_demand(const plan::Problem& problem, const MicroKernels<K>& kernel
   d[is_near ? Work::near_cycles : Work::far_cycles] = products * uneven * cycles_of(kernels, m * n * k);
   d[Work::starts] = products;
   // Before each step, and when all is done.
-  if (d.threads > 1)
-    d[Work::meetings] =
-        products * static_cast<double>(core::ceil_divide(o.m, blocks.mc) * core::ceil_divide(o.k, blocks.kc) + 1);
+  const auto sharing = static_cast<double>(std::min<std::int64_t>(outline.column_blocks, d.threads)) / d.threads;
+  add_team(d, products * static_cast<double>(core::ceil_divide(o.m, blocks.mc) * core::ceil_divide(o.k, blocks.kc) + 1),
+           products * sharing * static_cast<double>(size) * m * k);
   return d;
 }
 

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <string_view>
 
@@ -38,7 +39,7 @@ enum class Work : std::uint8_t {
   paged_bytes,     ///< of an operand that is read a line or two of each page at a time
   read_bytes,      ///< from behind the second cache, for the first time
   reread_bytes,    ///< and again, or in lines that nothing asks for ahead
-  meetings,        ///< of all threads
+  meetings,        ///< of two threads; of more, their logarithm
   starts           ///< of products
 };
 inline constexpr int work_count = static_cast<int>(Work::starts) + 1;
@@ -110,6 +111,14 @@ void add_tiles(Demand& demand, const MicroKernels<K>& kernels, std::int64_t m, s
   add(n / width, vectors);
   const std::int64_t rest = n % width;
   add(rest > 0 ? 1 : 0, static_cast<int>(core::ceil_divide(std::max<std::int64_t>(rest, 1), kernels.lanes)));
+}
+
+/// What a team adds: its members meet, two taking half as long as four, and each but the first reads once more what all
+/// share.
+inline void add_team(Demand& demand, double meetings, double shared_bytes) {
+  if (demand.threads == 1) return;
+  demand[Work::meetings] += meetings * std::log2(demand.threads);
+  demand[Work::reread_bytes] += (demand.threads - 1) * shared_bytes;
 }
 
 /// Each operand once.

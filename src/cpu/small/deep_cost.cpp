@@ -85,7 +85,7 @@ Demand deep_demand(const plan::Problem& problem, const MicroKernels<K>& kernels)
   d[Work::far_cycles] = cycles * unevenness(all_parts, d.threads);
   // The chunks' sums are written, and read again to be added.
   d[Work::block_bytes] += products * c * static_cast<double>(chunks) * static_cast<double>(sizeof(Sum<K>)) * 2;
-  d[Work::meetings] = 3 * products;
+  add_team(d, 3 * products, 0);
   return d;
 }
 

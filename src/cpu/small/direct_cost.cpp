@@ -28,7 +28,6 @@ Demand direct_demand(const plan::Problem& problem, const MicroKernels<T>& kernel
   const auto n = static_cast<double>(o.n);
   const auto k = static_cast<double>(o.k);
   const double row_tiles = static_cast<double>(core::ceil_divide(o.m, kernels.rows));
-  const double cycles = cycles_of(kernels, m * k * static_cast<double>(core::round_up(o.n, kernels.lanes)));
   // What does not stay in L2 is fetched again: a panel of B for every tile of rows, A for every panel.
   const double l2_share = static_cast<double>(caches().l2) / 2;
   const std::int64_t width = kernels.vectors * kernels.lanes;
@@ -37,6 +36,8 @@ Demand direct_demand(const plan::Problem& problem, const MicroKernels<T>& kernel
   const std::int64_t parts = std::max(problem.description.batch_count, core::ceil_divide(o.m, kernels.rows));
   Demand d;
   d.threads = useful_threads(m * n * k * products, parts, problem.threads);
+  const double cycles = cycles_of(kernels, m * k * static_cast<double>(core::round_up(o.n, kernels.lanes))) *
+                        unevenness(parts, d.threads);
   // One vector of columns leaves few multiply-adds to each element of A, which is then waited for.
   const bool is_slow = o.n <= kernels.lanes && a_streams(o, size);
   const bool is_near = b_bytes <= static_cast<double>(caches().l1);
@@ -54,6 +55,8 @@ Demand direct_demand(const plan::Problem& problem, const MicroKernels<T>& kernel
   d[Work::displaced_rows] = products * row_tiles * k * static_cast<double>(core::ceil_divide(o.n, width)) *
                             displaced_share(o.k, width * size, o.b.row_stride * size);
   d[Work::starts] = products / d.threads;
+  const bool shares_products = problem.description.batch_count >= d.threads;
+  add_team(d, shares_products ? 1 : products, shares_products ? 0 : products * b_bytes);
   return d;
 }
 

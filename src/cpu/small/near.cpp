@@ -166,6 +166,7 @@ Demand near_demand(const plan::Problem& problem, const MicroKernels<K>& kernels)
   packed(n * k, o.b.column_stride == 1);
   d[Work::read_bytes] = products * bytes_once<K>(m, static_cast<double>(o.n), k);
   d[Work::starts] = products / d.threads;
+  add_team(d, 1, 0);
   return d;
 }
 

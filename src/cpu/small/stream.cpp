@@ -93,6 +93,7 @@ Demand stream_demand(const plan::Problem& problem, const MicroKernels<T>& kernel
   d[Work::tile_bytes] = products * static_cast<double>(sizeof(T)) * static_cast<double>(o.m) * n;  // sums, to C
   d[Work::read_bytes] = products * static_cast<double>(sizeof(T)) * k * n;
   d[Work::starts] = products;
+  add_team(d, products, 0);
   return d;
 }
 

@@ -41,6 +41,7 @@ Demand vectors_demand(const plan::Problem& problem, int vector_bytes) {
       products * blocks * static_cast<double>(r.lines) * vectors * static_cast<double>(sizeof(Accumulator<In>));
   if (!r.across && r.w_term_stride != 1) demand[Work::block_bytes] = elements * size;
   demand[Work::starts] = products;
+  add_team(demand, 1, 0);
   return demand;
 }
 
