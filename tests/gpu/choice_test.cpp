@@ -68,8 +68,9 @@ TEST(CudaChoice, WhatL2HoldsIsNotMovedEveryTime) {
   const Device device = made_up(90);
   const auto l2 = static_cast<double>(device.l2_bytes);
   const auto moving = [&](double bytes) { return seconds({.bytes = bytes}, {}, {}, device); };
-  EXPECT_DOUBLE_EQ(moving(l2), l2 / calls_of_operands / device.memory_bytes_per_second);
-  EXPECT_DOUBLE_EQ(moving(l2 + 1), (l2 + 1) / device.memory_bytes_per_second);
+  EXPECT_DOUBLE_EQ(moving(l2 / 2), l2 / 2 / calls_of_operands / device.memory_bytes_per_second);
+  EXPECT_DOUBLE_EQ(moving(0.75 * l2), 0.75 * 0.75 * l2 / device.memory_bytes_per_second) << "a part of it is lost";
+  EXPECT_DOUBLE_EQ(moving(2 * l2), 2 * l2 / device.memory_bytes_per_second);
 }
 
 /// By rates of the kernel that multiplies panels of f64, or of its own where it extracts.
@@ -319,6 +320,44 @@ TEST(CudaChoice, FittingFindsTheCoefficientsOfADeviceThatObeys) {
     }
   EXPECT_GE(compared, rows.ways.size()) << "each configuration that was measured has coefficients";
   EXPECT_LT(worst, 0.15) << "of the logarithm of a time";
+}
+
+TEST(CudaChoice, KStepsOfCtasThatShareAnSmTakeTurns) {
+  const auto time = [](double tiles) {
+    const Demand demand{.tiles = tiles, .slots = 2.0 * h200.sm_count, .ctas = 2, .steps = 10};
+    return seconds(demand, {.step = 1e-6, .tile = 3e-6}, {}, h200);
+  };
+  EXPECT_DOUBLE_EQ(time(h200.sm_count), 13e-6);
+  EXPECT_DOUBLE_EQ(time(2.0 * h200.sm_count), 23e-6);
+  EXPECT_DOUBLE_EQ(time(4.0 * h200.sm_count), 46e-6);
+}
+
+/// Of a way that is twice as fast as the others where they are small, and not kept anywhere else.
+TEST(CudaChoice, WhatIsNotKeptTookLongerThanAllThatIs) {
+  DeviceRows rows = obedient_rows();
+  const auto is_f64 = [](const Kernel* kernel) { return kernel->name == "sm90_f64_mma"; };
+  const Kernel& kernel = **std::ranges::find_if(kernels(), is_f64);
+  const auto other = [&](const MeasuredProduct& product) {
+    const plan::Problem problem{.description = product.description, .memory = Memory::device};
+    const std::vector<Candidate> all = kernel.candidates(problem, h200);
+    return *std::ranges::find_if(
+        all, [](const Candidate& c) { return c.configuration.bm == 64 && c.configuration.split_k == 1; });
+  };
+  const auto fastest = [](const MeasuredProduct& product) {
+    return std::ranges::min_element(product.times, {}, &Time::seconds)->seconds;
+  };
+  MeasuredProduct& first = rows.products.front();
+  first.times.push_back({static_cast<int>(rows.ways.size()), fastest(first) / 2});
+  rows.ways.push_back({"sm90_f64_mma", other(first).configuration});
+  fit(rows, kernels());
+  const MeasuredProduct& last = rows.products.back();
+  const auto estimate = [&] {
+    return DeviceModel(h200, rows, kernels()).formula(kernel, last.description, other(last));
+  };
+  const double by_one_product = estimate();
+  fit(rows, kernels());
+  EXPECT_LT(by_one_product, 2 * fastest(last));
+  EXPECT_GT(estimate(), 2.4 * fastest(last));
 }
 
 TEST(CudaChoice, WhatWasMeasuredIsChosen) {

@@ -114,12 +114,12 @@ static_assert(offsetof(PipelinedRounds, of_a) == 8 && offsetof(PipelinedRounds, 
   "jle 5f\n"                                                                                                     \
   "4:\n\t"                                                                                                       \
   "prefetcht0 (%%rsi)\n\t"                                                                                       \
-  "prefetcht0 (%%rsi,%%rdi)\n\t"                                                                                       \
+  "prefetcht0 (%%rsi,%%rdi)\n\t"                                                                                \
   "add %%r11, %%rsi\n\t"                                                                                         \
   "dec %%rdx\n\t"                                                                                                \
   "jnz 4b\n"                                                                                                     \
   "5:\n\t"                                                                                                       \
-  "lea (%%r10,%%rdi,2), %%r10\n\t"                                                                                  \
+  "lea (%%r10,%%rdi,2), %%r10\n\t"                                                                              \
   EXACTILE_ROUND(FMA, REPEAT, SIZE, "", "", "", "")                                                              \
   "dec %%rcx\n\t"                                                                                                \
   "jnz 3b\n"                                                                                                     \

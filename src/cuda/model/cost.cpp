@@ -14,8 +14,8 @@ double seconds(const Demand& demand, const Rates& rates, const Overheads& overhe
   };
   const double computing = (waves(demand.slots) + rates.head) * rates.tile +
                            (waves(demand.slots / demand.ctas) + rates.head) * demand.steps * rates.step;
-  const int calls = demand.bytes <= static_cast<double>(device.l2_bytes) ? calls_of_operands : 1;
-  const double moving = demand.bytes / calls / (overheads.share * bandwidth);
+  const double missed = std::clamp(demand.bytes / static_cast<double>(device.l2_bytes), 1.0 / calls_of_operands, 1.0);
+  const double moving = demand.bytes * missed / (overheads.share * bandwidth);
   return overheads.launch + std::max(computing, moving) + overheads.overlap * std::min(computing, moving) +
          demand.side_kernels * overheads.side_launch + demand.copied_bytes / (overheads.copy_share * bandwidth) +
          demand.turned_bytes / (overheads.turn_share * bandwidth);

@@ -4,8 +4,8 @@
 ///
 ///     seconds = launch + max(C, M) + overlap * min(C, M) + S
 ///     C = (waves + head) * tile + (turns + head) * steps * step          what SMs compute
-///     M = bytes / (share * bandwidth)                        what device memory moves meanwhile; half of it where L2
-///                                                            holds all
+///     M = missed * bytes / (share * bandwidth)               what device memory moves meanwhile; missed is 1/2 up to
+///                                                            half of L2, and 1 from all of it on
 ///     S = side_kernels * side_launch + copied_bytes / (copy_share * bandwidth)
 ///                                    + turned_bytes / (turn_share * bandwidth)
 ///
@@ -44,8 +44,8 @@ struct Overheads {
   double host_launch = 0;  ///< seconds that a program takes to enqueue a kernel; measured by itself, not fitted
 };
 
-/// Of so many calls one finds its operands in memory and the other in L2, where that holds them: programs do both, and
-/// what is good for one is rarely bad for the other.
+/// Of so many calls one finds its operands in memory and the other in L2, as far as that holds them (in two parts,
+/// which may both keep what they read): programs do both, and what is good for one is rarely bad for the other.
 inline constexpr int calls_of_operands = 2;
 
 /// In a graph, whose launches the host has made before.

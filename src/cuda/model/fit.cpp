@@ -33,7 +33,8 @@ plan::Problem problem_of(const MeasuredProduct& product) {
   return {.description = product.description, .accuracy = product.accuracy, .memory = Memory::device};
 }
 
-/// A way that a product lacks, and that one before it of the same type has, was too slow to be kept.
+/// A way that a product lacks, and that one before it of the same type has, was too slow to be kept; of what has no
+/// rates yet that is not certain: few products tried it.
 Samples samples_of(const DeviceRows& rows, std::span<const Kernel* const> kernels) {
   Samples samples;
   std::set<std::tuple<std::string_view, std::string, ElementType, Accuracy>> known;
@@ -47,9 +48,9 @@ Samples samples_of(const DeviceRows& rows, std::span<const Kernel* const> kernel
       });
       const bool is_kept = time != product.times.end();
       std::tuple way(kernel.name, to_string(candidate.configuration), input, product.accuracy);
-      if (!is_kept && !known.contains(way)) return;
-      samples[to_string(rates_key(kernel, input, candidate, rows.facts))].push_back(
-          {candidate.demand, is_kept ? time->seconds : kept * fastest, !is_kept});
+      const std::string key = to_string(rates_key(kernel, input, candidate, rows.facts));
+      if (!is_kept && (!known.contains(way) || !rows.rates.contains(key))) return;
+      samples[key].push_back({candidate.demand, is_kept ? time->seconds : kept * fastest, !is_kept});
       known.insert(std::move(way));
     });
   }
@@ -76,7 +77,8 @@ void fit_rates(DeviceRows& rows, const Samples& samples) {
     if (is_new) {  // as if nothing else took time
       std::vector<double> steps;
       for (const Sample& s : of_key)
-        steps.push_back(s.measured / (std::max(1.0, s.demand.tiles / s.demand.slots) * std::max(s.demand.steps, 1e-3)));
+        steps.push_back(s.measured / (std::max(1.0, s.demand.tiles * s.demand.ctas / s.demand.slots) *
+                                      std::max(s.demand.steps, 1e-3)));
       std::ranges::nth_element(steps, steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2));
       rates = {.step = 0.5 * steps[steps.size() / 2], .tile = 1e-6, .head = 0.3};
     }

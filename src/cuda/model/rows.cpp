@@ -127,6 +127,7 @@ std::optional<MeasuredProduct> product_of(std::string_view types, std::string_vi
     if (space.ptr != end && *space.ptr != ' ') return std::nullopt;
     at = space.ptr == end ? end : space.ptr + 1;
   }
+  if (product.times.empty()) return std::nullopt;
   return product;
 }
 

@@ -87,10 +87,12 @@ Status grow(Kept& kept, std::int64_t bytes, const Device& device, cudaStream_t s
   const auto rounded = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(bytes)));
   if (kept.data != nullptr) static_cast<void>(cudaFreeAsync(std::exchange(kept.data, nullptr), stream));
   kept.bytes = 0;
-  const Result<void*> data = take_from_pool(device, stream, rounded, kernel);
+  std::int64_t taken = rounded;
+  Result<void*> data = take_from_pool(device, stream, taken, kernel);
+  if (!data.ok()) data = take_from_pool(device, stream, taken = bytes, kernel);  // so much more is not free
   if (!data.ok()) return data.status();
   kept.data = data.value();
-  kept.bytes = rounded;
+  kept.bytes = taken;
   return {};
 }
 

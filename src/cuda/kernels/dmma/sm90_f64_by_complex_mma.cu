@@ -13,7 +13,7 @@ namespace {
 
 using namespace dmma;
 
-/// Half of what A takes of a stage is free for more of them.
+/// Where A is not expanded half of what it takes of a stage is free for more of them.
 constexpr auto complex = FormOfA::complex;
 constexpr std::array complex_kinds{
     kind<Tile<128, 128, 64, 32, 16, 1, 6, 1, FormOfA::expanded, Instruction::m16n8k16>>(),

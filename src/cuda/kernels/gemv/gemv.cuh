@@ -3,7 +3,7 @@
 /// Vectors times a matrix. A CTA brings its slice of the vectors to shared memory, in the type that sums, and streams
 /// a tile of W from memory to registers, one step ahead of the multiply-adds.
 ///
-///     K contiguous            32 or 8 lanes share K and have 1 to 4 columns of W; they add their sums by shuffles
+///     K contiguous            32 or 8 lanes share K and have 2 to 4 columns of W; they add their sums by shuffles
 ///     N contiguous            32 or 8 lanes have 16 bytes of a row each (8 where there are many rows of C); the others
 ///                             share K, and all add their sums in shared memory
 ///

@@ -39,7 +39,7 @@ struct Shape {
   /// Elements of a lane's load where lines are aligned, and of a load as it is.
   static constexpr int elements = along_k && is_i8 ? 16 : elements_of_lane(type, size, along_k ? 1 : rows);
   static constexpr int width = how == Lines::elements ? 1 : how == Lines::words ? 4 : elements;
-  /// Loads that give a lane what one would where W is aligned, or half of it.
+  /// Loads that give a lane what one would where W is aligned, or half of it; twice that where columns are few.
   static constexpr int loads = std::min(elements, how == Lines::elements ? 8 : elements) / width *
                                (along_k && !is_shifted ? loads_of_column(size, rows) : 1);
   static constexpr int columns = along_k ? columns_of_lane(size, rows) : loads * width;  ///< of a lane

@@ -48,6 +48,7 @@ struct Packing {
   bool b = false;
   [[nodiscard]] bool any() const { return a || b; }
 };
+
 /// The path of a Demand: which of the two is read by elements instead of vectors of 16 bytes (only elements of 4 bytes
 /// are read by those), and whether along K. The description is oriented().
 [[nodiscard]] int path_of(const GemmDescription& description);
