@@ -34,7 +34,7 @@ plan::Problem problem_of(const MeasuredProduct& product) {
 }
 
 /// A way that a product lacks, and that one before it of the same type has, was too slow to be kept; of what has no
-/// rates yet that is not certain: few products tried it.
+/// rates yet that is not certain: few products tried it. What rates make much slower than that says nothing.
 Samples samples_of(const DeviceRows& rows, std::span<const Kernel* const> kernels) {
   Samples samples;
   std::set<std::tuple<std::string_view, std::string, ElementType, Accuracy>> known;
@@ -49,7 +49,13 @@ Samples samples_of(const DeviceRows& rows, std::span<const Kernel* const> kernel
       const bool is_kept = time != product.times.end();
       std::tuple way(kernel.name, to_string(candidate.configuration), input, product.accuracy);
       const std::string key = to_string(rates_key(kernel, input, candidate, rows.facts));
-      if (!is_kept && (!known.contains(way) || !rows.rates.contains(key))) return;
+      if (!is_kept) {
+        constexpr double much = 2;
+        const auto rates = rows.rates.find(key);
+        if (!known.contains(way) || rates == rows.rates.end() ||
+            seconds(candidate.demand, rates->second, rows.overheads, rows.facts) > much * kept * fastest)
+          return;
+      }
       samples[key].push_back({candidate.demand, is_kept ? time->seconds : kept * fastest, !is_kept});
       known.insert(std::move(way));
     });
