@@ -13,7 +13,7 @@
 namespace exactile::plan {
 namespace {
 
-constexpr std::size_t least_ways = 3, most_ways = 8;
+constexpr std::size_t least_ways = 3, most_ways = 6;
 constexpr int rounds = 4;               ///< of timings; one of products that are as long as one
 constexpr double least_timing = 25e-5;  ///< seconds: so much of each way's calls is timed in a round
 constexpr double worth_a_try = 4;       ///< times the cheapest estimate: no estimate is further off
@@ -90,7 +90,7 @@ void race(std::vector<Contender>& contenders, const Clock& clock) {
 void keep_what_is_worth_it(std::vector<Way>& ways) {
   constexpr double calls = 3;  // of a way, at least
   const double first = ways.front().offer.seconds;
-  double left = 10 * first + most_ways * rounds * least_timing;
+  double left = 10 * first + (most_ways + 1) * rounds * least_timing;
   std::size_t kept = 0;
   for (; kept < ways.size(); ++kept) {
     const double seconds = ways[kept].offer.seconds;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <iterator>
 
 #include "plan/choice.hpp"
 #include "plan/select.hpp"
@@ -10,6 +11,22 @@ namespace {
 std::vector<Offer> offers_of(const KernelEntry& entry, const Problem& problem, std::size_t most) {
   if (entry.offers != nullptr) return entry.offers(problem, most);
   return {{.parameters = problem.parameters, .seconds = entry.cost(problem)}};
+}
+
+/// Of ways that are sorted by estimate, `most`: the cheapest one of each of a few kernels, as long as it might be the
+/// fastest, then what is cheapest besides. Ways of a kernel resemble each other: where the estimate of one is too low,
+/// so are all.
+std::vector<Way> different_first(std::vector<Way> ways, std::size_t most) {
+  constexpr double might_be_fastest = 2;  // times the cheapest estimate
+  std::vector<Way> kept, others;
+  for (Way& way : ways) {
+    const bool is_another = std::ranges::find(kept, way.kernel, &Way::kernel) == kept.end();
+    const bool is_near = kept.empty() || way.offer.seconds <= might_be_fastest * kept.front().offer.seconds;
+    (is_another && is_near && kept.size() < most / 2 ? kept : others).push_back(std::move(way));
+  }
+  std::ranges::move(others, std::back_inserter(kept));
+  kept.resize(std::min(most, kept.size()));
+  return kept;
 }
 
 }  // namespace
@@ -25,8 +42,7 @@ std::vector<Way> cheapest_ways(std::span<const BackendEntry* const> backends, co
     }
   }
   std::ranges::stable_sort(ways, {}, [](const Way& way) { return way.offer.seconds; });
-  ways.resize(std::min(most, ways.size()));
-  return ways;
+  return different_first(std::move(ways), most);
 }
 
 Choice settle(std::span<const BackendEntry* const> backends, const Problem& problem, const GemmOptions& options,

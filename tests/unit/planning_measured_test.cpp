@@ -96,6 +96,30 @@ KernelEntry with_many() {
   return entry;
 }
 
+/// Many configurations whose estimates are too low by as much.
+KernelEntry thought_too_fast() {
+  KernelEntry entry = with_many();
+  entry.offers = [](const Problem& p, std::size_t most) {
+    std::vector<Offer> offers;
+    for (int i = 1; i <= static_cast<int>(most); ++i) {
+      const std::string text = "BM=" + std::to_string(i);
+      if (p.parameters.empty() || p.parameters == text) offers.push_back({text, text, (90 + i) * 1e-7});
+    }
+    return offers;
+  };
+  entry.prepare = [](const Problem&) -> std::unique_ptr<Executable> {
+    return std::make_unique<Slow>(microseconds(3000), true, 1);
+  };
+  return entry;
+}
+
+/// Its estimate is above all of those, but near.
+KernelEntry another() {
+  KernelEntry entry = kernel<1, 100>("another");
+  entry.cost = [](const Problem&) { return 15e-6; };
+  return entry;
+}
+
 std::vector<DeviceInfo> one_chip() { return {{.backend = Backend::cpu, .name = "Chip", .available = true}}; }
 
 std::span<const KernelEntry> four_kernels() {
@@ -111,6 +135,12 @@ std::span<const KernelEntry> one_with_many() {
   static const std::array list{with_many()};
   return list;
 }
+std::span<const KernelEntry> one_thought_too_fast() {
+  static const std::array list{thought_too_fast(), another()};
+  return list;
+}
+const BackendEntry misjudged{
+    .backend = Backend::cpu, .kernels = one_thought_too_fast, .devices = one_chip, .measure_peak = nullptr};
 const BackendEntry many{
     .backend = Backend::cpu, .kernels = one_with_many, .devices = one_chip, .measure_peak = nullptr};
 const BackendEntry four{.backend = Backend::cpu, .kernels = four_kernels, .devices = one_chip, .measure_peak = nullptr};
@@ -163,6 +193,10 @@ TEST_F(PlanningMeasured, TriesMoreWaysWhereTheyAreShortAndClose) {
   const Choice choice = settled(many, problem_of(Planning::measured));
   EXPECT_EQ(choice.parameters, "BM=5");
   EXPECT_NE(choice.why.find("the fastest of 6"), std::string::npos) << choice.why;
+}
+
+TEST_F(PlanningMeasured, TriesOtherKernelsBesideTheWaysOfOne) {
+  EXPECT_EQ(settled(misjudged, problem_of(Planning::measured)).kernel->name, "another");
 }
 
 TEST_F(PlanningMeasured, IsRememberedForThatProductAlone) {
