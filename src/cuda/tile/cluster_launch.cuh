@@ -7,7 +7,8 @@
 
 namespace exactile::cuda {
 
-/// The grid is a multiple of `cluster`; from sm_90 on.
+/// The grid is a multiple of `cluster`; from sm_90 on. A launch without clusters takes the host less time, so clusters
+/// of one CTA are none.
 template <class... Parameters, class... Arguments>
 cudaError_t launch_clusters(int cluster, void (*kernel)(Parameters...), unsigned ctas, unsigned threads,
                             std::size_t shared_bytes, cudaStream_t stream, const Arguments&... arguments) {
@@ -22,7 +23,7 @@ cudaError_t launch_clusters(int cluster, void (*kernel)(Parameters...), unsigned
   config.dynamicSmemBytes = shared_bytes;
   config.stream = stream;
   config.attrs = attributes;
-  config.numAttrs = 2;
+  config.numAttrs = cluster > 1 ? 2 : 1;
   return cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 

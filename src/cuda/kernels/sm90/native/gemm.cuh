@@ -14,6 +14,7 @@
 #include "cuda/kernels/sm90/native/splitk_reduce_cluster.cuh"
 #include "cuda/kernels/sm90/native/store.cuh"
 #include "cuda/runtime/shared_memory.hpp"
+#include "cuda/tile/cluster_launch.cuh"
 
 namespace exactile::cuda::sm90::native {
 
@@ -189,19 +190,10 @@ template <class T, class Scheduler>
                                   std::string_view kernel, cudaStream_t stream) {
   constexpr int most_bytes = 227 * 1024;
   if (Status s = allow_shared_memory(multiply<T, Scheduler>, most_bytes, kernel); !s.ok()) return s;
-  cudaLaunchAttribute attributes[2]{};
-  attributes[0].id = cudaLaunchAttributeClusterDimension;
-  attributes[0].val.clusterDim = {static_cast<unsigned>(p.cluster.size()), 1, 1};
-  attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attributes[1].val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(ctas));
-  config.blockDim = dim3(T::cta_threads);
-  config.dynamicSmemBytes = 1024 + sizeof(Shared<T, Scheduler>) + static_cast<std::size_t>(p.stages) * sizeof(Stage<T>);
-  config.stream = stream;
-  config.attrs = attributes;
-  config.numAttrs = 2;
-  return check(cudaLaunchKernelEx(&config, multiply<T, Scheduler>, p), "launch", kernel);
+  const std::size_t bytes = 1024 + sizeof(Shared<T, Scheduler>) + static_cast<std::size_t>(p.stages) * sizeof(Stage<T>);
+  return check(launch_clusters(p.cluster.size(), multiply<T, Scheduler>, static_cast<unsigned>(ctas), T::cta_threads,
+                               bytes, stream, p),
+               "launch", kernel);
 }
 
 /// The kernels of a type; see takes_mn_major(), which holds for 16 bits only.
