@@ -33,6 +33,16 @@ plan::Problem real_problem(const plan::Problem& problem, const GemmDescription& 
   return real;
 }
 
+RealForm form_of(const plan::Problem& problem, Expansion expansion) {
+  return {problem.description, expansion, is_transposed_for(problem.description, expansion)};
+}
+
+/// The real product with B expanded, whoever does that: as such products were measured.
+template <Expansion expansion>
+GemmDescription measured_product(const plan::Problem& problem) {
+  return RealForm(problem.description, Expansion::before, is_transposed_for(problem.description, expansion)).usual();
+}
+
 /// Those that read the operands as the real kernel likes best: the expanded B lies so that one way round does.
 std::vector<Candidate> with_passes(std::vector<Candidate> all, const Demand& passes) {
   const auto path_of = [](const Candidate& c) { return c.demand.path; };
@@ -49,7 +59,7 @@ class ComplexProduct final : public DeviceProduct {
  public:
   ComplexProduct(const Kernel& real, Expansion expansion, const plan::Problem& problem, const Device& device,
                  const Configuration& c)
-      : form_(problem.description, expansion),
+      : form_(form_of(problem, expansion)),
         to_c_(form_.reaches_c ? real.make(real_problem(problem, form_.to_c), device, c) : nullptr),
         to_sums_(real.make(real_problem(problem, form_.to_sums), device, c)) {
     constexpr std::int64_t alignment = 1024;
@@ -135,9 +145,9 @@ struct Real {
 template <const Kernel& kernel, Expansion expansion = Expansion::before, const Kernel& measured = kernel>
 const Real real{kernel,
                 expansion,
-                {.kernel = &measured,
-                 .product = [](const plan::Problem& p) { return RealForm(p.description, Expansion::before).usual(); },
-                 .passes = [](const plan::Problem& p) { return RealForm(p.description, expansion).passes(); }}};
+                {.kernel = &measured, .product = measured_product<expansion>, .passes = [](const plan::Problem& p) {
+                   return form_of(p, expansion).passes();
+                 }}};
 
 /// The one of a device.
 using RealOf = const Real& (*)(int compute_capability);
@@ -161,14 +171,14 @@ constexpr Kernel complex_by(std::string_view name, std::span<const GemmTypes> ty
           .least_capability = least_capability,
           .most_capability = most_capability,
           .refuses = [](const plan::Problem& p, const Device& device) -> std::string_view {
-            if (const std::string_view why = why_too_large(p.description, device); !why.empty()) return why;
             const Real& real = real_of(device.compute_capability);
-            return real.kernel.refuses(real_problem(p, RealForm(p.description, real.expansion).usual()), device);
+            const std::string_view why = why_too_large(p.description, real.expansion, device);
+            return why.empty() ? real.kernel.refuses(real_problem(p, form_of(p, real.expansion).usual()), device) : why;
           },
           .candidates =
               [](const plan::Problem& p, const Device& device) {
                 const Real& real = real_of(device.compute_capability);
-                const RealForm form(p.description, real.expansion);
+                const RealForm form = form_of(p, real.expansion);
                 return with_passes(real.kernel.candidates(real_problem(p, form.usual()), device), form.passes());
               },
           .make = [](const plan::Problem& p, const Device& device,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/kernels/complex/real_form.hpp"
 
+#include <algorithm>
+
 #include "core/checked.hpp"
 #include "plan/column_major.hpp"
 #include "plan/transposed.hpp"
@@ -10,7 +12,9 @@ namespace {
 
 constexpr std::int64_t sector = 32;  // bytes; rows begin there
 
-GemmDescription oriented(const GemmDescription& d) { return plan::is_column_major(d) ? plan::transposed(d) : d; }
+GemmDescription oriented(const GemmDescription& d, bool is_transposed) {
+  return is_transposed ? plan::transposed(d) : d;
+}
 
 bool must_copy_a(const GemmDescription& d) { return d.k > 1 && d.a.column_stride != 1; }
 
@@ -32,11 +36,29 @@ OperandLayout as_real(const OperandLayout& layout, std::int64_t rows, std::int64
           .pointer_array = layout.pointer_array};
 }
 
+/// That an oriented product may need in the workspace, counted so that nothing overflows.
+double elements(const GemmDescription& d) {
+  const auto k = static_cast<double>(d.k), pitch = static_cast<double>(pitch_of(d));
+  const auto products = [&](const OperandLayout& layout) {
+    return static_cast<double>(plan::distinct_matrices(layout, d.batch_count));
+  };
+  const double of_a = must_copy_a(d) ? products(d.a) * static_cast<double>(d.m) * (k + 4) : 0;
+  return 2 * products(d.b) * k * pitch + of_a + static_cast<double>(d.batch_count) * static_cast<double>(d.m) * pitch;
+}
+
 }  // namespace
 
-RealForm::RealForm(const GemmDescription& description, Expansion expansion)
-    : is_transposed(plan::is_column_major(description)),
-      d(oriented(description)),
+bool is_transposed_for(const GemmDescription& description, Expansion expansion) {
+  const auto bytes = [&](bool is_transposed) {
+    return RealForm(description, expansion, is_transposed).passes().copied_bytes;
+  };
+  const bool by_columns = plan::is_column_major(description);
+  return bytes(!by_columns) < bytes(by_columns) ? !by_columns : by_columns;
+}
+
+RealForm::RealForm(const GemmDescription& description, Expansion expansion, bool transposed)
+    : is_transposed(transposed),
+      d(oriented(description, transposed)),
       expands(expansion == Expansion::before),
       copies_a(must_copy_a(d)),
       copies_b(!expands && !has_rows(d)),
@@ -93,30 +115,30 @@ std::int64_t RealForm::a_bytes() const {
 std::int64_t RealForm::sums_bytes() const { return d.batch_count * d.m * pitch * size_in_bytes(d.types.input); }
 
 Demand RealForm::passes() const {
-  // Tiles of so large elements are whole lines in both directions: what turns them is no slower.
+  // Tiles of so large elements are whole lines in both directions: what turns them is no slower. Sums are not turned by
+  // tiles: a C across them is written by elements, half sectors that are read before.
+  const double of_sums = reaches_c ? 0 : d.c.column_stride == 1 || d.n == 1 ? 2 : 4;
   return {.copied_bytes = (expands ? 1.5 : 2) * static_cast<double>(b_bytes()) + 2 * static_cast<double>(a_bytes()) +
-                          (reaches_c ? 0 : 2 * static_cast<double>(sums_bytes())),
+                          of_sums * static_cast<double>(sums_bytes()),
           .side_kernels = (expands || copies_b ? 1 : 0) + (copies_a ? 1 : 0) + (reaches_c ? 0 : 1)};
 }
 
-std::string_view why_too_large(const GemmDescription& description, const Device& device) {
-  const GemmDescription d = oriented(description);
+std::string_view why_too_large(const GemmDescription& description, Expansion expansion, const Device& device) {
   constexpr double most_rows = (1 << 30) - 1;
-  const auto m = static_cast<double>(d.m), n = static_cast<double>(d.n), k = static_cast<double>(d.k);
+  const auto m = static_cast<double>(description.m), n = static_cast<double>(description.n);
+  const auto k = static_cast<double>(description.k);
   if (m > most_rows || n > most_rows || k > most_rows) return "needs m, n and k to be below 2^30";
   constexpr double tile = 32;  // of the passes
-  const double tiles = (k / tile + 1) * ((m > n ? m : n) / tile + 1);
+  const double tiles = (k / tile + 1) * (std::max(m, n) / tile + 1);
   if (tiles > 0x7fffffff) return "A or B has more tiles than one grid has blocks";
-  const auto pitch = static_cast<double>(pitch_of(d));
-  const auto batch = static_cast<double>(d.batch_count);
-  const auto products = [&](const OperandLayout& layout) {
-    return static_cast<double>(plan::distinct_matrices(layout, d.batch_count));
-  };
-  const double elements =
-      2 * products(d.b) * k * pitch + (must_copy_a(d) ? products(d.a) * m * (k + 4) : 0) + batch * m * pitch;
-  return elements * static_cast<double>(size_in_bytes(d.types.input)) > 0.4 * static_cast<double>(device.memory_bytes)
-             ? "needs more memory for its operands as real matrices than there is"
-             : "";
+  constexpr double countable = 1e15;  // in 64 bits, several times over
+  const double most =
+      0.4 * static_cast<double>(device.memory_bytes) / static_cast<double>(size_in_bytes(description.types.input));
+  const bool are_countable =
+      std::max(elements(oriented(description, false)), elements(oriented(description, true))) < countable;
+  if (!are_countable || elements(oriented(description, is_transposed_for(description, expansion))) > most)
+    return "needs more memory for its operands as real matrices than there is";
+  return "";
 }
 
 }  // namespace exactile::cuda::complex_family

@@ -22,10 +22,10 @@ enum class Expansion : std::uint8_t {
 };
 
 struct RealForm {
-  /// Of a product that why_too_large() does not refuse.
-  RealForm(const GemmDescription& description, Expansion expansion);
+  /// Of a product that why_too_large() does not refuse, or of C^T = B^T A^T.
+  RealForm(const GemmDescription& description, Expansion expansion, bool is_transposed);
 
-  bool is_transposed;       ///< C^T = B^T A^T: C has its columns contiguous
+  bool is_transposed;
   GemmDescription d;        ///< the complex product, or the transposed one
   bool expands;             ///< in the workspace
   bool copies_a;            ///< the terms of A are not contiguous, or not in that order
@@ -48,7 +48,12 @@ struct RealForm {
   [[nodiscard]] Demand passes() const;
 };
 
-[[nodiscard]] std::string_view why_too_large(const GemmDescription& description, const Device& device);
+/// Whether C^T = B^T A^T is computed: where C has its columns contiguous, or where the passes move fewer bytes so, as
+/// they do where C has few rows or columns.
+[[nodiscard]] bool is_transposed_for(const GemmDescription& description, Expansion expansion);
+
+[[nodiscard]] std::string_view why_too_large(const GemmDescription& description, Expansion expansion,
+                                             const Device& device);
 
 /// Enqueues the expansion of every B of the batch by a pass.
 [[nodiscard]] Status expand(const RealForm& form, const void* b, void* expanded, cudaStream_t stream);
