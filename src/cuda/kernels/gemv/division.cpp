@@ -35,29 +35,33 @@ int tile_columns_of(const GemmDescription& d, int lanes) {
                                            : lanes * elements_of_lane(d.types.input, size_of(d), rows_of(d));
 }
 
-/// Whether there are instances of 8 lanes: for what is read by vectors.
 bool has_few_lanes(const GemmDescription& d) {
-  if (!has_all_instances(d.types.input)) return false;
-  return lines_of(d, nullptr) != Lines::elements ||
-         (d.types.input == ElementType::i8 && contiguous_of(d) == Contiguous::k);
+  return gemv_family::has_few_lanes(d.types.input, contiguous_of(d), lines_of(d, nullptr));
+}
+
+int ctas_of_sm(const GemmDescription& d) {
+  const int columns = contiguous_of(d) == Contiguous::k ? columns_of_lane(size_of(d), rows_of(d))
+                                                        : elements_of_lane(d.types.input, size_of(d), rows_of(d));
+  return gemv_family::ctas_of_sm(rows_of(d) * columns * size_in_bytes(accumulator_type(d.types.input)));
 }
 
 double ctas(const Division& division, const GemmDescription& d) {
   return static_cast<double>(division.column_tiles) * division.split_k * static_cast<double>(d.batch_count);
 }
 
-/// So many that few CTAs have no slice. Clusters of 5 and 7 would fill few SMs: so many slices meet in memory.
+/// So many that few CTAs have no slice. Clusters of 7 would fill few SMs: so many slices meet in memory.
 int ranks_of(int split_k) {
-  constexpr int useful[] = {8, 6, 4, 3, 2, 1};
+  constexpr int useful[] = {8, 6, 4, 3, 2, 5, 1};
   int best = most_ranks;
   for (const int ranks : useful)
     if (ranks * most_ranks >= split_k && core::round_up(split_k, ranks) < core::round_up(split_k, best)) best = ranks;
   return best;
 }
 
-/// Of 1, 2, 3, 4, 6, 8, 12 and so on.
-int next_split(int split_k) {
+/// Of 1, 2, 3, 4, 6, 8, 12 and so on. Of CTAs that are alone on an SM, where clusters are hard to place, 5 too.
+int next_split(int split_k, bool is_alone) {
   if (split_k == 1) return 2;
+  if (is_alone && (split_k == 4 || split_k == 5)) return split_k + 1;
   return std::has_single_bit(static_cast<unsigned>(split_k)) ? split_k / 2 * 3 : split_k / 3 * 4;
 }
 
@@ -72,13 +76,10 @@ int path_of(const Division& division, const GemmDescription& d) {
 }
 
 Candidate candidate(const GemmDescription& d, const Division& division, const Device& device) {
-  const int columns = division.contiguous == Contiguous::k ? columns_of_lane(size_of(d), division.rows)
-                                                           : division.tile_columns / division.lanes;
-  const std::int64_t bytes_of_sums = division.rows * columns * size_in_bytes(accumulator_type(d.types.input));
   const auto size = static_cast<double>(size_of(d));
   const double matrix = static_cast<double>(d.n) * static_cast<double>(d.k) * size;
   const double vectors = static_cast<double>(d.m) * static_cast<double>(d.k) * size;
-  const int clusters = ctas_of_sm(bytes_of_sums) * sms_filled(device, division.ranks) / division.ranks;
+  const int clusters = ctas_of_sm(d) * sms_filled(device, division.ranks) / division.ranks;
   const double sums = static_cast<double>(workspace_bytes(d, division));
   return {{.bm = division.rows, .bn = division.tile_columns, .split_k = division.split_k},
           {.tiles = ctas(division, d),
@@ -157,7 +158,7 @@ std::vector<Candidate> candidates(const plan::Problem& problem, const Device& de
   for (const int lanes : {32, 8}) {
     if (lanes != 32 && !has_few_lanes(d)) break;
     int last = 0;
-    for (int split_k = 1; split_k <= most_splits; split_k = next_split(split_k)) {
+    for (int split_k = 1; split_k <= most_splits; split_k = next_split(split_k, ctas_of_sm(d) == 1)) {
       const Division division = division_of(d, device, split_k, lanes);
       if (division.split_k <= last) continue;
       const bool is_too_large =

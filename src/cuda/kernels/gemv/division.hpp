@@ -40,8 +40,17 @@ enum class Lines {
          type == ElementType::bf16 || type == ElementType::i8;
 }
 
-/// Elements, of so many bytes, that a lane loads at a time; where N is contiguous, each is summed for all rows.
+/// Whether there are instances of 8 lanes, too: for what is read by vectors.
+[[nodiscard]] constexpr bool has_few_lanes(ElementType type, Contiguous contiguous, Lines lines) {
+  const bool is_along_k = contiguous == Contiguous::k;
+  if (type == ElementType::cf64) return !is_along_k;
+  return has_all_instances(type) && (lines != Lines::elements || (type == ElementType::i8 && is_along_k));
+}
+
+/// Elements, of so many bytes, that a lane loads at a time; where N is contiguous, each is summed for all rows. Of 16
+/// bytes and many rows two: shared memory could not deliver for each alone what it is multiplied by.
 [[nodiscard]] constexpr int elements_of_lane(ElementType type, int size, int rows) {
+  if (size == 16) return rows == most_rows ? 2 : 1;
   const bool are_few = rows == most_rows && has_all_instances(type);
   return std::min(are_few ? most_elements_of_lane / 2 : most_elements_of_lane, 16 / size);
 }
@@ -58,15 +67,22 @@ enum class Lines {
   return columns_of_lane(size, rows) < most_columns_of_lane ? 2 : 1;
 }
 
-/// K slices begin at multiples: a step of a CTA.
-[[nodiscard]] constexpr int slice_step(Contiguous contiguous, ElementType type, int size, int rows, int lanes) {
-  if (contiguous == Contiguous::k) return lanes * loads_of_column(size, rows) * 16 / size;
-  return warps * (32 / lanes) * 64 / (elements_of_lane(type, size, rows) * size);
-}
-
 /// CTAs that an SM has at a time, by what a lane's sums take of the registers.
 [[nodiscard]] constexpr int ctas_of_sm(std::int64_t bytes_of_sums) {
   return bytes_of_sums <= 64 ? 3 : bytes_of_sums <= 128 ? 2 : 1;
+}
+
+/// Where N is contiguous: lines of W of which a lane has its elements in a step, of 64 bytes together, twice as many
+/// where the sums leave room for one CTA on an SM.
+[[nodiscard]] constexpr int lines_of_lane(ElementType type, int size, int rows) {
+  const int elements = elements_of_lane(type, size, rows);
+  return (ctas_of_sm(rows * elements * size) > 1 ? 64 : 128) / (elements * size);
+}
+
+/// K slices begin at multiples: a step of a CTA.
+[[nodiscard]] constexpr int slice_step(Contiguous contiguous, ElementType type, int size, int rows, int lanes) {
+  if (contiguous == Contiguous::k) return lanes * loads_of_column(size, rows) * 16 / size;
+  return warps * (32 / lanes) * lines_of_lane(type, size, rows);
 }
 
 /// How a product, turned, is divided. A CTA computes all rows of a tile of columns over a slice of K.

@@ -75,8 +75,7 @@ class Product final : public DeviceProduct {
 
   template <Contiguous where, Lines lines>
   [[nodiscard]] Status launch_rows(const Parameters<In>& p, cudaStream_t stream) const {
-    constexpr bool is_i8_along_k = std::is_same_v<In, std::int8_t> && where == Contiguous::k;
-    if constexpr (has_all && (lines != Lines::elements || is_i8_along_k))
+    if constexpr (has_few_lanes(type, where, lines))
       if (division_.lanes == 8) return launch_shape<where, lines, 8>(p, stream);
     return launch_shape<where, lines, 32>(p, stream);
   }
@@ -109,7 +108,8 @@ class Product final : public DeviceProduct {
         std::min(core::ceil_divide(d_.m * d_.n * d_.batch_count, std::int64_t{threads}), most));
   }
 
-  static constexpr bool has_all = has_all_instances(Shape<In, 1, Contiguous::k, Lines::aligned>::type);
+  static constexpr ElementType type = Shape<In, 1, Contiguous::k, Lines::aligned>::type;
+  static constexpr bool has_all = has_all_instances(type);
   bool is_transposed_;
   GemmDescription d_;  ///< as computed
   Division division_;

@@ -38,13 +38,13 @@ struct Shape {
   static constexpr bool is_i8 = std::is_same_v<In, std::int8_t>;
   /// Elements of a lane's load where lines are aligned, and of a load as it is.
   static constexpr int elements = along_k && is_i8 ? 16 : elements_of_lane(type, size, along_k ? 1 : rows);
-  static constexpr int width = how == Lines::elements ? 1 : how == Lines::words ? 4 : elements;
+  static constexpr int width = how == Lines::elements ? 1 : how == Lines::words ? 4 : std::min(elements, 16 / size);
   /// Loads that give a lane what one would where W is aligned, or half of it; twice that where columns are few.
   static constexpr int loads = std::min(elements, how == Lines::elements ? 8 : elements) / width *
                                (along_k && !is_shifted ? loads_of_column(size, rows) : 1);
   static constexpr int columns = along_k ? columns_of_lane(size, rows) : loads * width;  ///< of a lane
-  /// Columns of W, or rows of it, in a warp's step: 64 bytes of a lane where N is contiguous.
-  static constexpr int lines = along_k ? columns : 64 / (columns * size);
+  /// Columns of W, or rows of it, in a lane's step.
+  static constexpr int lines = along_k ? columns : lines_of_lane(type, size, rows);
   static constexpr int window = along_k ? warps * groups * columns : lanes * columns;  ///< columns that a CTA reads
   static constexpr int tile_columns = window - (!along_k && is_shifted ? width : 0);   ///< of which so many are its own
   static constexpr int step = along_k ? lanes * loads * width : warps * groups * lines;  ///< of K, of a CTA
