@@ -112,7 +112,8 @@ class Portable final : public plan::Executable {
  public:
   explicit Portable(const plan::Problem& problem) : d_(problem.description) {
     const double terms = operation_count(d_.types, d_.m, d_.n, d_.k) / 2 * static_cast<double>(d_.batch_count);
-    threads_ = useful_threads(8 * terms, blocks(), problem.threads);
+    constexpr double terms_per_cycle = 4;  // of a compiler's vectors
+    threads_ = useful_threads(terms / terms_per_cycle, blocks(), problem.threads);
   }
 
   [[nodiscard]] Status run(const GemmArguments& arguments, const Execution&) const override {

@@ -43,6 +43,7 @@ struct Sizes {
 };
 
 Sizes sizes_of(const GemmDescription& d, const CertifiedKernels& kernels, int threads) {
+  constexpr double terms_per_cycle = 8;  // of sums in f64 of narrower inputs; others take longer
   const std::int64_t parts = is_complex(d.types.input) ? 2 : 1;
   const std::int64_t terms = d.k * parts;
   const std::int64_t line_bytes = 8 * (terms + line_numbers);
@@ -58,7 +59,7 @@ Sizes sizes_of(const GemmDescription& d, const CertifiedKernels& kernels, int th
           .block_rows = block(d.m, kernels.rows),
           .block_columns = block(d.n * parts, kernels.columns),
           .group = std::clamp<std::int64_t>(caches().l2 / 2 / (line_bytes * kernels.rows), 1, 8),
-          .threads = useful_threads(4 * work, panels, threads)};
+          .threads = useful_threads(work / terms_per_cycle, panels, threads)};
 }
 
 /// Panels of one operand's lanes, and what is known of the lanes.

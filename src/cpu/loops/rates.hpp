@@ -14,10 +14,15 @@ namespace exactile::cpu {
   return static_cast<double>(core::round_up(parts, std::int64_t{threads})) / static_cast<double>(parts);
 }
 
-/// A thread is worth waking for about 2^22 terms (tens of microseconds).
-[[nodiscard]] inline int useful_threads(double terms, std::int64_t parts, int most) {
+/// A team is worth waking for about 2^17 cycles (tens of microseconds), since that alone takes some; one more thread
+/// for 2^15, since threads wake each other.
+[[nodiscard]] inline int useful_threads(double cycles, std::int64_t parts, int most) {
+  if (cycles <= 0x1p17) return 1;
   const auto limit = static_cast<double>(std::min<std::int64_t>(parts, most));
-  return static_cast<int>(std::max(1.0, std::min(terms / 0x1p22, limit)));
+  return static_cast<int>(std::max(1.0, std::min(cycles / 0x1p15, limit)));
 }
+
+/// In which a core reads so many bytes from memory: a quarter of a line each.
+[[nodiscard]] inline double cycles_of_reading(double bytes) { return bytes / 16; }
 
 }  // namespace exactile::cpu

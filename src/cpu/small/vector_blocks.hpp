@@ -37,13 +37,13 @@ template <class In>
 /// Lines that a thread takes at least, where terms could be shared instead.
 inline constexpr std::int64_t least_lines_of_part = 256;
 
-/// Bound by memory, not arithmetic: a thread pays off sooner than elsewhere.
+/// Bound by reading W.
 template <class In>
 [[nodiscard]] int vector_threads(const VectorRoles& r, std::int64_t products, int most) {
-  const double terms = static_cast<double>(r.vectors) * static_cast<double>(r.lines) * static_cast<double>(r.terms);
+  const double elements = static_cast<double>(r.lines) * static_cast<double>(r.terms) * static_cast<double>(products);
   const std::int64_t parts = std::max(
       {products, core::ceil_divide(r.lines, least_lines_of_part), core::ceil_divide(r.terms, block_terms<In>(r))});
-  return useful_threads(8 * terms * static_cast<double>(products), parts, most);
+  return useful_threads(cycles_of_reading(elements * sizeof(In)), parts, most);
 }
 
 template <class In>
