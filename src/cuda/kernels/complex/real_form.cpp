@@ -53,6 +53,8 @@ bool is_transposed_for(const GemmDescription& description, Expansion expansion) 
     return RealForm(description, expansion, is_transposed).passes().copied_bytes;
   };
   const bool by_columns = plan::is_column_major(description);
+  constexpr std::int64_t few = 8;  // of so many rows or columns, the order of sums is their own everywhere
+  if (expansion == Expansion::before || std::min(description.m, description.n) > few) return by_columns;
   return bytes(!by_columns) < bytes(by_columns) ? !by_columns : by_columns;
 }
 

@@ -48,8 +48,8 @@ struct RealForm {
   [[nodiscard]] Demand passes() const;
 };
 
-/// Whether C^T = B^T A^T is computed: where C has its columns contiguous, or where the passes move fewer bytes so, as
-/// they do where C has few rows or columns.
+/// Whether C^T = B^T A^T is computed: where C has its columns contiguous; of at most 8 rows or columns, where passes
+/// beside a kernel that expands B itself move fewer bytes so.
 [[nodiscard]] bool is_transposed_for(const GemmDescription& description, Expansion expansion);
 
 [[nodiscard]] std::string_view why_too_large(const GemmDescription& description, Expansion expansion,
