@@ -66,7 +66,7 @@ template <class K>
   const double terms = static_cast<double>(o.m) * static_cast<double>(o.n) * static_cast<double>(o.k);
   const std::int64_t tiles =
       core::checked_multiply(core::ceil_divide(o.m, tile.rows), panels).value_or(problem.threads);
-  const int threads = useful_threads(cycles_of(kernels, terms), tiles, problem.threads);
+  const int threads = useful_threads(likely_cycles(kernels, terms), tiles, problem.threads);
   const bool rounds_c = problem.description.types.output != element_type_v<Sum<K>>;
   const std::int64_t chunk = rounds_c ? std::max(o.k, chunk_terms<K>) : chunk_terms<K>;
   const auto blocking = [&](bool a_is_packed) {

@@ -89,6 +89,13 @@ template <class K>
          (vectors_per_cycle<K> * kernels.lanes * static_cast<double>(Elements<K>::group));
 }
 
+/// By which threads are counted: tiles of AMX wait, and in products that a few threads do reach a quarter of their
+/// rate.
+template <class K>
+[[nodiscard]] double likely_cycles(const MicroKernels<K>& kernels, double terms) {
+  return (in_tile_registers<K> ? 4 : 1) * cycles_of(kernels, terms);
+}
+
 /// Adds the micro-kernels' calls for m x n x k, in panels of so many vectors, and the cycles in which their
 /// multiply-adds wait: each for the one before of the same sum, or for operands.
 template <class K>

@@ -30,7 +30,7 @@ class Deep final : public Product<K> {
     const auto m = static_cast<double>(o_.m);
     const auto n = static_cast<double>(o_.n);
     const auto k = static_cast<double>(o_.k);
-    threads_ = useful_threads(cycles_of(kernels, m * n * k),
+    threads_ = useful_threads(likely_cycles(kernels, m * n * k),
                               core::checked_multiply(chunks_, panels_).value_or(problem.threads), problem.threads);
     this->blocking_ = fmt::format("MR={} NR={} KC={} chunks={}", rows_of_tile(vectors_of_panel()), reading_.width,
                                   std::min(chunk_terms<K>, o_.k), chunks_);

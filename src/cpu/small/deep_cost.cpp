@@ -66,7 +66,7 @@ Demand deep_demand(const plan::Problem& problem, const MicroKernels<K>& kernels)
   const std::int64_t panels = core::ceil_divide(o.n, reading.width);
   const std::int64_t all_parts = core::checked_multiply(chunks, panels).value_or(problem.threads);
   Demand d;
-  d.threads = useful_threads(cycles_of(kernels, m * n * k), all_parts, problem.threads);
+  d.threads = useful_threads(likely_cycles(kernels, m * n * k), all_parts, problem.threads);
   const double cycles = products * cycles_of(kernels, c * k);
   add_tiles(d, kernels, o.m, o.n, o.k, static_cast<int>(reading.width / kernels.lanes), products);
   d[Work::block_bytes] =

@@ -114,7 +114,7 @@ Direct<T>::Direct(const plan::Problem& problem, const MicroKernels<T>& kernels)
   const double terms = static_cast<double>(o_.m) * static_cast<double>(o_.n) * static_cast<double>(o_.k) *
                        static_cast<double>(d.batch_count);
   const std::int64_t parts = std::max(d.batch_count, full_.tiles + last_.tiles);
-  threads_ = useful_threads(cycles_of(kernels, terms), parts, problem.threads);
+  threads_ = useful_threads(likely_cycles(kernels, terms), parts, problem.threads);
   const std::int64_t calls = full_panels_ * full_.tiles + last_.tiles;
   const bool whole_products = threads_ == 1 || d.batch_count >= threads_;
   if (whole_products && calls <= most_calls && o_.k <= chunk_terms<T> && !asks_for_a_ && !asks_for_c_) {

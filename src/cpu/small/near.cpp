@@ -50,7 +50,8 @@ class Near final : public Product<K> {
     const auto n = static_cast<double>(o_.n);
     const auto k = static_cast<double>(o_.k);
     const std::int64_t products = problem.description.batch_count;
-    threads_ = useful_threads(cycles_of(kernels, m * n * k * static_cast<double>(products)), products, problem.threads);
+    threads_ =
+        useful_threads(likely_cycles(kernels, m * n * k * static_cast<double>(products)), products, problem.threads);
     this->blocking_ = fmt::format("MR={} NR={}", kernels.rows, width_);
     this->model_bytes_ = static_cast<double>(products) * (static_cast<double>(sizeof(Input<K>)) * (m * k + k * n) +
                                                           static_cast<double>(sizeof(Sum<K>)) * m * n);
@@ -157,7 +158,7 @@ Demand near_demand(const plan::Problem& problem, const MicroKernels<K>& kernels)
   const auto products = static_cast<double>(problem.description.batch_count);
   Demand d;
   d.threads =
-      useful_threads(cycles_of(kernels, m * n * k * products), problem.description.batch_count, problem.threads);
+      useful_threads(likely_cycles(kernels, m * n * k * products), problem.description.batch_count, problem.threads);
   d[Work::near_cycles] = products * cycles_of(kernels, m * n * k);
   add_tiles(d, kernels, o.m, o.n, o.k, kernels.vectors, products);
   const auto packed = [&](double bytes, bool by_terms) {
