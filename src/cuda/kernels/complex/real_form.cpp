@@ -49,9 +49,9 @@ double elements(const GemmDescription& d) {
 }  // namespace
 
 bool is_transposed_for(const GemmDescription& description, Expansion expansion) {
-  const auto bytes = [&](bool is_transposed) {
-    return RealForm(description, expansion, is_transposed).passes().copied_bytes;
-  };
+  GemmDescription one = description;  // bits do not depend on how many there are
+  one.batch_count = 1;
+  const auto bytes = [&](bool is_transposed) { return RealForm(one, expansion, is_transposed).passes().copied_bytes; };
   const bool by_columns = plan::is_column_major(description);
   constexpr std::int64_t few = 8;  // of so many rows or columns, the order of sums is their own everywhere
   if (expansion == Expansion::before || std::min(description.m, description.n) > few) return by_columns;

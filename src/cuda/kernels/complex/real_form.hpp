@@ -22,7 +22,7 @@ enum class Expansion : std::uint8_t {
 };
 
 struct RealForm {
-  /// Of a product that why_too_large() does not refuse, or of C^T = B^T A^T.
+  /// Of a product that why_too_large() finds countable, or of C^T = B^T A^T.
   RealForm(const GemmDescription& description, Expansion expansion, bool is_transposed);
 
   bool is_transposed;

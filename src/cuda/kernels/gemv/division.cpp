@@ -49,19 +49,21 @@ double ctas(const Division& division, const GemmDescription& d) {
   return static_cast<double>(division.column_tiles) * division.split_k * static_cast<double>(d.batch_count);
 }
 
-/// So many that few CTAs have no slice. Clusters of 7 would fill few SMs: so many slices meet in memory.
-int ranks_of(int split_k) {
-  constexpr int useful[] = {8, 6, 4, 3, 2, 5, 1};
+/// So many that few CTAs have no slice. Clusters of 5 and 7 would fill few SMs: so many slices meet in memory; but of 5
+/// where tiles are few, of the widest elements.
+int ranks_of(int split_k, bool has_five) {
+  if (has_five && split_k == 5) return 5;
+  constexpr int useful[] = {8, 6, 4, 3, 2, 1};
   int best = most_ranks;
   for (const int ranks : useful)
     if (ranks * most_ranks >= split_k && core::round_up(split_k, ranks) < core::round_up(split_k, best)) best = ranks;
   return best;
 }
 
-/// Of 1, 2, 3, 4, 6, 8, 12 and so on. Of CTAs that are alone on an SM, where clusters are hard to place, 5 too.
-int next_split(int split_k, bool is_alone) {
+/// Of 1, 2, 3, 4, 6, 8, 12 and so on; 5 too.
+int next_split(int split_k, bool has_five) {
   if (split_k == 1) return 2;
-  if (is_alone && (split_k == 4 || split_k == 5)) return split_k + 1;
+  if (has_five && (split_k == 4 || split_k == 5)) return split_k + 1;
   return std::has_single_bit(static_cast<unsigned>(split_k)) ? split_k / 2 * 3 : split_k / 3 * 4;
 }
 
@@ -130,7 +132,7 @@ Division division_of(const GemmDescription& d, const Device& device, int split_k
                      slice_step(division.contiguous, d.types.input, size_of(d), division.rows, lanes));
   division.split_k = static_cast<int>(core::ceil_divide(std::max<std::int64_t>(d.k, 1), division.k_of_slice));
   if (device.compute_capability < 90) return division;
-  division.ranks = ranks_of(division.split_k);
+  division.ranks = ranks_of(division.split_k, size_of(d) == 16);
   division.split_k = static_cast<int>(core::round_up(division.split_k, division.ranks));
   return division;
 }

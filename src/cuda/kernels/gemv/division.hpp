@@ -34,7 +34,8 @@ enum class Lines {
   elements,  ///< nothing is contiguous, or 8-bit integers along K anywhere: elements
 };
 
-/// Types that are multiplied by vectors most have instances for 2 vectors, of 8 lanes, and for few elements a lane.
+/// Types that are multiplied by vectors most have instances for 2 vectors, of 8 lanes wherever W is read by vectors,
+/// and for few elements a lane.
 [[nodiscard]] constexpr bool has_all_instances(ElementType type) {
   return type == ElementType::f32 || type == ElementType::f64 || type == ElementType::f16 ||
          type == ElementType::bf16 || type == ElementType::i8;
@@ -72,11 +73,11 @@ enum class Lines {
   return bytes_of_sums <= 64 ? 3 : bytes_of_sums <= 128 ? 2 : 1;
 }
 
-/// Where N is contiguous: lines of W of which a lane has its elements in a step, of 64 bytes together, twice as many
-/// where the sums leave room for one CTA on an SM.
+/// Where N is contiguous: lines of W of which a lane has its elements in a step. They are 64 bytes together, but where
+/// a CTA is alone on its SM for sums of so wide elements, 128.
 [[nodiscard]] constexpr int lines_of_lane(ElementType type, int size, int rows) {
-  const int elements = elements_of_lane(type, size, rows);
-  return (ctas_of_sm(rows * elements * size) > 1 ? 64 : 128) / (elements * size);
+  const bool is_alone = size == 16 && rows == most_rows;
+  return (is_alone ? 128 : 64) / (elements_of_lane(type, size, rows) * size);
 }
 
 /// K slices begin at multiples: a step of a CTA.

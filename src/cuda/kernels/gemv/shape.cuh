@@ -36,10 +36,10 @@ struct Shape {
   /// Eight lines on, a line begins as far from a vector of so many elements: a warp takes every eighth.
   static constexpr bool is_shifted = how == Lines::shifted;
   static constexpr bool is_i8 = std::is_same_v<In, std::int8_t>;
-  /// Elements of a lane's load where lines are aligned, and of a load as it is.
+  /// Elements of a lane's loads from a line that is aligned, and of a load as it is.
   static constexpr int elements = along_k && is_i8 ? 16 : elements_of_lane(type, size, along_k ? 1 : rows);
   static constexpr int width = how == Lines::elements ? 1 : how == Lines::words ? 4 : std::min(elements, 16 / size);
-  /// Loads that give a lane what one would where W is aligned, or half of it; twice that where columns are few.
+  /// Loads that give a lane those elements, or half of them; twice that where columns are few.
   static constexpr int loads = std::min(elements, how == Lines::elements ? 8 : elements) / width *
                                (along_k && !is_shifted ? loads_of_column(size, rows) : 1);
   static constexpr int columns = along_k ? columns_of_lane(size, rows) : loads * width;  ///< of a lane
