@@ -17,8 +17,8 @@ struct Choice {
   std::string why = {};         ///< for people; "" where estimates decided
 };
 
-/// Ways in which the kernels that may be chosen would do the product, at most `most`: the cheapest one by estimate,
-/// those of other kernels that are near it, then the next cheapest ones.
+/// Ways in which the kernels that may be chosen would do the product, at most `most`: the two cheapest by estimate,
+/// those of other kernels that are near, then the next cheapest ones.
 struct Way {
   const KernelEntry* kernel;
   Offer offer;

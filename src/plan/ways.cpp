@@ -13,16 +13,17 @@ std::vector<Offer> offers_of(const KernelEntry& entry, const Problem& problem, s
   return {{.parameters = problem.parameters, .seconds = entry.cost(problem)}};
 }
 
-/// Of ways that are sorted by estimate, `most`: the cheapest one of each of a few kernels, as long as it might be the
-/// fastest, then what is cheapest besides. Ways of a kernel resemble each other: where the estimate of one is too low,
-/// so are all.
+/// Of ways that are sorted by estimate, `most`: the two cheapest, the cheapest one of each of a few other kernels, as
+/// long as it might be the fastest, then what is cheapest besides. Ways of a kernel resemble each other: where the
+/// estimate of one is too low, so are all.
 std::vector<Way> different_first(std::vector<Way> ways, std::size_t most) {
   constexpr double might_be_fastest = 2;  // times the cheapest estimate
   std::vector<Way> kept, others;
   for (Way& way : ways) {
     const bool is_another = std::ranges::find(kept, way.kernel, &Way::kernel) == kept.end();
     const bool is_near = kept.empty() || way.offer.seconds <= might_be_fastest * kept.front().offer.seconds;
-    (is_another && is_near && kept.size() < most / 2 ? kept : others).push_back(std::move(way));
+    const bool is_first = kept.size() < 2 || (is_another && is_near && kept.size() <= most / 2);
+    (is_first ? kept : others).push_back(std::move(way));
   }
   std::ranges::move(others, std::back_inserter(kept));
   kept.resize(std::min(most, kept.size()));
