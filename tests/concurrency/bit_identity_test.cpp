@@ -42,7 +42,7 @@ void expect_same_on_all_thread_counts(const GemmDescription& d, Matrices& matric
         << threads << " threads";
 }
 
-/// Most have 2^23 terms and more, so that several threads are worth waking.
+/// Most have 2^23 terms and more, so that several threads are worth waking; of tiles of AMX, those of 2^25.
 std::vector<GemmDescription> shapes_for_threads(GemmTypes types) {
   std::vector<GemmDescription> shapes{contiguous(types, 257, 251, 263)};
   if (!is_tuned(types)) return shapes;
@@ -50,7 +50,7 @@ std::vector<GemmDescription> shapes_for_threads(GemmTypes types) {
                                 {1000, 40, 450},
                                 {7, 3000, 900},
                                 {3000, 7, 900},
-                                {64, 64, 8192},
+                                {64, 64, 16400},
                                 {1, 3000, 4100},
                                 {4100, 1, 3000},
                                 {2, 2, 2100000},

@@ -22,7 +22,7 @@ namespace exactile::cpu {
   return static_cast<int>(std::max(1.0, std::min(cycles / 0x1p15, limit)));
 }
 
-/// In which a core reads so many bytes from memory: a quarter of a line each.
-[[nodiscard]] inline double cycles_of_reading(double bytes) { return bytes / 16; }
+/// Of products that are bound by memory, not arithmetic: so many terms pass a core in a cycle.
+inline constexpr double terms_of_memory = 4;
 
 }  // namespace exactile::cpu

@@ -157,8 +157,8 @@ Demand near_demand(const plan::Problem& problem, const MicroKernels<K>& kernels)
   const auto k = static_cast<double>(o.k);
   const auto products = static_cast<double>(problem.description.batch_count);
   Demand d;
-  d.threads =
-      useful_threads(likely_cycles(kernels, m * n * k * products), problem.description.batch_count, problem.threads);
+  d.threads = useful_threads(likely_cycles(kernels, m * static_cast<double>(o.n) * k * products),
+                             problem.description.batch_count, problem.threads);
   d[Work::near_cycles] = products * cycles_of(kernels, m * n * k);
   add_tiles(d, kernels, o.m, o.n, o.k, kernels.vectors, products);
   const auto packed = [&](double bytes, bool by_terms) {

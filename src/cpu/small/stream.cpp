@@ -13,10 +13,9 @@ namespace {
 
 constexpr std::int64_t columns_per_part = 256;
 
-/// Bound by reading B.
-int stream_threads(const Orientation& o, std::int64_t element_bytes, int most) {
-  const double bytes = static_cast<double>(o.n) * static_cast<double>(o.k) * static_cast<double>(element_bytes);
-  return useful_threads(cycles_of_reading(bytes), core::ceil_divide(o.n, columns_per_part), most);
+int stream_threads(const Orientation& o, int most) {
+  const double terms = static_cast<double>(o.m) * static_cast<double>(o.n) * static_cast<double>(o.k);
+  return useful_threads(terms / terms_of_memory, core::ceil_divide(o.n, columns_per_part), most);
 }
 
 template <class T>
@@ -28,7 +27,7 @@ class Stream final : public Product<T> {
     const auto m = static_cast<double>(o_.m);
     const auto n = static_cast<double>(o_.n);
     const auto k = static_cast<double>(o_.k);
-    threads_ = stream_threads(o_, sizeof(T), problem.threads);
+    threads_ = stream_threads(o_, problem.threads);
     this->blocking_ = fmt::format("MR={}", o_.m);
     this->model_bytes_ =
         static_cast<double>(sizeof(T)) * (m * k + k * n + m * n) * static_cast<double>(problem.description.batch_count);
@@ -86,7 +85,7 @@ Demand stream_demand(const plan::Problem& problem, const MicroKernels<T>& kernel
   const auto n = static_cast<double>(core::round_up(o.n, kernels.lanes));
   const auto k = static_cast<double>(o.k);
   Demand d;
-  d.threads = stream_threads(o, sizeof(T), problem.threads);
+  d.threads = stream_threads(o, problem.threads);
   // One load a term from the copy of A keeps the multiply-adds below their rate.
   d[Work::near_cycles] = products * cycles_of(kernels, static_cast<double>(o.m) * n * k);
   d[Work::calls] = products * k;

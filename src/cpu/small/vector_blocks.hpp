@@ -37,13 +37,12 @@ template <class In>
 /// Lines that a thread takes at least, where terms could be shared instead.
 inline constexpr std::int64_t least_lines_of_part = 256;
 
-/// Bound by reading W.
 template <class In>
 [[nodiscard]] int vector_threads(const VectorRoles& r, std::int64_t products, int most) {
-  const double elements = static_cast<double>(r.lines) * static_cast<double>(r.terms) * static_cast<double>(products);
+  const double terms = static_cast<double>(r.vectors) * static_cast<double>(r.lines) * static_cast<double>(r.terms);
   const std::int64_t parts = std::max(
       {products, core::ceil_divide(r.lines, least_lines_of_part), core::ceil_divide(r.terms, block_terms<In>(r))});
-  return useful_threads(cycles_of_reading(elements * sizeof(In)), parts, most);
+  return useful_threads(terms * static_cast<double>(products) / terms_of_memory, parts, most);
 }
 
 template <class In>
