@@ -79,6 +79,9 @@ TEST(Workspace, CountsWhatComplexProductsExpand) {
   d.a = {.row_stride = k};
   EXPECT_EQ(in_kernel()->workspace_bytes_for(plain), element * k * d.m + element * d.m * n)
       << "the rows and their sums";
+  d = test::row_major(d.types, 8, n, k, 100);
+  d.b = {.row_stride = 1, .column_stride = k};
+  EXPECT_EQ(in_kernel()->workspace_bytes_for(plain), 100 * element * 8 * (k + n)) << "whoever shares the batch";
   d = test::row_major(d.types, m, n, k, std::int64_t{1} << 30);
   EXPECT_NE(kernel.refuses({.description = d, .memory = Memory::device}, h200), "");
 }
