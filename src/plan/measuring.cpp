@@ -86,19 +86,22 @@ void race(std::vector<Contender>& contenders, const Clock& clock) {
     }
 }
 
-/// The first ones, and as many more as take no longer to measure than ten calls of the first and some milliseconds.
+/// The first ones, and of the others those that are near; together they take no longer to measure than ten calls of the
+/// first and some milliseconds.
 void keep_what_is_worth_it(std::vector<Way>& ways) {
   constexpr double calls = 3;  // of a way, at least
   const double first = ways.front().offer.seconds;
   double left = 10 * first + (most_ways + 1) * rounds * least_timing;
-  std::size_t kept = 0;
-  for (; kept < ways.size(); ++kept) {
-    const double seconds = ways[kept].offer.seconds;
-    left -= calls * seconds + rounds * least_timing;
-    if (seconds > worth_a_try * first || (kept >= least_ways && (seconds > worth_more_tries * first || left < 0)))
-      break;
+  std::vector<Way> kept;
+  for (Way& way : ways) {
+    const double seconds = way.offer.seconds;
+    const double to_measure = calls * seconds + rounds * least_timing;
+    const bool is_more = kept.size() >= least_ways;
+    if (seconds > (is_more ? worth_more_tries : worth_a_try) * first || (is_more && to_measure > left)) continue;
+    left -= to_measure;
+    kept.push_back(std::move(way));
   }
-  ways.erase(ways.begin() + static_cast<std::ptrdiff_t>(kept), ways.end());
+  ways = std::move(kept);
 }
 
 }  // namespace

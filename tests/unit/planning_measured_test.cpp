@@ -135,6 +135,12 @@ std::span<const KernelEntry> one_with_many() {
   static const std::array list{with_many()};
   return list;
 }
+std::span<const KernelEntry> configured_and_others() {
+  static const std::array list{configured(), kernel<12, 3000>("third"), kernel<13, 3000>("fourth")};
+  return list;
+}
+const BackendEntry several{
+    .backend = Backend::cpu, .kernels = configured_and_others, .devices = one_chip, .measure_peak = nullptr};
 std::span<const KernelEntry> one_thought_too_fast() {
   static const std::array list{thought_too_fast(), another()};
   return list;
@@ -193,6 +199,12 @@ TEST_F(PlanningMeasured, TriesMoreWaysWhereTheyAreShortAndClose) {
   const Choice choice = settled(many, problem_of(Planning::measured));
   EXPECT_EQ(choice.parameters, "BM=5");
   EXPECT_NE(choice.why.find("the fastest of 6"), std::string::npos) << choice.why;
+}
+
+TEST_F(PlanningMeasured, TriesTheTwoCheapestWaysOfALongProductWhateverTheirKernels) {
+  const Choice choice = settled(several, problem_of(Planning::measured));
+  EXPECT_EQ(choice.parameters, "BM=2");
+  EXPECT_NE(choice.why.find("the fastest of 3"), std::string::npos) << choice.why;
 }
 
 TEST_F(PlanningMeasured, TriesOtherKernelsBesideTheWaysOfOne) {

@@ -49,10 +49,14 @@ double ctas(const Division& division, const GemmDescription& d) {
   return static_cast<double>(division.column_tiles) * division.split_k * static_cast<double>(d.batch_count);
 }
 
-/// So many that few CTAs have no slice. Clusters of 5 and 7 would fill few SMs: so many slices meet in memory; but of 5
-/// where tiles are few, of the widest elements.
-int ranks_of(int split_k, bool has_five) {
-  if (has_five && split_k == 5) return 5;
+/// Of elements of 16 bytes, five slices in a cluster of 5 are a way of their own: their tiles are few, and the larger
+/// clusters hard to place where a CTA is alone on its SM.
+bool has_five(const GemmDescription& d) { return size_of(d) == 16; }
+
+/// So many that few CTAs have no slice. Clusters of 5, otherwise, and 7 would fill few SMs: so many slices meet in
+/// memory.
+int ranks_of(const GemmDescription& d, int split_k) {
+  if (has_five(d) && split_k == 5) return 5;
   constexpr int useful[] = {8, 6, 4, 3, 2, 1};
   int best = most_ranks;
   for (const int ranks : useful)
@@ -60,10 +64,10 @@ int ranks_of(int split_k, bool has_five) {
   return best;
 }
 
-/// Of 1, 2, 3, 4, 6, 8, 12 and so on; 5 too.
-int next_split(int split_k, bool has_five) {
+/// Of 1, 2, 3, 4, 6, 8, 12 and so on, and 5.
+int next_split(const GemmDescription& d, int split_k) {
   if (split_k == 1) return 2;
-  if (has_five && (split_k == 4 || split_k == 5)) return split_k + 1;
+  if (has_five(d) && (split_k == 4 || split_k == 5)) return split_k + 1;
   return std::has_single_bit(static_cast<unsigned>(split_k)) ? split_k / 2 * 3 : split_k / 3 * 4;
 }
 
@@ -132,7 +136,7 @@ Division division_of(const GemmDescription& d, const Device& device, int split_k
                      slice_step(division.contiguous, d.types.input, size_of(d), division.rows, lanes));
   division.split_k = static_cast<int>(core::ceil_divide(std::max<std::int64_t>(d.k, 1), division.k_of_slice));
   if (device.compute_capability < 90) return division;
-  division.ranks = ranks_of(division.split_k, size_of(d) == 16);
+  division.ranks = ranks_of(d, division.split_k);
   division.split_k = static_cast<int>(core::round_up(division.split_k, division.ranks));
   return division;
 }
@@ -160,7 +164,7 @@ std::vector<Candidate> candidates(const plan::Problem& problem, const Device& de
   for (const int lanes : {32, 8}) {
     if (lanes != 32 && !has_few_lanes(d)) break;
     int last = 0;
-    for (int split_k = 1; split_k <= most_splits; split_k = next_split(split_k, ctas_of_sm(d) == 1)) {
+    for (int split_k = 1; split_k <= most_splits; split_k = next_split(d, split_k)) {
       const Division division = division_of(d, device, split_k, lanes);
       if (division.split_k <= last) continue;
       const bool is_too_large =
