@@ -89,8 +89,8 @@ template <class K>
          (vectors_per_cycle<K> * kernels.lanes * static_cast<double>(Elements<K>::group));
 }
 
-/// By which threads are counted: tiles of AMX wait, and in products that a few threads do reach a quarter of their
-/// rate.
+/// By which threads are counted: tiles of AMX wait, and in products that a few threads do reach less than two fifths of
+/// their rate.
 template <class K>
 [[nodiscard]] double likely_cycles(const MicroKernels<K>& kernels, double terms) {
   return (in_tile_registers<K> ? 4 : 1) * cycles_of(kernels, terms);

@@ -39,12 +39,6 @@ bool has_few_lanes(const GemmDescription& d) {
   return gemv_family::has_few_lanes(d.types.input, contiguous_of(d), lines_of(d, nullptr));
 }
 
-int ctas_of_sm(const GemmDescription& d) {
-  const int columns = contiguous_of(d) == Contiguous::k ? columns_of_lane(size_of(d), rows_of(d))
-                                                        : elements_of_lane(d.types.input, size_of(d), rows_of(d));
-  return gemv_family::ctas_of_sm(rows_of(d) * columns * size_in_bytes(accumulator_type(d.types.input)));
-}
-
 double ctas(const Division& division, const GemmDescription& d) {
   return static_cast<double>(division.column_tiles) * division.split_k * static_cast<double>(d.batch_count);
 }
@@ -82,10 +76,13 @@ int path_of(const Division& division, const GemmDescription& d) {
 }
 
 Candidate candidate(const GemmDescription& d, const Division& division, const Device& device) {
+  const int columns = division.contiguous == Contiguous::k ? columns_of_lane(size_of(d), division.rows)
+                                                           : division.tile_columns / division.lanes;
+  const std::int64_t bytes_of_sums = division.rows * columns * size_in_bytes(accumulator_type(d.types.input));
   const auto size = static_cast<double>(size_of(d));
   const double matrix = static_cast<double>(d.n) * static_cast<double>(d.k) * size;
   const double vectors = static_cast<double>(d.m) * static_cast<double>(d.k) * size;
-  const int clusters = ctas_of_sm(d) * sms_filled(device, division.ranks) / division.ranks;
+  const int clusters = ctas_of_sm(bytes_of_sums) * sms_filled(device, division.ranks) / division.ranks;
   const double sums = static_cast<double>(workspace_bytes(d, division));
   return {{.bm = division.rows, .bn = division.tile_columns, .split_k = division.split_k},
           {.tiles = ctas(division, d),
