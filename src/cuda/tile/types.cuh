@@ -26,6 +26,9 @@ inline constexpr bool is_complex_v = false;
 template <class T>
 inline constexpr bool is_complex_v<Complex<T>> = true;
 
+template <class T>
+inline constexpr bool is_f8_v = std::is_same_v<T, __nv_fp8_e4m3> || std::is_same_v<T, __nv_fp8_e5m2>;
+
 namespace detail {
 template <ElementType>
 struct DeviceElement;

@@ -48,13 +48,12 @@ __device__ int add_lanes(T (&x)[count]) {
 /// Rows whose sums all warps have in shared memory at a time, where N is contiguous.
 template <class S>
 inline constexpr int rows_at_once =
-    std::clamp(32768 / (warps * S::groups * S::window * static_cast<int>(sizeof(typename S::Accumulator))), 1, S::rows);
+    std::clamp(32768 / (S::parts * S::window * static_cast<int>(sizeof(typename S::Accumulator))), 1, S::rows);
 
 /// Adds the CTA's sums up: [row][column of the tile] in shared memory. All threads have left the vectors behind.
 /// `shift_of(warp)`: where N is contiguous, how many columns before the tile those of the warp begin.
 template <class S, class ShiftOf>
-__device__ void collect(typename S::Accumulator (&sums)[S::rows][S::columns], typename S::Accumulator* tile,
-                        const ShiftOf& shift_of) {
+__device__ void collect(const typename S::Sums& sums, typename S::Accumulator* tile, const ShiftOf& shift_of) {
   using Accumulator = typename S::Accumulator;
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   if constexpr (S::along_k) {
@@ -76,26 +75,35 @@ __device__ void collect(typename S::Accumulator (&sums)[S::rows][S::columns], ty
   } else {
     constexpr int at_once = rows_at_once<S>;
     Accumulator* const of_warps = tile + S::rows * S::tile_columns;  // [part][row][column of the window]
-    constexpr int parts = warps * S::groups;
-    const int part = warp * S::groups + lane / S::lanes;
+    const int part = S::by_mma ? warp : warp * S::groups + S::group(lane);
     int shifts[warps];
 #pragma unroll
     for (int w = 0; w < warps; ++w) shifts[w] = shift_of(w);
 #pragma unroll
     for (int first = 0; first < S::rows; first += at_once) {
-#pragma unroll
-      for (int r = 0; r < at_once; ++r)
+      const auto give = [&](int r, int c, Accumulator sum) {
+        of_warps[(part * at_once + r) * S::window + c / S::width * (S::lanes * S::width) +
+                 S::along_line(lane) * S::width + c % S::width] = sum;
+      };
+      if constexpr (S::by_mma) {
 #pragma unroll
         for (int c = 0; c < S::columns; ++c)
-          of_warps[(part * at_once + r) * S::window + c / S::width * (S::lanes * S::width) +
-                   lane % S::lanes * S::width + c % S::width] = sums[first + r][c];
+#pragma unroll
+          for (int e = 0; e < 2; ++e)
+            if (const int r = lane % 4 * 2 + e - first; r >= 0 && r < at_once) give(r, c, sums[c / 2][c % 2 * 2 + e]);
+      } else {
+#pragma unroll
+        for (int r = 0; r < at_once; ++r)
+#pragma unroll
+          for (int c = 0; c < S::columns; ++c) give(r, c, sums[first + r][c]);
+      }
       __syncthreads();
       for (int e = static_cast<int>(threadIdx.x); e < at_once * S::tile_columns; e += threads) {
         const Accumulator* const from = of_warps + e / S::tile_columns * S::window + e % S::tile_columns;
         Accumulator x = from[shifts[0]];
 #pragma unroll
-        for (int other = 1; other < parts; ++other)
-          x = add(x, from[other * at_once * S::window + shifts[other / S::groups]]);
+        for (int other = 1; other < S::parts; ++other)
+          x = add(x, from[other * at_once * S::window + shifts[other * warps / S::parts]]);
         tile[first * S::tile_columns + e] = x;
       }
       __syncthreads();

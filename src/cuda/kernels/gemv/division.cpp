@@ -35,17 +35,22 @@ int tile_columns_of(const GemmDescription& d, int lanes) {
                                            : lanes * elements_of_lane(d.types.input, size_of(d), rows_of(d));
 }
 
-bool has_few_lanes(const GemmDescription& d) {
-  return gemv_family::has_few_lanes(d.types.input, contiguous_of(d), lines_of(d, nullptr));
+bool multiplies_by_mma(const GemmDescription& d, int lanes) {
+  return gemv_family::multiplies_by_mma(d.types.input, contiguous_of(d), lines_of(d, nullptr), rows_of(d), lanes);
+}
+
+bool has_few_lanes(const GemmDescription& d, const Device& device) {
+  return gemv_family::has_few_lanes(d.types.input, contiguous_of(d), lines_of(d, nullptr)) &&
+         (device.compute_capability >= 80 || !multiplies_by_mma(d, 8));
 }
 
 double ctas(const Division& division, const GemmDescription& d) {
   return static_cast<double>(division.column_tiles) * division.split_k * static_cast<double>(d.batch_count);
 }
 
-/// Of elements of 16 bytes, five slices in a cluster of 5 are a way of their own: their tiles are few, and the larger
-/// clusters hard to place where a CTA is alone on its SM.
-bool has_five(const GemmDescription& d) { return size_of(d) == 16; }
+/// Where a CTA is alone on its SM for its sums, five slices in a cluster of 5 are a way of their own: larger clusters
+/// are hard to place there.
+bool has_five(const GemmDescription& d) { return size_of(d) == 16 && rows_of(d) == most_rows; }
 
 /// So many that few CTAs have no slice. Clusters of 5, otherwise, and 7 would fill few SMs: so many slices meet in
 /// memory.
@@ -78,11 +83,12 @@ int path_of(const Division& division, const GemmDescription& d) {
 Candidate candidate(const GemmDescription& d, const Division& division, const Device& device) {
   const int columns = division.contiguous == Contiguous::k ? columns_of_lane(size_of(d), division.rows)
                                                            : division.tile_columns / division.lanes;
-  const std::int64_t bytes_of_sums = division.rows * columns * size_in_bytes(accumulator_type(d.types.input));
+  const std::int64_t of_sums = bytes_of_sums(multiplies_by_mma(d, division.lanes), division.rows, columns,
+                                             size_in_bytes(accumulator_type(d.types.input)));
   const auto size = static_cast<double>(size_of(d));
   const double matrix = static_cast<double>(d.n) * static_cast<double>(d.k) * size;
   const double vectors = static_cast<double>(d.m) * static_cast<double>(d.k) * size;
-  const int clusters = ctas_of_sm(bytes_of_sums) * sms_filled(device, division.ranks) / division.ranks;
+  const int clusters = ctas_of_sm(of_sums) * sms_filled(device, division.ranks) / division.ranks;
   const double sums = static_cast<double>(workspace_bytes(d, division));
   return {{.bm = division.rows, .bn = division.tile_columns, .split_k = division.split_k},
           {.tiles = ctas(division, d),
@@ -138,8 +144,8 @@ Division division_of(const GemmDescription& d, const Device& device, int split_k
   return division;
 }
 
-int lanes_of(const GemmDescription& d, const Configuration& configuration) {
-  return has_few_lanes(d) && configuration.bn == tile_columns_of(d, 8) ? 8 : 32;
+int lanes_of(const GemmDescription& d, const Device& device, const Configuration& configuration) {
+  return has_few_lanes(d, device) && configuration.bn == tile_columns_of(d, 8) ? 8 : 32;
 }
 
 std::int64_t workspace_bytes(const GemmDescription& d, const Division& division) {
@@ -159,7 +165,7 @@ std::vector<Candidate> candidates(const plan::Problem& problem, const Device& de
   constexpr int most_splits = 64;
   std::vector<Candidate> all;
   for (const int lanes : {32, 8}) {
-    if (lanes != 32 && !has_few_lanes(d)) break;
+    if (lanes != 32 && !has_few_lanes(d, device)) break;
     int last = 0;
     for (int split_k = 1; split_k <= most_splits; split_k = next_split(d, split_k)) {
       const Division division = division_of(d, device, split_k, lanes);

@@ -34,11 +34,14 @@ enum class Lines {
   elements,  ///< nothing is contiguous, or 8-bit integers along K anywhere: elements
 };
 
+[[nodiscard]] constexpr bool is_f8(ElementType type) {
+  return type == ElementType::f8e4m3 || type == ElementType::f8e5m2;
+}
+
 /// Types that are multiplied by vectors most have instances for 2 vectors, of 8 lanes wherever W is read by vectors,
 /// and for few elements a lane.
 [[nodiscard]] constexpr bool has_all_instances(ElementType type) {
-  return type == ElementType::f32 || type == ElementType::f64 || type == ElementType::f16 ||
-         type == ElementType::bf16 || type == ElementType::i8;
+  return type != ElementType::i32 && type != ElementType::i64 && type != ElementType::cf32 && type != ElementType::cf64;
 }
 
 /// Whether there are instances of 8 lanes, too: for what is read by vectors.
@@ -48,11 +51,18 @@ enum class Lines {
   return has_all_instances(type) && (lines != Lines::elements || (type == ElementType::i8 && is_along_k));
 }
 
+/// Whether tensor cores multiply, f8 as f16: more rows of them than CUDA cores convert and multiply as fast as memory
+/// delivers. Eight lanes have W then.
+[[nodiscard]] constexpr bool multiplies_by_mma(ElementType type, Contiguous contiguous, Lines lines, int rows,
+                                               int lanes) {
+  return is_f8(type) && contiguous == Contiguous::n && lines != Lines::elements && rows > 2 && lanes == 8;
+}
+
 /// Elements, of so many bytes, that a lane loads at a time; where N is contiguous, each is summed for all rows. Of 16
 /// bytes and many rows two: shared memory could not deliver for each alone what it is multiplied by.
 [[nodiscard]] constexpr int elements_of_lane(ElementType type, int size, int rows) {
   if (size == 16) return rows == most_rows ? 2 : 1;
-  const bool are_few = rows == most_rows && has_all_instances(type);
+  const bool are_few = rows == most_rows && has_all_instances(type) && !is_f8(type);
   return std::min(are_few ? most_elements_of_lane / 2 : most_elements_of_lane, 16 / size);
 }
 
@@ -66,6 +76,11 @@ enum class Lines {
 /// they meet, registers would spill.
 [[nodiscard]] constexpr int loads_of_column(int size, int rows) {
   return columns_of_lane(size, rows) < most_columns_of_lane ? 2 : 1;
+}
+
+/// Of a lane: a tensor core spreads the sums of 8 rows and of its 8 lanes' columns over all 32.
+[[nodiscard]] constexpr std::int64_t bytes_of_sums(bool by_mma, int rows, int columns, std::int64_t size_of_sum) {
+  return (by_mma ? most_rows * columns / 4 : rows * columns) * size_of_sum;
 }
 
 /// CTAs that an SM has at a time, by what a lane's sums take of the registers.
@@ -115,7 +130,7 @@ struct Division {
 [[nodiscard]] Division division_of(const GemmDescription& d, const Device& device, int split_k, int lanes);
 
 /// What a configuration's BN says of it.
-[[nodiscard]] int lanes_of(const GemmDescription& d, const Configuration& configuration);
+[[nodiscard]] int lanes_of(const GemmDescription& d, const Device& device, const Configuration& configuration);
 
 /// Of the sums of all clusters; 0 where they do not meet in memory.
 [[nodiscard]] std::int64_t workspace_bytes(const GemmDescription& d, const Division& division);

@@ -6,6 +6,7 @@
 ///     K contiguous            32 or 8 lanes share K and have 2 to 4 columns of W; they add their sums by shuffles
 ///     N contiguous            32 or 8 lanes have 16 bytes of a row each (where there are many rows of C 8, or two
 ///                             elements of 16); the others share K, and all add their sums in shared memory
+///                             (8-bit floats, more than 2 rows of C, 8 lanes: tensor cores multiply, as f16)
 ///
 /// Where lines of W begin anywhere, the aligned vectors in which they lie are read. Every eighth line begins alike, so
 /// a warp takes those: what it multiplies them by is shifted by as much in shared memory, or its sums are.
@@ -13,7 +14,7 @@
 /// Slices of K are added in order: from the shared memory of the CTAs of a cluster, then those of clusters by a second
 /// kernel from memory.
 /// The order of a sum follows from K, the element type, how lines of W begin, SPLIT_K, BN, whether there are more than
-/// 4 vectors, and whether the device has clusters.
+/// 4 vectors (of 8-bit floats: 2), and whether the device has clusters.
 #pragma once
 
 #include <algorithm>
@@ -28,9 +29,8 @@ namespace exactile::cuda::gemv_family {
 
 /// What C may be beside the type that sums: the narrow floats' own type, or bf16 for 8 bits.
 template <class In>
-using UsualOut =
-    std::conditional_t<std::is_same_v<In, __nv_fp8_e4m3> || std::is_same_v<In, __nv_fp8_e5m2>, __nv_bfloat16,
-                       std::conditional_t<std::is_integral_v<In>, DeviceAccumulator<In>, In>>;
+using UsualOut = std::conditional_t<is_f8_v<In>, __nv_bfloat16,
+                                    std::conditional_t<std::is_integral_v<In>, DeviceAccumulator<In>, In>>;
 
 /// A product as oriented(). Passed by value.
 template <class In>
@@ -67,8 +67,7 @@ __device__ void store(const Parameters<In>& p, std::int64_t product, std::int64_
 template <class S>
 inline constexpr int shared_bytes = static_cast<int>(sizeof(typename S::Accumulator)) *
                                     std::max(Vectors<S>::chunks* S::rows* Vectors<S>::row,
-                                             (S::rows + (S::along_k ? 0 : warps * S::groups * rows_at_once<S>)) *
-                                                 S::window);
+                                             (S::rows + (S::along_k ? 0 : S::parts * rows_at_once<S>)) * S::window);
 
 template <class S>
 __global__ void __launch_bounds__(threads, S::ctas_per_sm)
@@ -92,7 +91,7 @@ __global__ void __launch_bounds__(threads, S::ctas_per_sm)
   const Stream<S> stream(d, w, column);
   Vectors<S> vectors(reinterpret_cast<typename S::Kept*>(shared), stream.shift());
   const auto* const a = product_base(p.a, d.a, product);
-  Accumulator sums[S::rows][S::columns] = {};
+  typename S::Sums sums = {};
   Step<S> now, next;
   stream.load_step(now, k_begin);
   for (std::int64_t k = k_begin; k < k_end; k += S::chunk) {

@@ -19,7 +19,7 @@ class Product final : public DeviceProduct {
   Product(const GemmDescription& d, const Device& device, const Configuration& configuration)
       : is_transposed_(is_transposed(d)),
         d_(oriented(d)),
-        division_(division_of(d_, device, configuration.split_k, lanes_of(d_, configuration))),
+        division_(division_of(d_, device, configuration.split_k, lanes_of(d_, device, configuration))),
         can_start_early_(device.compute_capability >= 90) {
     if (!waits_for_kernel_before) division_.ranks = 1;
   }

@@ -36,6 +36,7 @@ struct Shape {
   /// Eight lines on, a line begins as far from a vector of so many elements: a warp takes every eighth.
   static constexpr bool is_shifted = how == Lines::shifted;
   static constexpr bool is_i8 = std::is_same_v<In, std::int8_t>;
+  static constexpr bool by_mma = multiplies_by_mma(type, where, how, rows, lanes);
   /// Elements of a lane's loads from a line that is aligned, and of a load as it is.
   static constexpr int elements = along_k && is_i8 ? 16 : elements_of_lane(type, size, along_k ? 1 : rows);
   static constexpr int width = how == Lines::elements ? 1 : how == Lines::words ? 4 : std::min(elements, 16 / size);
@@ -50,12 +51,19 @@ struct Shape {
   static constexpr int step = along_k ? lanes * loads * width : warps * groups * lines;  ///< of K, of a CTA
   /// Of K, kept in shared memory at a time.
   static constexpr int chunk = std::min(2048, 16384 / (rows * static_cast<int>(sizeof(Accumulator))));
-  static constexpr int bytes_of_sums = rows * columns * static_cast<int>(sizeof(Accumulator));  ///< of a lane
-  static constexpr int ctas_per_sm = ctas_of_sm(bytes_of_sums);
+  static constexpr int ctas_per_sm = ctas_of_sm(bytes_of_sums(by_mma, rows, columns, sizeof(Accumulator)));
+  /// A lane's sums: [row][column], or [pair of columns][element of what a tensor core adds up].
+  using Sums = std::conditional_t<by_mma, Accumulator[columns / 2][4], Accumulator[rows][columns]>;
+  /// Sums of an element of C that a CTA adds up where N is contiguous.
+  static constexpr int parts = by_mma ? warps : warps * groups;
   /// The vectors in shared memory. 8-bit integers stay as they are, so that four of them are multiplied at a time.
-  using Kept = std::conditional_t<is_i8, In, Accumulator>;
+  using Kept = std::conditional_t<is_i8, In, std::conditional_t<by_mma, __half, Accumulator>>;
   static constexpr bool multiplies_fours = is_i8 && (width > 1 || !along_k);
+  /// A lane's place along a line, and its group. Those of a tensor core's operand are members of groups of four.
+  static __device__ int along_line(int lane) { return by_mma ? lane / groups : lane % lanes; }
+  static __device__ int group(int lane) { return by_mma ? lane % groups : lane / lanes; }
   static_assert(chunk % step == 0 && slice_step(where, type, size, rows, lanes) % step == 0 && warps == 8);
+  static_assert(!by_mma || (columns == 8 && loads == 1 && lines % 4 == 0));
   static_assert(!is_shifted || (warps * size % (width * size) == 0 && tile_columns % width == 0));
 };
 

@@ -6,9 +6,17 @@
 #include <algorithm>
 #include <bit>
 
+#include "cuda/isa/mma_m16n8.cuh"
 #include "cuda/kernels/gemv/vectors.cuh"
 
 namespace exactile::cuda::gemv_family {
+
+/// Two 8-bit floats as f16.
+template <class T>
+[[nodiscard]] __device__ inline __half2_raw halves(std::uint32_t pair) {
+  return __nv_cvt_fp8x2_to_halfraw2(static_cast<__nv_fp8x2_storage_t>(pair),
+                                    std::is_same_v<T, __nv_fp8_e4m3> ? __NV_E4M3 : __NV_E5M2);
+}
 
 /// What a lane loads at a time. Narrow elements are kept as words: by themselves they take a register each.
 template <class T, int width>
@@ -24,6 +32,15 @@ struct alignas(width * sizeof(T)) Loaded {
     } else {
       using Bits = std::conditional_t<sizeof(T) == 1, std::uint8_t, std::uint16_t>;
       return std::bit_cast<T>(static_cast<Bits>(word[e / of_word] >> (e % of_word * bits)));
+    }
+  }
+  /// Element e in the type that sums. Of 8-bit floats two are converted at a time.
+  [[nodiscard]] __device__ DeviceAccumulator<T> widened(int e) const {
+    if constexpr (is_f8_v<T> && of_word == 4) {
+      const __half2 both = halves<T>(word[e / 4] >> (e % 4 / 2 * 16));
+      return __half2float(e % 2 == 0 ? both.x : both.y);
+    } else {
+      return widen(at(e));
     }
   }
   __device__ void clear(int e) {
@@ -63,10 +80,11 @@ class Stream {
     const std::int64_t far = S::along_k ? n_stride_ : k_stride_;
     // A vector reaches less than its bytes beyond a line: into the next one.
     has_neighbours_ = far * S::size >= 16 || far * S::size <= -16;
-    const int line = S::is_shifted ? lane / S::lanes * warps + warp : (warp * S::groups + lane / S::lanes) * S::lines;
-    in_step_ = S::along_k ? lane % S::lanes * S::width : line;
+    const int group = S::group(lane), in_line = S::along_line(lane) * S::width;
+    const int line = S::is_shifted ? group * warps + warp : (warp * S::groups + group) * S::lines;
+    in_step_ = S::along_k ? in_line : line;
     met_ = S::is_shifted ? line * S::lines : line;
-    first_ = column + (S::along_k ? line : lane % S::lanes * S::width);
+    first_ = column + (S::along_k ? line : in_line);
     shift_ = S::is_shifted ? shift_of(w, column, line) : 0;
     w_ = w + first_ * n_stride_ + in_step_ * k_stride_ - shift_;
     if constexpr (S::along_k) {
@@ -112,46 +130,74 @@ class Stream {
   }
 
   /// `p`: where the step begins in the vectors.
-  __device__ void multiply(const Step<S>& step, const Vectors<S>& vectors, int p,
-                           Accumulator (&sums)[S::rows][S::columns]) const {
+  __device__ void multiply(const Step<S>& step, const Vectors<S>& vectors, int p, typename S::Sums& sums) const {
     constexpr int width = Vectors<S>::width;
-    if constexpr (S::multiplies_fours) {
+    if constexpr (S::by_mma) {
+      multiply_by_mma(step, vectors, p, sums);
+    } else if constexpr (S::multiplies_fours) {
       multiply_fours(step, vectors, p, sums);
     } else if constexpr (S::along_k) {
 #pragma unroll
       for (int l = 0; l < S::loads; ++l)
 #pragma unroll
         for (int part = 0; part < S::width / width; ++part)
-#pragma unroll
-          for (int r = 0; r < S::rows; ++r) {
-            const auto x = vectors.read(r, p + l * S::lanes * S::width, part);
-#pragma unroll
-            for (int e = 0; e < width; ++e)
-#pragma unroll
-              for (int c = 0; c < S::columns; ++c)
-                sums[r][c] =
-                    multiply_add(as<Accumulator>(x.at[e]), widen(step.at[c][l].at(part * width + e)), sums[r][c]);
-          }
+          multiply_part([&](int e, int c) { return step.at[c][l].widened(part * width + e); },
+                        [&](int r) { return vectors.read(r, p + l * S::lanes * S::width, part); }, sums);
     } else {
 #pragma unroll
       for (int part = 0; part < S::lines / width; ++part)
-#pragma unroll
-        for (int r = 0; r < S::rows; ++r) {
-          const auto x = vectors.read(r, p + met_, part);
-#pragma unroll
-          for (int i = 0; i < width; ++i)
-#pragma unroll
-            for (int c = 0; c < S::columns; ++c)
-              sums[r][c] = multiply_add(as<Accumulator>(x.at[i]),
-                                        widen(step.at[part * width + i][c / S::width].at(c % S::width)), sums[r][c]);
-        }
+        multiply_part([&](int i, int c) { return step.at[part * width + i][c / S::width].widened(c % S::width); },
+                      [&](int r) { return vectors.read(r, p + met_, part); }, sums);
     }
   }
 
  private:
+  /// As many terms of each sum as vector(r) has elements, those of row r: matrix(term, column) is what they meet.
+  template <class Matrix, class VectorOf>
+  static __device__ void multiply_part(const Matrix& matrix, const VectorOf& vector, typename S::Sums& sums) {
+    constexpr int terms = Vectors<S>::width;
+    Accumulator w[terms][S::columns];
+#pragma unroll
+    for (int t = 0; t < terms; ++t)
+#pragma unroll
+      for (int c = 0; c < S::columns; ++c) w[t][c] = matrix(t, c);
+#pragma unroll
+    for (int r = 0; r < S::rows; ++r) {
+      const auto x = vector(r);
+#pragma unroll
+      for (int t = 0; t < terms; ++t)
+#pragma unroll
+        for (int c = 0; c < S::columns; ++c) sums[r][c] = multiply_add(as<Accumulator>(x.at[t]), w[t][c], sums[r][c]);
+    }
+  }
+
+  /// Two columns of each lane and four lines of it at a time.
+  __device__ void multiply_by_mma(const Step<S>& step, const Vectors<S>& vectors, int p, typename S::Sums& sums) const {
+    const int row = static_cast<int>(threadIdx.x) % 32 / 4;
+    const auto x = vectors.read(min(row, S::rows - 1), p + met_, 0);
+    const auto* const pairs = reinterpret_cast<const std::uint32_t*>(&x);
+#pragma unroll
+    for (int line = 0; line < S::lines; line += 4) {
+      const bool is_there = row < S::rows;
+      const std::uint32_t b[2] = {is_there ? pairs[line / 2] : 0, is_there ? pairs[line / 2 + 1] : 0};
+#pragma unroll
+      for (int c = 0; c < S::columns; c += 2) {
+        std::uint32_t a[4];
+#pragma unroll
+        for (int i = 0; i < 4; i += 2) {
+          // The next terms of one column, and of the other.
+          const std::uint32_t both = __byte_perm(step.at[line + i][0].word[c / 4], step.at[line + i + 1][0].word[c / 4],
+                                                 c % 4 == 0 ? 0x5140 : 0x7362);
+          a[i] = std::bit_cast<std::uint32_t>(halves<In>(both));
+          a[i + 1] = std::bit_cast<std::uint32_t>(halves<In>(both >> 16));
+        }
+        isa::mma<__half>(sums[c / 2], a, b);
+      }
+    }
+  }
+
   /// Four 8-bit terms of a sum at a time.
-  __device__ void multiply_fours(const Step<S>& step, const Vectors<S>& vectors, int p,
-                                 Accumulator (&sums)[S::rows][S::columns]) const {
+  __device__ void multiply_fours(const Step<S>& step, const Vectors<S>& vectors, int p, typename S::Sums& sums) const {
     constexpr int fours = (S::along_k ? S::loads * S::width : S::lines) / 4;
     constexpr int of_load = S::width / 4;  // words
     const auto words_of = [](const auto& vector) { return reinterpret_cast<const std::uint32_t*>(&vector); };

@@ -92,10 +92,11 @@ class Vectors {
     constexpr int before = begins_anywhere ? S::width : 0;
     const auto count =
         static_cast<int>(min(static_cast<std::int64_t>(S::chunk), k_end - k + S::step - 1)) / S::step * S::step;
-#pragma unroll
-    for (int r = 0; r < S::rows; ++r)
+    // Rows are the inner loop: their elements are on their way together.
 #pragma unroll 4
-      for (int p = static_cast<int>(threadIdx.x) - before; p < count; p += threads) {
+    for (int p = static_cast<int>(threadIdx.x) - before; p < count; p += threads)
+#pragma unroll
+      for (int r = 0; r < S::rows; ++r) {
         const bool is_there = r < d.m && k + p >= 0 && k + p < d.k;
         const In* const from = a + r * d.a.row_stride + (k + p) * d.a.column_stride;
         if constexpr (is_copied) {
