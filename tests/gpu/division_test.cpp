@@ -36,10 +36,32 @@ TEST(SimtDivision, LeavesNoSliceWithoutChunks) {
 TEST(SimtDivision, AConfigurationIsTheDivisionThatItWasMadeFor) {
   for (const GemmDescription& d : {product(700, 257, 5200), product(4097, 4095, 4099), product(1, 300, 100000)})
     for (const Candidate& candidate : candidates_of(d)) {
-      const Division made = division_of(d, tile, candidate.configuration);
+      const Division made = division_of(d, tile, candidate.configuration, true);
       EXPECT_EQ(made.split_k, candidate.configuration.split_k);
       EXPECT_EQ(static_cast<double>(made.work_tiles(d.batch_count)), candidate.demand.tiles);
     }
+}
+
+TEST(SimtDivision, SlicesShorterThanAChunkAreNotReproducible) {
+  plan::Problem problem{.description = product(30, 512, 3008), .memory = Memory::device};
+  const auto most_slices = [&] {
+    int most = 0;
+    for (const Candidate& candidate : candidates(problem, h200, small_tile)) {
+      const Division made =
+          division_of(problem.description, small_tile, candidate.configuration, keeps_order(problem, small_tile));
+      EXPECT_EQ(made.split_k, candidate.configuration.split_k);
+      EXPECT_GE(made.chunks * made.k_of_chunk, 3008);
+      EXPECT_LT((made.chunks - 1) * made.k_of_chunk, 3008);
+      EXPECT_EQ(made.k_of_chunk % step_k, 0);
+      if (problem.reproducible) EXPECT_EQ(made.k_of_chunk, chunk_k);
+      most = std::max(most, candidate.configuration.split_k);
+    }
+    return most;
+  };
+  EXPECT_GT(most_slices(), 6);
+  problem.reproducible = true;
+  EXPECT_EQ(most_slices(), 6);
+  EXPECT_TRUE(keeps_order({.description = problem.description}, {64, 64, 6})) << "has the CPU's order";
 }
 
 TEST(SimtDivision, PacksWhatVectorsDoNotReach) {

@@ -59,11 +59,14 @@ int compare_rows(const KernelOfType& kernel, const Shape& shape, std::span<const
   return compared;
 }
 
-/// How a kernel is pinned. gemv, sm90_f64_mma and the sm80 family divide K anew for other rows; gemv's tiles have 32
-/// columns where K is contiguous, 16 where many sums are wide, and as many as 32 lanes load where N is.
+/// How a kernel is pinned. gemv, sm90_f64_mma, the sm80 family and simt's small tiles divide K anew for other rows;
+/// gemv's tiles have 32 columns where K is contiguous, 16 where many sums are wide, and as many as 32 lanes load where
+/// N is.
 std::vector<std::string> pins_of(const KernelOfType& kernel) {
   if ((kernel.kernel == "sm90_f64_mma" && kernel.parameters.find("CLUSTER_K=0") != std::string::npos) ||
-      kernel.kernel == "sm80_bf16_mma" || kernel.kernel == "sm80_f16_mma")
+      kernel.kernel == "sm80_bf16_mma" || kernel.kernel == "sm80_f16_mma" ||
+      (kernel.kernel.starts_with("simt_") &&
+       (kernel.parameters.find("BM=32 ") != std::string::npos || kernel.parameters.find("BM=8 ") != std::string::npos)))
     return {kernel.parameters + " SPLIT_K=1", kernel.parameters + " SPLIT_K=2"};
   if (kernel.kernel != "gemv") return {kernel.parameters};
   const std::int64_t columns = 32 * std::min<std::int64_t>(8, 16 / size_in_bytes(kernel.types.input));

@@ -6,7 +6,6 @@
 #include <cstdlib>
 
 #include "core/checked.hpp"
-#include "cuda/tile/summation_order.hpp"
 #include "plan/transposed.hpp"
 
 namespace exactile::cuda::simt {
@@ -15,6 +14,7 @@ namespace {
 constexpr int few_rows = 8;                             ///< of a tile
 constexpr int many_rows = 64;                           ///< the same, from there on
 constexpr std::int64_t most_k = std::int64_t{1} << 30;  ///< of a work tile: they are counted in 32 bits
+constexpr std::int64_t shortest_slice = 2 * step_k;     ///< two panels: what is loaded before the first is multiplied
 
 double real(std::int64_t x) { return static_cast<double>(x); }
 
@@ -57,11 +57,21 @@ Division whole_division(const GemmDescription& d, const TileSize& tile) {
   return division;
 }
 
+/// The powers of two below `chunks`, that number, and the powers of two above it up to `most`.
+std::vector<std::int64_t> splits_of(std::int64_t chunks, std::int64_t most) {
+  std::vector<std::int64_t> all;
+  std::int64_t split_k = 1;
+  for (; split_k < chunks; split_k *= 2) all.push_back(split_k);
+  all.push_back(chunks);
+  for (split_k = split_k == chunks ? 2 * split_k : split_k; split_k <= most; split_k *= 2) all.push_back(split_k);
+  return all;
+}
+
 Candidate candidate(const GemmDescription& d, const Device& device, const TileSize& tile, const Division& division,
                     const Packing& packs) {
   const std::int64_t in = size_in_bytes(d.types.input), sum = size_in_bytes(accumulator_type(d.types.input));
   const double c_elements = real(d.m) * real(d.n) * real(d.batch_count);
-  const auto k_of_slice = std::min(real(d.k), real(division.chunks_per_slice * chunk_k));
+  const auto k_of_slice = std::min(real(d.k), real(division.chunks_per_slice * division.k_of_chunk));
   Demand demand{.tiles = real(division.work_tiles(d.batch_count)),
                 .slots = real(device.sm_count),  // CTAs of an SM take turns
                 .steps = std::ceil(k_of_slice / step_k),
@@ -115,8 +125,19 @@ Division with_split_k(Division division, std::int64_t split_k) {
   return division;
 }
 
-Division division_of(const GemmDescription& d, const TileSize& tile, const Configuration& configuration) {
-  return with_split_k(whole_division(d, tile), configuration.split_k);
+bool keeps_order(const plan::Problem& problem, const TileSize& tile) {
+  return problem.reproducible || tile.bm >= many_rows;
+}
+
+Division division_of(const GemmDescription& d, const TileSize& tile, const Configuration& configuration,
+                     bool keeps_order) {
+  Division division = whole_division(d, tile);
+  if (!keeps_order && configuration.split_k > division.chunks) {
+    division.k_of_chunk =
+        static_cast<int>(core::round_up(core::ceil_divide(d.k, std::int64_t{configuration.split_k}), step_k));
+    division.chunks = core::ceil_divide(d.k, division.k_of_chunk);
+  }
+  return with_split_k(division, configuration.split_k);
 }
 
 std::vector<Candidate> candidates(const plan::Problem& problem, const Device& device, const TileSize& tile) {
@@ -125,18 +146,19 @@ std::vector<Candidate> candidates(const plan::Problem& problem, const Device& de
   const double tiles = real(whole.work_tiles(d.batch_count));
   const int slots = device.sm_count * tile.ctas;
   const Packing packs = packing(d, device, tile);
+  const bool in_order = keeps_order(problem, tile);
   std::vector<Candidate> all;
   const auto add = [&](const Division& division) {
     all.push_back(candidate(d, device, tile, division, {}));
     if (packs.any()) all.push_back(candidate(d, device, tile, division, packs));
   };
-  for (std::int64_t split_k = 1; split_k < 2 * whole.chunks; split_k *= 2) {
-    const Division division = with_split_k(whole, split_k);
+  for (const std::int64_t split_k : splits_of(whole.chunks, in_order ? 1 : d.k / shortest_slice)) {
+    const Division division = division_of(d, tile, {.split_k = static_cast<int>(split_k)}, in_order);
     const bool is_possible =
         division.split_k == 1 || (tiles * division.split_k <= 0x7fffffff && !are_too_large(d, division.chunks));
     // Where not even one slice for each chunk is short enough, the longest is taken.
     if (!all.empty() && !is_possible) break;
-    if (division.chunks_per_slice <= most_k / chunk_k || 2 * split_k >= 2 * whole.chunks) add(division);
+    if (division.chunks_per_slice <= most_k / chunk_k || split_k >= whole.chunks) add(division);
     if (tiles * real(split_k) > 8.0 * slots) break;  // work tiles enough for every SM
   }
   if (all.empty()) add(with_split_k(whole, whole.chunks));

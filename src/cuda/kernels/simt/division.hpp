@@ -9,6 +9,7 @@
 
 #include "core/checked.hpp"
 #include "cuda/kernel.hpp"
+#include "cuda/tile/summation_order.hpp"
 
 namespace exactile::cuda::simt {
 
@@ -22,6 +23,7 @@ struct Division {
   std::uint32_t split_k = 1;  ///< K slices of a tile; where there are several, a second kernel adds the chunks up
   std::int64_t chunks = 1;    ///< of K
   std::int64_t chunks_per_slice = 1;  ///< the last slice may have fewer
+  int k_of_chunk = chunk_k;           ///< shorter where K has more slices than chunks of that length
 
   [[nodiscard]] std::int64_t work_tiles(std::int64_t batch_count) const {
     return batch_count * split_k * row_tiles * static_cast<std::int64_t>(column_tiles);
@@ -56,14 +58,18 @@ struct Packing {
 /// What packing would mean for tiles of that size; none where it is not possible. The description is oriented().
 [[nodiscard]] Packing packing(const GemmDescription& description, const Device& device, const TileSize& tile);
 
-/// The division that a configuration stands for. The description is oriented().
+/// Whether chunks are those of summation_order.hpp whatever SPLIT_K is.
+[[nodiscard]] bool keeps_order(const plan::Problem& problem, const TileSize& tile);
+
+/// The division that a configuration stands for. The description is oriented(). Where keeps_order() a slice has one
+/// chunk at least.
 [[nodiscard]] Division division_of(const GemmDescription& description, const TileSize& tile,
-                                   const Configuration& configuration);
+                                   const Configuration& configuration, bool keeps_order);
 
 /// `division` with its chunks in so many K slices, or fewer where none would be left for the last.
 [[nodiscard]] Division with_split_k(Division division, std::int64_t split_k);
 
-/// All divisions into powers of two, packed or not.
+/// All divisions into powers of two, and into single chunks, packed or not.
 [[nodiscard]] std::vector<Candidate> candidates(const plan::Problem& problem, const Device& device,
                                                 const TileSize& tile);
 

@@ -68,7 +68,8 @@ class Product final : public DeviceProduct {
         packs_(configuration.pack != 0 ? packing(oriented(problem.description, is_transposed_), device, size_of<S>)
                                        : Packing()),
         d_(oriented(problem.description, is_transposed_)),
-        division_(division_of(d_, size_of<S>, configuration)) {}
+        division_(division_of(d_, size_of<S>, configuration, keeps_order(problem, size_of<S>))),
+        can_start_early_(device.compute_capability >= 90) {}
 
   [[nodiscard]] Status launch(const Launch& launch) const override {
     GemmArguments arguments = launch.arguments;
@@ -101,8 +102,7 @@ class Product final : public DeviceProduct {
       if (Status status = allow_shared_memory(kernel, shared_bytes, name_); !status.ok()) return status;
     kernel<<<static_cast<unsigned>(division_.work_tiles(d_.batch_count)), S::threads, shared_bytes, launch.stream>>>(p);
     if (Status status = check_launch(name_); !status.ok() || division_.split_k == 1) return status;
-    enqueue_splitk_reduce(p, launch.stream);
-    return check_launch(name_);
+    return check(enqueue_splitk_reduce(p, can_start_early_, launch.stream), "launch", name_);
   }
 
   [[nodiscard]] std::string blocking() const override {
@@ -153,6 +153,7 @@ class Product final : public DeviceProduct {
   Packing packs_;
   GemmDescription d_;
   Division division_;
+  bool can_start_early_;  ///< the kernel that adds slices up
 };
 
 /// Whether a device can run S whatever its operands.

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "cuda/kernels/simt/parameters.cuh"
+#include "cuda/tile/early_launch.cuh"
 
 namespace exactile::cuda::simt {
 
@@ -53,6 +54,7 @@ __global__ void __launch_bounds__(reduce_threads) splitk_reduce_kernel(const __g
   using Accumulator = DeviceAccumulator<In>;
   const GemmDescription& d = p.d;
   const std::int64_t elements = d.m * d.n;
+  wait_for_kernel_before();
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t index = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
        index < elements * d.batch_count; index += stride) {
@@ -71,11 +73,12 @@ __global__ void __launch_bounds__(reduce_threads) splitk_reduce_kernel(const __g
 }
 
 template <class In, class Out>
-void enqueue_splitk_reduce(const Parameters<In, Out>& p, cudaStream_t stream) {
+cudaError_t enqueue_splitk_reduce(const Parameters<In, Out>& p, bool can_start_early, cudaStream_t stream) {
   constexpr std::int64_t most_blocks = 1 << 20;
   const std::int64_t elements = p.d.m * p.d.n * p.d.batch_count;
   const std::int64_t blocks = std::min((elements - 1) / reduce_threads + 1, most_blocks);
-  splitk_reduce_kernel<<<static_cast<unsigned>(blocks), reduce_threads, 0, stream>>>(p);
+  return launch_early(can_start_early, splitk_reduce_kernel<In, Out>, static_cast<unsigned>(blocks), reduce_threads, 0,
+                      stream, p);
 }
 
 }  // namespace exactile::cuda::simt

@@ -175,16 +175,18 @@ __global__ void __launch_bounds__(S::threads, S::blocks_per_sm)
   using Accumulator = typename S::Accumulator;
   extern __shared__ __align__(16) unsigned char shared[];
   const GemmDescription& d = p.d;
+  const std::int64_t k_of_chunk = p.division.k_of_chunk;
+  start_kernel_after();
   const WorkTile work_tile = work_tile_at(p.division, blockIdx.x, S::bm, S::bn);
   auto loop = begin_mainloop<S, walk_a, walk_b>(
-      p, work_tile.product, work_tile.row, work_tile.column, work_tile.chunk_begin * chunk_k,
-      min(work_tile.chunk_end * chunk_k, d.k), reinterpret_cast<Accumulator*>(shared));
+      p, work_tile.product, work_tile.row, work_tile.column, work_tile.chunk_begin * k_of_chunk,
+      min(work_tile.chunk_end * k_of_chunk, d.k), reinterpret_cast<Accumulator*>(shared));
   const ThreadPlace at{work_tile.row + loop.row, work_tile.column + loop.column};
   for (std::int64_t chunk = work_tile.chunk_begin; chunk < work_tile.chunk_end; ++chunk) {
     Accumulator sums[S::tm][S::tn] = {};
-    const std::int64_t left = d.k - chunk * chunk_k;
+    const auto of_chunk = static_cast<int>(min(d.k - chunk * k_of_chunk, k_of_chunk));
     loop.begin_chunk();
-    loop.accumulate_chunk(sums, left < chunk_k ? (static_cast<int>(left) + S::bk - 1) / S::bk : chunk_k / S::bk);
+    loop.accumulate_chunk(sums, (of_chunk + S::bk - 1) / S::bk);
     add_chunk<S>(sums, p, work_tile.product, chunk, at);
   }
   finish<S>(p, work_tile.product, at);
