@@ -148,8 +148,8 @@ void expect_bits_of(const GemmOptions& other, std::int64_t terms, std::initializ
 TEST(PiecesOnDevice, AreTheSameInAllSmallTiles) {
   SKIP_WITHOUT_GPU();
   for (const std::int64_t terms : all_terms)
-    expect_bits_of({.backend = Backend::cuda, .kernel = "simt_f32", .parameters = "BM=32 BN=32"}, terms,
-                   {{"simt_f32", "BM=8 BN=128"},
+    expect_bits_of({.backend = Backend::cuda, .kernel = "simt_f32", .parameters = "BM=32 BN=32 SPLIT_K=1"}, terms,
+                   {{"simt_f32", "BM=8 BN=128 SPLIT_K=1"},
                     {"simt_f32_sliced_k", "CLUSTER_K=16", 1 << 30, true},
                     {"simt_f32_sliced_k", "CLUSTER_K=4", 1 << 30, true},
                     {"simt_f32_sliced_k", "CLUSTER_K=1", most_terms_of_cta, true}});

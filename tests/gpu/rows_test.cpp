@@ -70,7 +70,7 @@ std::vector<std::string> pins_of(const KernelOfType& kernel) {
     return {kernel.parameters + " SPLIT_K=1", kernel.parameters + " SPLIT_K=2"};
   if (kernel.kernel != "gemv") return {kernel.parameters};
   const std::int64_t columns = 32 * std::min<std::int64_t>(8, 16 / size_in_bytes(kernel.types.input));
-  return {"BN=" + std::to_string(columns) + " SPLIT_K=2", "BN=32 SPLIT_K=2", "BN=16 SPLIT_K=2"};
+  return {"BN=" + std::to_string(columns) + " SPLIT_K=2", "BN=64 SPLIT_K=2", "BN=32 SPLIT_K=2", "BN=16 SPLIT_K=2"};
 }
 
 struct Rows {

@@ -36,7 +36,7 @@ int tile_columns_of(const GemmDescription& d, int lanes) {
 }
 
 bool multiplies_by_mma(const GemmDescription& d, int lanes) {
-  return gemv_family::multiplies_by_mma(d.types.input, contiguous_of(d), lines_of(d, nullptr), rows_of(d), lanes);
+  return gemv_family::multiplies_by_mma(d.types.input, contiguous_of(d), lines_of(d, nullptr), lanes);
 }
 
 bool has_few_lanes(const GemmDescription& d, const Device& device) {

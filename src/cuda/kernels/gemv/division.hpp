@@ -51,11 +51,10 @@ enum class Lines {
   return has_all_instances(type) && (lines != Lines::elements || (type == ElementType::i8 && is_along_k));
 }
 
-/// Whether tensor cores multiply, f8 as f16: more rows of them than CUDA cores convert and multiply as fast as memory
-/// delivers. Eight lanes have W then.
-[[nodiscard]] constexpr bool multiplies_by_mma(ElementType type, Contiguous contiguous, Lines lines, int rows,
-                                               int lanes) {
-  return is_f8(type) && contiguous == Contiguous::n && lines != Lines::elements && rows > 2 && lanes == 8;
+/// Whether tensor cores multiply, f8 as f16: CUDA cores do not convert and multiply as fast as memory delivers. Eight
+/// lanes have W then.
+[[nodiscard]] constexpr bool multiplies_by_mma(ElementType type, Contiguous contiguous, Lines lines, int lanes) {
+  return is_f8(type) && contiguous == Contiguous::n && lines != Lines::elements && lanes == 8;
 }
 
 /// Elements, of so many bytes, that a lane loads at a time; where N is contiguous, each is summed for all rows. Of 16

@@ -6,7 +6,7 @@
 ///     K contiguous            32 or 8 lanes share K and have 2 to 4 columns of W; they add their sums by shuffles
 ///     N contiguous            32 or 8 lanes have 16 bytes of a row each (where there are many rows of C 8, or two
 ///                             elements of 16); the others share K, and all add their sums in shared memory
-///                             (8-bit floats, more than 2 rows of C, 8 lanes: tensor cores multiply, as f16)
+///                             (8-bit floats, 8 lanes: tensor cores multiply, as f16)
 ///
 /// Where lines of W begin anywhere, the aligned vectors in which they lie are read. Every eighth line begins alike, so
 /// a warp takes those: what it multiplies them by is shifted by as much in shared memory, or its sums are.
@@ -14,7 +14,7 @@
 /// Slices of K are added in order: from the shared memory of the CTAs of a cluster, then those of clusters by a second
 /// kernel from memory.
 /// The order of a sum follows from K, the element type, how lines of W begin, SPLIT_K, BN, whether there are more than
-/// 4 vectors (of 8-bit floats: 2), and whether the device has clusters.
+/// 4 vectors, and whether the device has clusters.
 #pragma once
 
 #include <algorithm>

@@ -36,7 +36,7 @@ struct Shape {
   /// Eight lines on, a line begins as far from a vector of so many elements: a warp takes every eighth.
   static constexpr bool is_shifted = how == Lines::shifted;
   static constexpr bool is_i8 = std::is_same_v<In, std::int8_t>;
-  static constexpr bool by_mma = multiplies_by_mma(type, where, how, rows, lanes);
+  static constexpr bool by_mma = multiplies_by_mma(type, where, how, lanes);
   /// Elements of a lane's loads from a line that is aligned, and of a load as it is.
   static constexpr int elements = along_k && is_i8 ? 16 : elements_of_lane(type, size, along_k ? 1 : rows);
   static constexpr int width = how == Lines::elements ? 1 : how == Lines::words ? 4 : std::min(elements, 16 / size);
@@ -50,7 +50,7 @@ struct Shape {
   static constexpr int tile_columns = window - (!along_k && is_shifted ? width : 0);   ///< of which so many are its own
   static constexpr int step = along_k ? lanes * loads * width : warps * groups * lines;  ///< of K, of a CTA
   /// Of K, kept in shared memory at a time.
-  static constexpr int chunk = std::min(2048, 16384 / (rows * static_cast<int>(sizeof(Accumulator))));
+  static constexpr int chunk = std::min(2048, 16384 / (rows * static_cast<int>(by_mma ? 2 : sizeof(Accumulator))));
   static constexpr int ctas_per_sm = ctas_of_sm(bytes_of_sums(by_mma, rows, columns, sizeof(Accumulator)));
   /// A lane's sums: [row][column], or [pair of columns][element of what a tensor core adds up].
   using Sums = std::conditional_t<by_mma, Accumulator[columns / 2][4], Accumulator[rows][columns]>;

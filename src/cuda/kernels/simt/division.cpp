@@ -14,6 +14,7 @@ namespace {
 constexpr int few_rows = 8;                             ///< of a tile
 constexpr int many_rows = 64;                           ///< the same, from there on
 constexpr std::int64_t most_k = std::int64_t{1} << 30;  ///< of a work tile: they are counted in 32 bits
+constexpr int short_chunks = 16;                        ///< in the path of a Demand
 constexpr std::int64_t shortest_slice = 2 * step_k;     ///< two panels: what is loaded before the first is multiplied
 
 double real(std::int64_t x) { return static_cast<double>(x); }
@@ -78,7 +79,7 @@ Candidate candidate(const GemmDescription& d, const Device& device, const TileSi
                 .bytes = real(in) * real(d.k) * real(d.batch_count) * (real(d.m) + real(d.n)) +
                          real(size_in_bytes(d.types.output)) * c_elements,
                 .side_kernels = (packs.a ? 1 : 0) + (packs.b ? 1 : 0),
-                .path = packs.any() ? 0 : path_of(d)};
+                .path = (packs.any() ? 0 : path_of(d)) + (division.k_of_chunk < chunk_k ? short_chunks : 0)};
   if (packs.a) demand.copied_bytes += real(in) * real(d.m) * real(d.k) + packed_bytes(d, d.m);
   if (packs.b) demand.copied_bytes += real(in) * real(d.n) * real(d.k) + packed_bytes(d, d.n);
   if (division.split_k > 1) {
