@@ -16,12 +16,16 @@ namespace {
 constexpr std::size_t least_ways = 3, most_ways = 6;
 constexpr int rounds = 4;               ///< of timings; one of products that are as long as one
 constexpr double least_timing = 25e-5;  ///< seconds: so much of each way's calls is timed in a round
+/// Seconds beside ten calls: ways whose first call would end later are left out. Loading a kernel takes milliseconds.
+constexpr double most_planning = 0.016;
 constexpr double worth_a_try = 4;       ///< times the cheapest estimate: no estimate is further off
 constexpr double worth_more_tries = 2;  ///< and few are as far off as that
 /// Copies of the operands have so many bytes together that no cache of a GPU holds them all (but for small operands, of
 /// which there are 512 copies): as for programs that do other things between products. Filling as much of the host's
 /// memory would take too long.
 constexpr double cold_bytes = 192e6;
+
+using Time = std::chrono::time_point<std::chrono::steady_clock, std::chrono::duration<double>>;
 
 /// A way that is being timed.
 struct Contender {
@@ -73,9 +77,19 @@ bool warm_up(Contender& c, const Clock& clock) {
   return true;
 }
 
+/// Keeps those that run, the first ones whatever they take, others as long as `until` leaves time to race them.
+void warm_up(std::vector<Contender>& contenders, const Clock& clock, Time until) {
+  std::vector<Contender> kept;
+  for (Contender& c : contenders) {
+    const std::chrono::duration<double> of_race(static_cast<double>(kept.size() + 1) * rounds * least_timing);
+    if (kept.size() >= least_ways && Time::clock::now() + of_race > until) break;
+    if (warm_up(c, clock)) kept.push_back(std::move(c));
+  }
+  contenders = std::move(kept);
+}
+
 /// Times them in turn, so that what disturbs one disturbs all; the least counts, since what disturbs takes time.
 void race(std::vector<Contender>& contenders, const Clock& clock) {
-  std::erase_if(contenders, [&](Contender& c) { return !warm_up(c, clock); });
   for (int round = 0; round < rounds; ++round)
     for (Contender& c : contenders) {
       if (round > 0 && c.calls == 1) continue;
@@ -108,8 +122,10 @@ void keep_what_is_worth_it(std::vector<Way>& ways) {
 
 std::optional<Choice> measured_choice(std::span<const BackendEntry* const> backends, const Problem& problem,
                                       const GemmOptions& options) {
+  const Time begin = Time::clock::now();
   std::vector<Way> ways = cheapest_ways(backends, problem, options, most_ways);
   if (ways.empty()) return std::nullopt;
+  const std::chrono::duration<double> most(most_planning + 10 * ways.front().offer.seconds);
   keep_what_is_worth_it(ways);
   const BackendEntry& backend = backend_of(backends, *ways.front().kernel);
   std::unique_ptr<DeviceContext> context;
@@ -127,7 +143,9 @@ std::optional<Choice> measured_choice(std::span<const BackendEntry* const> backe
     pinned.parameters = way.offer.parameters;
     contenders.push_back({way.kernel, way.offer.parameters, way.kernel->prepare(pinned)});
   }
-  race(contenders, Clock(*operands.value(), context.get()));
+  const Clock clock(*operands.value(), context.get());
+  warm_up(contenders, clock, begin + most);
+  race(contenders, clock);
   if (contenders.empty()) return std::nullopt;
   const Contender& best = *std::ranges::min_element(contenders, {}, &Contender::seconds);
   const GemmDescription& d = problem.description;
