@@ -64,6 +64,16 @@ TEST(SimtDivision, SlicesShorterThanAChunkAreNotReproducible) {
   EXPECT_TRUE(keeps_order({.description = problem.description}, {64, 64, 6})) << "has the CPU's order";
 }
 
+TEST(SimtDivision, ATileOfFewRowsIsForMoreThanHalfOfThem) {
+  EXPECT_TRUE(candidates_of(product(4, 300, 5200), few_rows_tile).empty());
+  EXPECT_TRUE(candidates_of(product(300, 1, 5200), few_rows_tile).empty());
+  EXPECT_FALSE(candidates_of(product(5, 300, 5200), few_rows_tile).empty());
+  EXPECT_FALSE(candidates_of(product(4, 300, 5200), small_tile).empty());
+  const plan::Problem pinned{
+      .description = product(4, 300, 5200), .memory = Memory::device, .parameters = "BM=8 BN=128"};
+  EXPECT_FALSE(candidates(pinned, h200, few_rows_tile).empty());
+}
+
 TEST(SimtDivision, PacksWhatVectorsDoNotReach) {
   const auto packs = [](const GemmDescription& d, const TileSize& size) { return packing(d, h200, size); };
   EXPECT_TRUE(packs(product(513, 513, 513), small_tile).b);

@@ -143,6 +143,7 @@ Division division_of(const GemmDescription& d, const TileSize& tile, const Confi
 
 std::vector<Candidate> candidates(const plan::Problem& problem, const Device& device, const TileSize& tile) {
   const GemmDescription d = oriented(problem.description, is_transposed(problem.description, tile));
+  if (tile.bm <= few_rows && 2 * d.m <= tile.bm && problem.parameters.empty()) return {};
   const Division whole = whole_division(d, tile);
   const double tiles = real(whole.work_tiles(d.batch_count));
   const int slots = device.sm_count * tile.ctas;

@@ -69,7 +69,8 @@ struct Packing {
 /// `division` with its chunks in so many K slices, or fewer where none would be left for the last.
 [[nodiscard]] Division with_split_k(Division division, std::int64_t split_k);
 
-/// All divisions into powers of two, and into single chunks, packed or not.
+/// All divisions into powers of two, and into single chunks, packed or not. A tile of few rows, half of them or more
+/// empty, is offered where it is asked for alone: `gemv` computes no rows that are not there.
 [[nodiscard]] std::vector<Candidate> candidates(const plan::Problem& problem, const Device& device,
                                                 const TileSize& tile);
 
