@@ -88,8 +88,8 @@ KernelEntry with_many() {
   };
   entry.prepare = [](const Problem& p) -> std::unique_ptr<Executable> {
     return std::make_unique<Slow>(microseconds(p.parameters == "BM=7"   ? 0
-                                               : p.parameters == "BM=5" ? 100
-                                                                        : 3000),
+                                               : p.parameters == "BM=5" ? 50
+                                                                        : 300),
                                   true, 1);
   };
   entry.tunable = [](GemmTypes, int) { return TuningTarget{.space = {{"BM", {1, 2, 3, 4, 5, 6, 7}}}}; };
@@ -209,6 +209,11 @@ TEST_F(PlanningMeasured, TriesTheTwoCheapestWaysOfALongProductWhateverTheirKerne
 
 TEST_F(PlanningMeasured, TriesOtherKernelsBesideTheWaysOfOne) {
   EXPECT_EQ(settled(misjudged, problem_of(Planning::measured)).kernel->name, "another");
+}
+
+TEST_F(PlanningMeasured, TriesNoMoreThanThreeWaysWhoseFirstCallsTakeLong) {
+  const Choice choice = settled(misjudged, problem_of(Planning::measured));
+  EXPECT_NE(choice.why.find("the fastest of 3"), std::string::npos) << choice.why;
 }
 
 TEST_F(PlanningMeasured, IsRememberedForThatProductAlone) {
