@@ -9,8 +9,8 @@
 ///
 /// Small tiles of f32 sum a chunk in pieces (decision 0014): each piece starts at zero,
 /// and is added to the chunk's sum, in order. An error then grows with the length of a piece and the number of pieces
-/// instead of the length of a chunk. Where SPLIT_K asks for more slices than there are chunks, each slice is a chunk of its
-/// own (not under GemmOptions::reproducible).
+/// instead of the length of a chunk. Where SPLIT_K asks for more slices than there are chunks, each slice is a chunk of
+/// its own (not under GemmOptions::reproducible).
 #pragma once
 
 namespace exactile::cuda {
