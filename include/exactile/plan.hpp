@@ -70,11 +70,11 @@ enum class Planning : std::uint8_t {
   estimate,  ///< and on how long products nearby took when they were measured: rows that ship, the user's own. The
              ///< default
   measured,  ///< on timing the ways that the estimate ranks first, of several kernels (three; up to six of short
-             ///< products that are ranked close together) on operands of its own of the same layout, in a GPU's memory
-             ///< so many copies that caches hold few of them. Once for a product on a device: the result is kept in the
-             ///< user's tuning file, where `estimate` finds it, too. Costs ten calls and some 20 ms, and memory for the
-             ///< operands; where that is not there, where matrices are given by pointers or all ways fail, it is the
-             ///< estimate
+             ///< products that are ranked close together, as time allows) on operands of its own of the same layout, in
+             ///< a GPU's memory so many copies that caches hold few of them. Once for a product on a device: the result
+             ///< is kept in the user's tuning file, where `estimate` finds it, too. Costs ten calls and some 20 ms, and
+             ///< memory for the operands; where that is not there, where matrices are given by pointers or all ways
+             ///< fail, it is the estimate
 };
 
 [[nodiscard]] std::string_view to_string(Planning planning) noexcept;

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <set>
+#include <utility>
+
 #include "gpu/h200.hpp"
 #include "gpu/row_major.hpp"
 
@@ -34,34 +38,38 @@ TEST(SimtDivision, LeavesNoSliceWithoutChunks) {
 }
 
 TEST(SimtDivision, AConfigurationIsTheDivisionThatItWasMadeFor) {
-  for (const GemmDescription& d : {product(700, 257, 5200), product(4097, 4095, 4099), product(1, 300, 100000)})
-    for (const Candidate& candidate : candidates_of(d)) {
-      const Division made = division_of(d, tile, candidate.configuration, true);
-      EXPECT_EQ(made.split_k, candidate.configuration.split_k);
-      EXPECT_EQ(static_cast<double>(made.work_tiles(d.batch_count)), candidate.demand.tiles);
+  for (const TileSize& size : {tile, small_tile})
+    for (const GemmDescription& d : {product(700, 257, 5200), product(4097, 4095, 4099), product(1, 300, 100000),
+                                     product(30, 512, 32000), product(30, 512, 7180), product(30, 512, 3008)}) {
+      std::set<std::pair<int, int>> seen;
+      for (const Candidate& candidate : candidates_of(d, size)) {
+        const Configuration& c = candidate.configuration;
+        const Division made = division_of(d, size, c);
+        EXPECT_EQ(made.split_k, c.split_k);
+        EXPECT_EQ(static_cast<double>(made.work_tiles(d.batch_count)), candidate.demand.tiles);
+        EXPECT_EQ(std::ceil(static_cast<double>(std::min(d.k, made.chunks_per_slice * made.k_of_chunk)) / step_k),
+                  candidate.demand.steps);
+        EXPECT_TRUE(seen.emplace(c.split_k, c.pack).second) << c.split_k << " twice for K = " << d.k;
+      }
     }
 }
 
-TEST(SimtDivision, SlicesShorterThanAChunkAreNotReproducible) {
-  plan::Problem problem{.description = product(30, 512, 3008), .memory = Memory::device};
-  const auto most_slices = [&] {
+TEST(SimtDivision, SlicesOfSmallTilesOfF32MayBeShorterThanAChunk) {
+  const auto most_slices = [](ElementType type, const TileSize& size) {
+    const GemmDescription d = product(30, 512, 3008, type);
     int most = 0;
-    for (const Candidate& candidate : candidates(problem, h200, small_tile)) {
-      const Division made =
-          division_of(problem.description, small_tile, candidate.configuration, keeps_order(problem, small_tile));
-      EXPECT_EQ(made.split_k, candidate.configuration.split_k);
+    for (const Candidate& candidate : candidates_of(d, size)) {
+      const Division made = division_of(d, size, candidate.configuration);
       EXPECT_GE(made.chunks * made.k_of_chunk, 3008);
       EXPECT_LT((made.chunks - 1) * made.k_of_chunk, 3008);
       EXPECT_EQ(made.k_of_chunk % step_k, 0);
-      if (problem.reproducible) EXPECT_EQ(made.k_of_chunk, chunk_k);
       most = std::max(most, candidate.configuration.split_k);
     }
     return most;
   };
-  EXPECT_GT(most_slices(), 6);
-  problem.reproducible = true;
-  EXPECT_EQ(most_slices(), 6);
-  EXPECT_TRUE(keeps_order({.description = problem.description}, {64, 64, 6})) << "has the CPU's order";
+  EXPECT_GT(most_slices(ElementType::f32, small_tile), 6);
+  EXPECT_EQ(most_slices(ElementType::i32, small_tile), 6);
+  EXPECT_EQ(most_slices(ElementType::f32, {64, 64, 6}), 6) << "has the CPU's order";
 }
 
 TEST(SimtDivision, ATileOfFewRowsIsForMoreThanHalfOfThem) {

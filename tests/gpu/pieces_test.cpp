@@ -37,8 +37,8 @@ struct PiecesCase {
   int roundings;  ///< within a chunk, see docs/accuracy.md
 };
 constexpr PiecesCase cases[] = {
-    {{"simt_f32", "BM=32 BN=32"}, cuda::tile_piece_k + cuda::chunk_k / cuda::tile_piece_k},
-    {{"simt_f32", "BM=8 BN=128"}, cuda::tile_piece_k + cuda::chunk_k / cuda::tile_piece_k},
+    {{"simt_f32", "BM=32 BN=32 SPLIT_K=1"}, cuda::tile_piece_k + cuda::chunk_k / cuda::tile_piece_k},
+    {{"simt_f32", "BM=8 BN=128 SPLIT_K=1"}, cuda::tile_piece_k + cuda::chunk_k / cuda::tile_piece_k},
     {{"simt_f32_sliced_k", "", 1 << 30, true}, cuda::tile_piece_k + cuda::chunk_k / cuda::tile_piece_k}};
 
 /// A 1 in each row, and beside it what 1 loses when one of them is added, but not when there are some.

@@ -15,7 +15,7 @@ struct Demand {
   double copied_bytes = 0;  ///< read and written by kernels before and after, along contiguous rows
   double turned_bytes = 0;  ///< the same where rows become columns
   int side_kernels = 0;     ///< kernels beside the one that computes tiles
-  int path = 0;             ///< how operands lie: 0 as the kernel likes it best
+  int path = 0;             ///< how operands lie, 0 as the kernel likes it best, and what else has rates of its own
   bool stream_k = false;    ///< all SMs have as much to do: waves are not rounded up
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The order in which the SIMT kernels sum, whatever their split-K and their device.
+/// The order in which the SIMT kernels sum, whatever their device, and but for small tiles whatever their split-K.
 ///
 /// K is cut into chunks of chunk_k. The sum of a chunk starts at zero and takes its products in order, one fused
 /// multiply-add each. The chunks are added in order: the first gives x = fma(alpha, sum, beta * C), or alpha * sum

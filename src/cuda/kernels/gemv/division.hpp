@@ -39,7 +39,7 @@ enum class Lines {
 }
 
 /// Types that are multiplied by vectors most have instances for 2 vectors, of 8 lanes wherever W is read by vectors,
-/// and for few elements a lane.
+/// and, but for 8-bit floats, for few elements a lane.
 [[nodiscard]] constexpr bool has_all_instances(ElementType type) {
   return type != ElementType::i32 && type != ElementType::i64 && type != ElementType::cf32 && type != ElementType::cf64;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Vectors times a matrix. A CTA brings its slice of the vectors to shared memory, in the type that sums, and streams
-/// a tile of W from memory to registers, one step ahead of the multiply-adds.
+/// Vectors times a matrix. A CTA brings its slice of the vectors to shared memory, in the type it multiplies, and
+/// streams a tile of W from memory to registers, one step ahead of the multiply-adds.
 ///
 ///     K contiguous            32 or 8 lanes share K and have 2 to 4 columns of W; they add their sums by shuffles
-///     N contiguous            32 or 8 lanes have 16 bytes of a row each (where there are many rows of C 8, or two
-///                             elements of 16); the others share K, and all add their sums in shared memory
-///                             (8-bit floats, 8 lanes: tensor cores multiply, as f16)
+///     N contiguous            32 or 8 lanes have 16 bytes of a row each (8 where C has many rows or W has 8-bit
+///                             floats, or two elements of 16); the others share K, and all add their sums in shared
+///                             memory (8-bit floats, 8 lanes: tensor cores multiply, as f16)
 ///
 /// Where lines of W begin anywhere, the aligned vectors in which they lie are read. Every eighth line begins alike, so
 /// a warp takes those: what it multiplies them by is shifted by as much in shared memory, or its sums are.

@@ -59,7 +59,7 @@ struct Shape {
   /// The vectors in shared memory. 8-bit integers stay as they are, so that four of them are multiplied at a time.
   using Kept = std::conditional_t<is_i8, In, std::conditional_t<by_mma, __half, Accumulator>>;
   static constexpr bool multiplies_fours = is_i8 && (width > 1 || !along_k);
-  /// A lane's place along a line, and its group. Those of a tensor core's operand are members of groups of four.
+  /// A lane's place along a line, and its group. In a tensor core's operand lanes 4 p to 4 p + 3 have place p.
   static __device__ int along_line(int lane) { return by_mma ? lane / groups : lane % lanes; }
   static __device__ int group(int lane) { return by_mma ? lane % groups : lane / lanes; }
   static_assert(chunk % step == 0 && slice_step(where, type, size, rows, lanes) % step == 0 && warps == 8);

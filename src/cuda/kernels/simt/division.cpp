@@ -58,6 +58,11 @@ Division whole_division(const GemmDescription& d, const TileSize& tile) {
   return division;
 }
 
+/// Whether a slice may be shorter than a chunk.
+bool cuts_chunks(const GemmDescription& d, const TileSize& tile) {
+  return tile.bm < many_rows && d.types.input == ElementType::f32;
+}
+
 /// The powers of two below `chunks`, that number, and the powers of two above it up to `most`.
 std::vector<std::int64_t> splits_of(std::int64_t chunks, std::int64_t most) {
   std::vector<std::int64_t> all;
@@ -126,14 +131,9 @@ Division with_split_k(Division division, std::int64_t split_k) {
   return division;
 }
 
-bool keeps_order(const plan::Problem& problem, const TileSize& tile) {
-  return problem.reproducible || tile.bm >= many_rows;
-}
-
-Division division_of(const GemmDescription& d, const TileSize& tile, const Configuration& configuration,
-                     bool keeps_order) {
+Division division_of(const GemmDescription& d, const TileSize& tile, const Configuration& configuration) {
   Division division = whole_division(d, tile);
-  if (!keeps_order && configuration.split_k > division.chunks) {
+  if (cuts_chunks(d, tile) && configuration.split_k > division.chunks) {
     division.k_of_chunk =
         static_cast<int>(core::round_up(core::ceil_divide(d.k, std::int64_t{configuration.split_k}), step_k));
     division.chunks = core::ceil_divide(d.k, division.k_of_chunk);
@@ -148,14 +148,14 @@ std::vector<Candidate> candidates(const plan::Problem& problem, const Device& de
   const double tiles = real(whole.work_tiles(d.batch_count));
   const int slots = device.sm_count * tile.ctas;
   const Packing packs = packing(d, device, tile);
-  const bool in_order = keeps_order(problem, tile);
   std::vector<Candidate> all;
   const auto add = [&](const Division& division) {
     all.push_back(candidate(d, device, tile, division, {}));
     if (packs.any()) all.push_back(candidate(d, device, tile, division, packs));
   };
-  for (const std::int64_t split_k : splits_of(whole.chunks, in_order ? 1 : d.k / shortest_slice)) {
-    const Division division = division_of(d, tile, {.split_k = static_cast<int>(split_k)}, in_order);
+  for (const std::int64_t split_k : splits_of(whole.chunks, cuts_chunks(d, tile) ? d.k / shortest_slice : 1)) {
+    const Division division = division_of(d, tile, {.split_k = static_cast<int>(split_k)});
+    if (!all.empty() && division.split_k <= all.back().configuration.split_k) continue;
     const bool is_possible =
         division.split_k == 1 || (tiles * division.split_k <= 0x7fffffff && !are_too_large(d, division.chunks));
     // Where not even one slice for each chunk is short enough, the longest is taken.

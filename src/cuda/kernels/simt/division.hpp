@@ -58,19 +58,16 @@ struct Packing {
 /// What packing would mean for tiles of that size; none where it is not possible. The description is oriented().
 [[nodiscard]] Packing packing(const GemmDescription& description, const Device& device, const TileSize& tile);
 
-/// Whether chunks are those of summation_order.hpp whatever SPLIT_K is.
-[[nodiscard]] bool keeps_order(const plan::Problem& problem, const TileSize& tile);
-
-/// The division that a configuration stands for. The description is oriented(). Where keeps_order() a slice has one
-/// chunk at least.
+/// The division that a configuration stands for. The description is oriented(). Small tiles of f32 alone, which are in
+/// no OrderOfSums, have slices that are shorter than a chunk of summation_order.hpp.
 [[nodiscard]] Division division_of(const GemmDescription& description, const TileSize& tile,
-                                   const Configuration& configuration, bool keeps_order);
+                                   const Configuration& configuration);
 
 /// `division` with its chunks in so many K slices, or fewer where none would be left for the last.
 [[nodiscard]] Division with_split_k(Division division, std::int64_t split_k);
 
 /// All divisions into powers of two, and into single chunks, packed or not. A tile of few rows, half of them or more
-/// empty, is offered where it is asked for alone: `gemv` computes no rows that are not there.
+/// empty, is offered where parameters are asked for alone: `gemv` computes no rows that are not there.
 [[nodiscard]] std::vector<Candidate> candidates(const plan::Problem& problem, const Device& device,
                                                 const TileSize& tile);
 

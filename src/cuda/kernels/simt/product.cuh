@@ -68,7 +68,7 @@ class Product final : public DeviceProduct {
         packs_(configuration.pack != 0 ? packing(oriented(problem.description, is_transposed_), device, size_of<S>)
                                        : Packing()),
         d_(oriented(problem.description, is_transposed_)),
-        division_(division_of(d_, size_of<S>, configuration, keeps_order(problem, size_of<S>))),
+        division_(division_of(d_, size_of<S>, configuration)),
         can_start_early_(device.compute_capability >= 90) {}
 
   [[nodiscard]] Status launch(const Launch& launch) const override {
