@@ -200,7 +200,9 @@ TEST(CudaChoice, APinNamesSomeSizesAndLeavesOthers) {
 }
 
 TEST(CudaChoice, RowsAreReadAsTheyWereWritten) {
-  DeviceRows rows{.name = "a GPU", .facts = made_up(90)};
+  DeviceRows rows;
+  rows.name = "a GPU";
+  rows.facts = made_up(90);
   rows.overheads = {.launch = 2e-6,
                     .side_launch = 1e-6,
                     .overlap = 0.25,
@@ -250,7 +252,9 @@ TEST(CudaChoice, TheRowsOfOneDeviceAreReadAlone) {
 
 /// Products measured on a device that obeys the formula exactly.
 DeviceRows obedient_rows() {
-  DeviceRows rows{.name = "obedient", .facts = h200};
+  DeviceRows rows;
+  rows.name = "obedient";
+  rows.facts = h200;
   rows.overheads = {
       .launch = 2e-6, .side_launch = 2e-6, .overlap = 0.2, .share = 0.8, .copy_share = 0.7, .turn_share = 0.3};
   for (const std::int64_t size : {200, 500, 900, 1700, 2600, 4000, 6000}) {

@@ -18,8 +18,8 @@ constexpr Shape shape{64, 4096, 4096};  // B is larger than L2
 
 double draw(std::mt19937& random, double /*of_type*/) { return std::ldexp(static_cast<double>(random()), -31) - 1; }
 std::complex<double> draw(std::mt19937& random, std::complex<double> /*of_type*/) {
-  const double real = draw(random, real);
-  return {real, draw(random, real)};
+  const double real = draw(random, double{});
+  return {real, draw(random, double{})};
 }
 
 template <class T>
