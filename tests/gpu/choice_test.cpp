@@ -423,10 +423,29 @@ TEST(CudaChoice, ProductsFromBeforeATileSayNothingOfIt) {
   EXPECT_EQ(of_measured_tile, 1);
 }
 
+const Kernel& gemv_kernel() { return **std::ranges::find(kernels(), "gemv", &Kernel::name); }
+
+/// Eight lanes have 8 elements each there, and nothing but tensor cores multiplies f8 so.
+TEST(CudaChoice, GemvTakesTensorCoresOfWhichTheBoundIsDerived) {
+  const auto ways = [&](int capability, std::int64_t k, ElementType type = ElementType::f8e4m3) {
+    const GemmTypes types{type, ElementType::f32};
+    return std::ranges::count_if(
+        gemv_kernel().candidates({.description = test::row_major(types, 4, 4096, k), .memory = Memory::device},
+                                 made_up(capability)),
+        [](const Candidate& c) { return c.configuration.bn == 64; });
+  };
+  EXPECT_GT(ways(90, 4096), 0);
+  EXPECT_GT(ways(90, 8), 0);
+  EXPECT_EQ(ways(90, 7), 0);
+  for (const int capability : {80, 89, 100, 120}) {
+    EXPECT_EQ(ways(capability, 4096), 0) << capability;
+    EXPECT_GT(ways(capability, 4096, ElementType::bf16), 0) << "CUDA cores multiply bf16";
+  }
+}
+
 /// What a lane's sums take of the registers decides: 3, 2 or 1.
 TEST(CudaChoice, FewerCtasOfGemvShareAnSmWhereSumsAreMany) {
-  const auto is_gemv = [](const Kernel* kernel) { return kernel->name == "gemv"; };
-  const Kernel& kernel = **std::ranges::find_if(kernels(), is_gemv);
+  const Kernel& kernel = gemv_kernel();
   const auto ctas = [&](std::int64_t m, const OperandLayout& b, const GemmTypes& types = f64) {
     GemmDescription d = test::row_major(types, m, 4096, 4096);
     d.b = b;
