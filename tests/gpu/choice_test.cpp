@@ -425,21 +425,26 @@ TEST(CudaChoice, ProductsFromBeforeATileSayNothingOfIt) {
 
 const Kernel& gemv_kernel() { return **std::ranges::find(kernels(), "gemv", &Kernel::name); }
 
-/// Eight lanes have 8 elements each there, and nothing but tensor cores multiplies f8 so.
+/// Of so many columns, where N is contiguous or lines along K begin anywhere, only tensor cores have tiles for f8.
 TEST(CudaChoice, GemvTakesTensorCoresOfWhichTheBoundIsDerived) {
-  const auto ways = [&](int capability, std::int64_t k, ElementType type = ElementType::f8e4m3) {
-    const GemmTypes types{type, ElementType::f32};
+  const auto ways = [&](int capability, bool is_along_k, std::int64_t k, ElementType type = ElementType::f8e4m3) {
+    GemmDescription d = test::row_major({type, ElementType::f32}, 4, 4096, k);
+    if (is_along_k) d.b = {1, k + 5};
     return std::ranges::count_if(
-        gemv_kernel().candidates({.description = test::row_major(types, 4, 4096, k), .memory = Memory::device},
-                                 made_up(capability)),
-        [](const Candidate& c) { return c.configuration.bn == 64; });
+        gemv_kernel().candidates({.description = d, .memory = Memory::device}, made_up(capability)),
+        [&](const Candidate& c) { return c.configuration.bn == (is_along_k ? 256 : 64); });
   };
-  EXPECT_GT(ways(90, 4096), 0);
-  EXPECT_GT(ways(90, 8), 0);
-  EXPECT_EQ(ways(90, 7), 0);
+  constexpr bool n = false, k = true;
+  EXPECT_GT(ways(90, n, 4096), 0);
+  EXPECT_GT(ways(90, n, 8), 0);
+  EXPECT_EQ(ways(90, n, 7), 0);
+  EXPECT_GT(ways(90, k, 4096), 0);
+  EXPECT_GT(ways(90, k, 32), 0);
+  EXPECT_EQ(ways(90, k, 31), 0);
   for (const int capability : {80, 89, 100, 120}) {
-    EXPECT_EQ(ways(capability, 4096), 0) << capability;
-    EXPECT_GT(ways(capability, 4096, ElementType::bf16), 0) << "CUDA cores multiply bf16";
+    EXPECT_EQ(ways(capability, n, 4096), 0) << capability;
+    EXPECT_EQ(ways(capability, k, 4096), 0) << capability;
+    EXPECT_GT(ways(capability, n, 4096, ElementType::bf16), 0) << "CUDA cores multiply bf16";
   }
 }
 

@@ -38,18 +38,32 @@ TEST(VectorsOf8BitFloats, AreRightByTensorCores) {
     std::int64_t n, k;
     const char* parameters;
   };
+  const Sizes along_n[] = {{70, 9, "BN=64 SPLIT_K=1"},
+                           {190, 300, "BN=64 SPLIT_K=2"},
+                           {132, 1030, "BN=64 SPLIT_K=1"},
+                           {132, 1030, "BN=64 SPLIT_K=2"}};
+  const Sizes along_k[] = {{70, 32, "BN=32 SPLIT_K=1"},
+                           {190, 560, "BN=32 SPLIT_K=2"},
+                           {300, 1041, "BN=32 SPLIT_K=1"},
+                           {33, 2600, "BN=32 SPLIT_K=3"}};
   Tally tally;
   for (const GemmTypes& types :
        {GemmTypes{ElementType::f8e4m3, ElementType::f32}, GemmTypes{ElementType::f8e5m2, ElementType::bf16}})
     for (std::int64_t m = 1; m <= 8; ++m)
-      for (const Sizes& s : {Sizes{70, 9, "BN=64 SPLIT_K=1"}, Sizes{190, 300, "BN=64 SPLIT_K=2"},
-                             Sizes{132, 1030, "BN=64 SPLIT_K=1"}, Sizes{132, 1030, "BN=64 SPLIT_K=2"}})
-        for (const std::int64_t gap : {0, 5}) {
+      for (const std::int64_t gap : {0, 5}) {  // lines of whole vectors, or beginning anywhere
+        for (const Sizes& s : along_n) {
           verification::Case test = pinned("gemv", s.parameters, types, {m, s.n, s.k});
-          test.description.b = {(s.n + 15) / 16 * 16 + gap, 1};  // lines of whole vectors, or beginning anywhere
+          test.description.b = {(s.n + 15) / 16 * 16 + gap, 1};
           tally += check_case(test);
         }
-  EXPECT_EQ(tally.passed, 2 * 8 * 4 * 2);
+        for (const Sizes& s : along_k) {
+          const std::string parameters = gap == 0 ? s.parameters : "BN=256" + std::string(s.parameters).substr(5);
+          verification::Case test = pinned("gemv", parameters, types, {m, s.n, s.k});
+          test.description.b = {1, (s.k + 15) / 16 * 16 + gap};
+          tally += check_case(test);
+        }
+      }
+  EXPECT_EQ(tally.passed, 2 * 8 * 2 * (4 + 4));
 }
 
 }  // namespace

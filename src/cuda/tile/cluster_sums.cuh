@@ -24,4 +24,12 @@ __device__ inline void cluster_barrier() {
 #endif
 }
 
+/// Before a CTA leaves: no other still reads its sums. Whoever has read some has also stored what they became, so that
+/// the reads are over; that those stores have arrived is nothing to wait for.
+__device__ inline void leave_cluster() {
+#if __CUDA_ARCH__ >= 900
+  isa::cluster_sync_relaxed();
+#endif
+}
+
 }  // namespace exactile::cuda

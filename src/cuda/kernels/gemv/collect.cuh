@@ -45,18 +45,39 @@ __device__ int add_lanes(T (&x)[count]) {
   return which;
 }
 
-/// Rows whose sums all warps have in shared memory at a time, where N is contiguous.
+/// From a row of sums in shared memory to the next: tensor cores spread rows over lanes, which write side by side so.
+template <class S>
+inline constexpr int pitch = S::window + (S::by_mma ? 4 : 0);
+
+/// Rows whose sums all warps have in shared memory at a time, where they are not added by shuffles.
 template <class S>
 inline constexpr int rows_at_once =
-    std::clamp(32768 / (S::parts * S::window * static_cast<int>(sizeof(typename S::Accumulator))), 1, S::rows);
+    std::clamp(32768 / (S::parts * pitch<S> * static_cast<int>(sizeof(typename S::Accumulator))), 1, S::rows);
+
+/// Where a column of the window has its sum in such a row: lanes of a warp write one after another.
+template <class S>
+[[nodiscard]] __device__ inline int place_of(int column) {
+  if constexpr (!S::by_mma) return column;
+  return column % S::columns * (S::window / S::columns) + column / S::columns;
+}
+
+/// Of a lane's column c, in the window.
+template <class S>
+[[nodiscard]] __device__ inline int column_of(int warp, int lane, int c) {
+  const int group = S::group(lane);
+  if constexpr (!S::along_k)
+    return c / S::width * (S::lanes * S::width) + S::along_line(lane) * S::width + c % S::width;
+  if constexpr (S::is_shifted) return (c * S::groups + group) * warps + warp;
+  return (S::shares_k ? group : warp * S::groups + group) * S::columns + c;
+}
 
 /// Adds the CTA's sums up: [row][column of the tile] in shared memory. All threads have left the vectors behind.
-/// `shift_of(warp)`: where N is contiguous, how many columns before the tile those of the warp begin.
+/// `shift_of(warp)`: how many columns before the tile those of the warp begin.
 template <class S, class ShiftOf>
 __device__ void collect(const typename S::Sums& sums, typename S::Accumulator* tile, const ShiftOf& shift_of) {
   using Accumulator = typename S::Accumulator;
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-  if constexpr (S::along_k) {
+  if constexpr (S::along_k && !S::by_mma) {
     constexpr int count = S::rows * S::columns;
     Accumulator all[count];
 #pragma unroll
@@ -66,24 +87,21 @@ __device__ void collect(const typename S::Sums& sums, typename S::Accumulator* t
     if (lane % std::max(1, S::lanes / count) == 0)
 #pragma unroll
       for (int e = 0; e < left; ++e) {
-        const int row = (from + e) / S::columns, line = (from + e) % S::columns, group = lane / S::lanes;
-        const int column =
-            S::is_shifted ? (line * S::groups + group) * warps + warp : (warp * S::groups + group) * S::columns + line;
-        tile[row * S::tile_columns + column] = all[e];
+        const int row = (from + e) / S::columns;
+        tile[row * S::tile_columns + column_of<S>(warp, lane, (from + e) % S::columns)] = all[e];
       }
     __syncthreads();
   } else {
     constexpr int at_once = rows_at_once<S>;
-    Accumulator* const of_warps = tile + S::rows * S::tile_columns;  // [part][row][column of the window]
-    const int part = S::by_mma ? warp : warp * S::groups + S::group(lane);
+    Accumulator* const of_warps = tile + S::rows * S::tile_columns;  // [part][row][place of a column]
+    const int part = S::parts == 1 ? 0 : S::by_mma ? warp : warp * S::groups + S::group(lane);
     int shifts[warps];
 #pragma unroll
     for (int w = 0; w < warps; ++w) shifts[w] = shift_of(w);
 #pragma unroll
     for (int first = 0; first < S::rows; first += at_once) {
       const auto give = [&](int r, int c, Accumulator sum) {
-        of_warps[(part * at_once + r) * S::window + c / S::width * (S::lanes * S::width) +
-                 S::along_line(lane) * S::width + c % S::width] = sum;
+        of_warps[(part * at_once + r) * pitch<S> + place_of<S>(column_of<S>(warp, lane, c))] = sum;
       };
       if constexpr (S::by_mma) {
 #pragma unroll
@@ -99,11 +117,12 @@ __device__ void collect(const typename S::Sums& sums, typename S::Accumulator* t
       }
       __syncthreads();
       for (int e = static_cast<int>(threadIdx.x); e < at_once * S::tile_columns; e += threads) {
-        const Accumulator* const from = of_warps + e / S::tile_columns * S::window + e % S::tile_columns;
-        Accumulator x = from[shifts[0]];
+        const Accumulator* const from = of_warps + e / S::tile_columns * pitch<S>;
+        const int column = e % S::tile_columns;
+        Accumulator x = from[place_of<S>(column + shifts[0])];
 #pragma unroll
         for (int other = 1; other < S::parts; ++other)
-          x = add(x, from[other * at_once * S::window + shifts[other * warps / S::parts]]);
+          x = add(x, from[other * at_once * pitch<S> + place_of<S>(column + shifts[other * warps / S::parts])]);
         tile[first * S::tile_columns + e] = x;
       }
       __syncthreads();

@@ -30,20 +30,29 @@ int rows_of(const GemmDescription& d) {
   return d.m <= 4 ? 4 : most_rows;
 }
 
-int tile_columns_of(const GemmDescription& d, int lanes) {
-  return contiguous_of(d) == Contiguous::k ? warps * (32 / lanes) * columns_of_lane(size_of(d), rows_of(d))
-                                           : lanes * elements_of_lane(d.types.input, size_of(d), rows_of(d));
-}
+int few_lanes(const GemmDescription& d) { return gemv_family::few_lanes(d.types.input, contiguous_of(d)); }
 
 bool multiplies_by_mma(const GemmDescription& d, int lanes) {
   return gemv_family::multiplies_by_mma(d.types.input, contiguous_of(d), lines_of(d, nullptr), lanes);
 }
 
-/// `standard` is derived for Hopper's tensor cores, and from K = 8 on with an excess that is covered: see
+int tile_columns_of(const GemmDescription& d, int lanes) {
+  if (contiguous_of(d) == Contiguous::n) return lanes * elements_of_lane(d.types.input, size_of(d), rows_of(d));
+  const bool share_k = warps_share_k(Contiguous::k, lines_of(d, nullptr), multiplies_by_mma(d, lanes));
+  return (share_k ? 1 : warps) * (32 / lanes) * columns_of_lane(size_of(d), rows_of(d));
+}
+
+/// `standard` is derived for Hopper's tensor cores, and from so large a K on with an excess that is covered: see
 /// docs/accuracy-proofs.md.
 bool has_few_lanes(const GemmDescription& d, const Device& device) {
+  const std::int64_t least_k = contiguous_of(d) == Contiguous::k ? 32 : 8;
   return gemv_family::has_few_lanes(d.types.input, contiguous_of(d), lines_of(d, nullptr)) &&
-         (!multiplies_by_mma(d, 8) || (device.compute_capability == 90 && d.k >= 8));
+         (!multiplies_by_mma(d, few_lanes(d)) || (device.compute_capability == 90 && d.k >= least_k));
+}
+
+/// Where K is contiguous tensor cores are always faster.
+bool has_whole_warps(const GemmDescription& d, const Device& device) {
+  return contiguous_of(d) == Contiguous::n || !has_few_lanes(d, device) || !multiplies_by_mma(d, few_lanes(d));
 }
 
 double ctas(const Division& division, const GemmDescription& d) {
@@ -85,12 +94,14 @@ int path_of(const Division& division, const GemmDescription& d) {
 Candidate candidate(const GemmDescription& d, const Division& division, const Device& device) {
   const int columns = division.contiguous == Contiguous::k ? columns_of_lane(size_of(d), division.rows)
                                                            : division.tile_columns / division.lanes;
-  const std::int64_t of_sums = bytes_of_sums(multiplies_by_mma(d, division.lanes), division.rows, columns,
-                                             size_in_bytes(accumulator_type(d.types.input)));
+  const bool by_mma = multiplies_by_mma(d, division.lanes);
+  const std::int64_t of_sums =
+      bytes_of_sums(by_mma, division.rows, columns, size_in_bytes(accumulator_type(d.types.input)));
   const auto size = static_cast<double>(size_of(d));
   const double matrix = static_cast<double>(d.n) * static_cast<double>(d.k) * size;
   const double vectors = static_cast<double>(d.m) * static_cast<double>(d.k) * size;
-  const int clusters = ctas_of_sm(of_sums) * sms_filled(device, division.ranks) / division.ranks;
+  const int ctas_per_sm = ctas_of_sm(of_sums, steps_ahead(division.contiguous, by_mma));
+  const int clusters = ctas_per_sm * sms_filled(device, division.ranks) / division.ranks;
   const double sums = static_cast<double>(workspace_bytes(d, division));
   return {{.bm = division.rows, .bn = division.tile_columns, .split_k = division.split_k},
           {.tiles = ctas(division, d),
@@ -147,7 +158,8 @@ Division division_of(const GemmDescription& d, const Device& device, int split_k
 }
 
 int lanes_of(const GemmDescription& d, const Device& device, const Configuration& configuration) {
-  return has_few_lanes(d, device) && configuration.bn == tile_columns_of(d, 8) ? 8 : 32;
+  const bool are_few = has_few_lanes(d, device) && configuration.bn == tile_columns_of(d, few_lanes(d));
+  return are_few || !has_whole_warps(d, device) ? few_lanes(d) : 32;
 }
 
 std::int64_t workspace_bytes(const GemmDescription& d, const Division& division) {
@@ -166,8 +178,8 @@ std::vector<Candidate> candidates(const plan::Problem& problem, const Device& de
   const GemmDescription d = oriented(problem.description);
   constexpr int most_splits = 64;
   std::vector<Candidate> all;
-  for (const int lanes : {32, 8}) {
-    if (lanes != 32 && !has_few_lanes(d, device)) break;
+  for (const int lanes : {32, few_lanes(d)}) {
+    if (!(lanes == 32 ? has_whole_warps(d, device) : has_few_lanes(d, device))) continue;
     int last = 0;
     for (int split_k = 1; split_k <= most_splits; split_k = next_split(d, split_k)) {
       const Division division = division_of(d, device, split_k, lanes);

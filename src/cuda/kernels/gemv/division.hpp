@@ -38,23 +38,34 @@ enum class Lines {
   return type == ElementType::f8e4m3 || type == ElementType::f8e5m2;
 }
 
-/// Types that are multiplied by vectors most have instances for 2 vectors, of 8 lanes wherever W is read by vectors,
+/// Types that are multiplied by vectors most have instances for 2 vectors, of few lanes wherever W is read by vectors,
 /// and, but for 8-bit floats, for few elements a lane.
 [[nodiscard]] constexpr bool has_all_instances(ElementType type) {
   return type != ElementType::i32 && type != ElementType::i64 && type != ElementType::cf32 && type != ElementType::cf64;
 }
 
-/// Whether there are instances of 8 lanes, too: for what is read by vectors.
+/// Lanes side by side along a line where they are less than a warp.
+[[nodiscard]] constexpr int few_lanes(ElementType type, Contiguous contiguous) {
+  return is_f8(type) && contiguous == Contiguous::k ? 4 : 8;
+}
+
+/// Whether there are instances of few lanes, too: for what is read by vectors.
 [[nodiscard]] constexpr bool has_few_lanes(ElementType type, Contiguous contiguous, Lines lines) {
   const bool is_along_k = contiguous == Contiguous::k;
   if (type == ElementType::cf64) return !is_along_k;
   return has_all_instances(type) && (lines != Lines::elements || (type == ElementType::i8 && is_along_k));
 }
 
-/// Whether tensor cores multiply, f8 as f16: CUDA cores do not convert and multiply as fast as memory delivers. Eight
-/// lanes have W then.
+/// Whether tensor cores multiply, f8 as f16: CUDA cores do not convert and multiply as fast as memory delivers. Few
+/// lanes have a line of W then.
 [[nodiscard]] constexpr bool multiplies_by_mma(ElementType type, Contiguous contiguous, Lines lines, int lanes) {
-  return is_f8(type) && contiguous == Contiguous::n && lines != Lines::elements && lanes == 8;
+  return is_f8(type) && lines != Lines::elements && lanes == few_lanes(type, contiguous);
+}
+
+/// Whether the warps of a CTA share K, not the lines of W: where N is contiguous, and where tensor cores need many
+/// lines of a warp.
+[[nodiscard]] constexpr bool warps_share_k(Contiguous contiguous, Lines lines, bool by_mma) {
+  return contiguous == Contiguous::n || (by_mma && lines == Lines::aligned);
 }
 
 /// Elements, of so many bytes, that a lane loads at a time; where N is contiguous, each is summed for all rows. Of 16
@@ -82,9 +93,14 @@ enum class Lines {
   return (by_mma ? most_rows * columns / 4 : rows * columns) * size_of_sum;
 }
 
-/// CTAs that an SM has at a time, by what a lane's sums take of the registers.
-[[nodiscard]] constexpr int ctas_of_sm(std::int64_t bytes_of_sums) {
-  return bytes_of_sums <= 64 ? 3 : bytes_of_sums <= 128 ? 2 : 1;
+/// Steps that are on their way while one is multiplied.
+[[nodiscard]] constexpr int steps_ahead(Contiguous contiguous, bool by_mma) {
+  return by_mma && contiguous == Contiguous::n ? 2 : 1;
+}
+
+/// CTAs that an SM has at a time, by what a lane's sums and steps take of the registers.
+[[nodiscard]] constexpr int ctas_of_sm(std::int64_t bytes_of_sums, int ahead) {
+  return bytes_of_sums <= 64 && ahead == 1 ? 3 : bytes_of_sums <= 128 ? 2 : 1;
 }
 
 /// Where N is contiguous: lines of W of which a lane has its elements in a step. They are 64 bytes together, but where
@@ -96,7 +112,8 @@ enum class Lines {
 
 /// K slices begin at multiples: a step of a CTA.
 [[nodiscard]] constexpr int slice_step(Contiguous contiguous, ElementType type, int size, int rows, int lanes) {
-  if (contiguous == Contiguous::k) return lanes * loads_of_column(size, rows) * 16 / size;
+  const bool by_mma = multiplies_by_mma(type, contiguous, Lines::aligned, lanes);
+  if (contiguous == Contiguous::k) return (by_mma ? warps : loads_of_column(size, rows)) * lanes * 16 / size;
   return warps * (32 / lanes) * lines_of_lane(type, size, rows);
 }
 
@@ -105,7 +122,7 @@ struct Division {
   Contiguous contiguous = Contiguous::k;
   int rows = 1;             ///< of the instance: 1, 2, 4 or 8
   bool by_vectors = false;  ///< W is read
-  int lanes = 32;           ///< side by side along N, where that is contiguous
+  int lanes = 32;           ///< side by side along a line
   int tile_columns = 0;     ///< of C, of a CTA
   std::int64_t column_tiles = 0;
   std::int64_t k_of_slice = 0;

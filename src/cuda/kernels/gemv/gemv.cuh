@@ -4,6 +4,7 @@
 /// streams a tile of W from memory to registers, one step ahead of the multiply-adds.
 ///
 ///     K contiguous            32 or 8 lanes share K and have 2 to 4 columns of W; they add their sums by shuffles
+///                             (8-bit floats: 4 lanes; tensor cores multiply, as f16)
 ///     N contiguous            32 or 8 lanes have 16 bytes of a row each (8 where C has many rows or W has 8-bit
 ///                             floats, or two elements of 16); the others share K, and all add their sums in shared
 ///                             memory (8-bit floats, 8 lanes: tensor cores multiply, as f16)
@@ -63,11 +64,15 @@ __device__ void store(const Parameters<In>& p, std::int64_t product, std::int64_
   }
 }
 
-/// The vectors, and afterwards the CTA's sums, and where N is contiguous those of its warps.
 template <class S>
-inline constexpr int shared_bytes = static_cast<int>(sizeof(typename S::Accumulator)) *
-                                    std::max(Vectors<S>::chunks* S::rows* Vectors<S>::row,
-                                             (S::rows + (S::along_k ? 0 : S::parts * rows_at_once<S>)) * S::window);
+using VectorsOf = std::conditional_t<S::by_mma, RawVectors<S>, Vectors<S>>;
+
+/// The vectors, and afterwards the CTA's sums, and those of its warps where they meet there.
+template <class S>
+inline constexpr int shared_bytes =
+    std::max(VectorsOf<S>::bytes,
+             static_cast<int>(sizeof(typename S::Accumulator)) *
+                 (S::rows * S::window + (S::along_k && !S::by_mma ? 0 : S::parts * rows_at_once<S> * pitch<S>)));
 
 template <class S>
 __global__ void __launch_bounds__(threads, S::ctas_per_sm)
@@ -89,24 +94,28 @@ __global__ void __launch_bounds__(threads, S::ctas_per_sm)
   wait_for_kernel_before();
   const auto* const w = product_base(p.w, d.b, product);
   const Stream<S> stream(d, w, column);
-  Vectors<S> vectors(reinterpret_cast<typename S::Kept*>(shared), stream.shift());
+  VectorsOf<S> vectors(shared, stream.shift());
   const auto* const a = product_base(p.a, d.a, product);
   typename S::Sums sums = {};
-  Step<S> now, next;
-  stream.load_step(now, k_begin);
-  for (std::int64_t k = k_begin; k < k_end; k += S::chunk) {
-    vectors.advance(a, d, k, k_begin, k_end);
-    const auto count = static_cast<int>(min(static_cast<std::int64_t>(S::chunk), k_end - k));
-#pragma unroll 2
-    for (int at = 0; at < count; at += S::step) {
-      if (k + at + S::step < k_end) stream.load_step(next, k + at + S::step);
-      stream.clear_beyond_k(now, k + at);
-      stream.multiply(now, vectors, at, sums);
-      now = next;
+  // Steps are loaded while those before them are multiplied, of which there is none at first.
+  constexpr int ahead = S::ahead, held = ahead + 1;
+  Step<S> steps[held];
+  vectors.begin(a, d, k_begin, k_end);
+  for (std::int64_t k = k_begin - ahead * S::step; k < k_end;) {
+#pragma unroll
+    for (int i = 0; i < held && k < k_end; ++i, k += S::step) {
+      const int in_chunk = static_cast<int>(k - k_begin) % S::chunk;
+      constexpr bool begins_in_last = S::chunk % (held * S::step) == 0;  // of those held
+      if ((i == ahead || (!begins_in_last && k > k_begin)) && in_chunk == 0) vectors.advance(a, d, k, k_end);
+      if (k + ahead * S::step < k_end) stream.load_step(steps[i], k + ahead * S::step);
+      if (i < ahead && k < k_begin) continue;
+      Step<S>& now = steps[(i + 1) % held];
+      stream.clear_beyond_k(now, k);
+      stream.multiply(now, vectors, in_chunk, sums);
     }
   }
   __syncthreads();
-  collect<S>(sums, kept, [&](int warp) { return S::is_shifted ? stream.shift_of(w, column, warp) : 0; });
+  collect<S>(sums, kept, [&](int warp) { return S::is_shifted && !S::along_k ? stream.shift_of(w, column, warp) : 0; });
 
   const int ranks = p.ranks;
   if (ranks > 1) cluster_barrier();
@@ -128,7 +137,7 @@ __global__ void __launch_bounds__(threads, S::ctas_per_sm)
       store(p, product, i, j, x);
     }
   }
-  if (ranks > 1) cluster_barrier();  // no CTA leaves while others read its sums
+  if (ranks > 1) leave_cluster();
 }
 
 /// Adds the clusters' sums in order; a thread an element.

@@ -75,8 +75,9 @@ class Product final : public DeviceProduct {
 
   template <Contiguous where, Lines lines>
   [[nodiscard]] Status launch_rows(const Parameters<In>& p, cudaStream_t stream) const {
+    constexpr int few = few_lanes(type, where);
     if constexpr (has_few_lanes(type, where, lines))
-      if (division_.lanes == 8) return launch_shape<where, lines, 8>(p, stream);
+      if (division_.lanes == few) return launch_shape<where, lines, few>(p, stream);
     return launch_shape<where, lines, 32>(p, stream);
   }
 

@@ -7,59 +7,10 @@
 #include <bit>
 
 #include "cuda/isa/mma_m16n8.cuh"
+#include "cuda/kernels/gemv/raw_vectors.cuh"
 #include "cuda/kernels/gemv/vectors.cuh"
 
 namespace exactile::cuda::gemv_family {
-
-/// Two 8-bit floats as f16.
-template <class T>
-[[nodiscard]] __device__ inline __half2_raw halves(std::uint32_t pair) {
-  return __nv_cvt_fp8x2_to_halfraw2(static_cast<__nv_fp8x2_storage_t>(pair),
-                                    std::is_same_v<T, __nv_fp8_e4m3> ? __NV_E4M3 : __NV_E5M2);
-}
-
-/// What a lane loads at a time. Narrow elements are kept as words: by themselves they take a register each.
-template <class T, int width>
-struct alignas(width * sizeof(T)) Loaded {
-  static constexpr int of_word = width * sizeof(T) >= 4 ? 4 / std::min<int>(sizeof(T), 4) : 1;  ///< elements
-  using Word = std::conditional_t<(of_word > 1), std::uint32_t, T>;
-  static constexpr int bits = of_word > 1 ? 8 * static_cast<int>(sizeof(T)) : 0;
-  Word word[width / of_word];
-
-  [[nodiscard]] __device__ T at(int e) const {
-    if constexpr (of_word == 1) {
-      return word[e];
-    } else {
-      using Bits = std::conditional_t<sizeof(T) == 1, std::uint8_t, std::uint16_t>;
-      return std::bit_cast<T>(static_cast<Bits>(word[e / of_word] >> (e % of_word * bits)));
-    }
-  }
-  /// Element e in the type that sums. Of 8-bit floats two are converted at a time.
-  [[nodiscard]] __device__ DeviceAccumulator<T> widened(int e) const {
-    if constexpr (is_f8_v<T> && of_word == 4) {
-      const __half2 both = halves<T>(word[e / 4] >> (e % 4 / 2 * 16));
-      return __half2float(e % 2 == 0 ? both.x : both.y);
-    } else {
-      return widen(at(e));
-    }
-  }
-  __device__ void clear(int e) {
-    if constexpr (of_word == 1) {
-      word[e] = T{};
-    } else {
-      word[e / of_word] &= ~(((1U << bits) - 1) << (e % of_word * bits));
-    }
-  }
-  /// Of an element that is 0.
-  __device__ void set(int e, const T* from) {
-    if constexpr (of_word == 1) {
-      word[e] = *from;
-    } else {
-      using Bits = std::conditional_t<sizeof(T) == 1, std::uint8_t, std::uint16_t>;
-      word[e / of_word] |= std::uint32_t{*reinterpret_cast<const Bits*>(from)} << (e % of_word * bits);
-    }
-  }
-};
 
 /// What a lane holds of W for a step: of each column, or of each line, some loads.
 template <class S>
@@ -81,9 +32,12 @@ class Stream {
     // A vector reaches less than its bytes beyond a line: into the next one.
     has_neighbours_ = far * S::size >= 16 || far * S::size <= -16;
     const int group = S::group(lane), in_line = S::along_line(lane) * S::width;
-    const int line = S::is_shifted ? group * warps + warp : (warp * S::groups + group) * S::lines;
-    in_step_ = S::along_k ? in_line : line;
-    met_ = S::is_shifted ? line * S::lines : line;
+    const int line = S::is_shifted               ? group * warps + warp
+                     : S::along_k && S::shares_k ? group * S::lines
+                                                 : (warp * S::groups + group) * S::lines;
+    const int of_warp = S::along_k && S::shares_k ? warp * S::warp_step : 0;
+    in_step_ = S::along_k ? of_warp + in_line : line;
+    met_ = S::along_k ? of_warp : S::is_shifted ? line * S::lines : line;
     first_ = column + (S::along_k ? line : in_line);
     shift_ = S::is_shifted ? shift_of(w, column, line) : 0;
     w_ = w + first_ * n_stride_ + in_step_ * k_stride_ - shift_;
@@ -118,36 +72,40 @@ class Stream {
     if constexpr (S::along_k && S::width > 1) {
       if (k >= shift_ && k + S::step <= k_end_) return;
 #pragma unroll
-      for (int l = 0; l < S::loads; ++l)
+      for (int l = 0; l < S::loads; ++l) {
+        const std::int64_t at = k + in_step_ + l * (S::lanes * S::width);
 #pragma unroll
-        for (int e = 0; e < S::width; ++e) {
-          const std::int64_t at = k + in_step_ + l * (S::lanes * S::width) + e;
-          if (at >= shift_ && at < k_end_) continue;
-#pragma unroll
-          for (int i = 0; i < S::lines; ++i) step.at[i][l].clear(e);
-        }
+        for (int i = 0; i < S::lines; ++i) step.at[i][l].keep_from_to(shift_ - at, k_end_ - at);
+      }
     }
   }
 
   /// `p`: where the step begins in the vectors.
+  __device__ void multiply(const Step<S>& step, const RawVectors<S>& vectors, int p, typename S::Sums& sums) const {
+    if constexpr (S::along_k)
+      multiply_lines_by_mma(step, vectors, p, sums);
+    else
+      multiply_columns_by_mma(step, vectors, p, sums);
+  }
   __device__ void multiply(const Step<S>& step, const Vectors<S>& vectors, int p, typename S::Sums& sums) const {
     constexpr int width = Vectors<S>::width;
-    if constexpr (S::by_mma) {
-      multiply_by_mma(step, vectors, p, sums);
-    } else if constexpr (S::multiplies_fours) {
+    if constexpr (S::multiplies_fours) {
       multiply_fours(step, vectors, p, sums);
     } else if constexpr (S::along_k) {
 #pragma unroll
       for (int l = 0; l < S::loads; ++l)
 #pragma unroll
         for (int part = 0; part < S::width / width; ++part)
-          multiply_part([&](int e, int c) { return step.at[c][l].widened(part * width + e); },
-                        [&](int r) { return vectors.read(r, p + l * S::lanes * S::width, part); }, sums);
+          multiply_part([&](int e, int c) { return step.at[c][l].template to<Accumulator>(part * width + e); },
+                        [&](int r) { return vectors.read(r, p + met_ + l * S::lanes * S::width, part); }, sums);
     } else {
 #pragma unroll
       for (int part = 0; part < S::lines / width; ++part)
-        multiply_part([&](int i, int c) { return step.at[part * width + i][c / S::width].widened(c % S::width); },
-                      [&](int r) { return vectors.read(r, p + met_, part); }, sums);
+        multiply_part(
+            [&](int i, int c) {
+              return step.at[part * width + i][c / S::width].template to<Accumulator>(c % S::width);
+            },
+            [&](int r) { return vectors.read(r, p + met_, part); }, sums);
     }
   }
 
@@ -171,29 +129,56 @@ class Stream {
     }
   }
 
-  /// Two columns of each lane and four lines of it at a time.
-  __device__ void multiply_by_mma(const Step<S>& step, const Vectors<S>& vectors, int p, typename S::Sums& sums) const {
+  /// Elements of the vectors for a tensor core: those that the lane gives it, from place `p` of the chunk on.
+  template <int words>
+  static __device__ void read_vectors(std::uint32_t (&x)[words], const RawVectors<S>& vectors, int p) {
     const int row = static_cast<int>(threadIdx.x) % 32 / 4;
-    const auto x = vectors.read(min(row, S::rows - 1), p + met_, 0);
-    const auto* const pairs = reinterpret_cast<const std::uint32_t*>(&x);
+    vectors.read(x, min(row, S::rows - 1), p);
 #pragma unroll
-    for (int line = 0; line < S::lines; line += 4) {
-      const bool is_there = row < S::rows;
-      const std::uint32_t b[2] = {is_there ? pairs[line / 2] : 0, is_there ? pairs[line / 2 + 1] : 0};
+    for (std::uint32_t& word : x) word = row < S::rows ? word : 0;
+  }
+
+  /// Four terms each of two columns of C: pairs of the first, of the second, and of both the next. `x`: what they meet.
+  static __device__ void multiply_by_mma(float (&sums)[4], const std::uint32_t (&pairs)[4], std::uint32_t x) {
+    const auto f16 = [](std::uint32_t pair) { return std::bit_cast<std::uint32_t>(halves<In>(pair)); };
+    const std::uint32_t a[4] = {f16(pairs[0]), f16(pairs[1]), f16(pairs[2]), f16(pairs[3])};
+    const std::uint32_t b[2] = {f16(x), f16(x >> 16)};
+    isa::mma<__half>(sums, a, b);
+  }
+
+  /// K is contiguous: words of two lines.
+  __device__ void multiply_lines_by_mma(const Step<S>& step, const RawVectors<S>& vectors, int p,
+                                        typename S::Sums& sums) const {
+#pragma unroll
+    for (int l = 0; l < S::loads; ++l) {
+      std::uint32_t x[S::width / 4];
+      read_vectors(x, vectors, p + in_step_ + l * S::lanes * S::width);
+#pragma unroll
+      for (int w = 0; w < S::width / 4; ++w)
+#pragma unroll
+        for (int c = 0; c < S::columns; c += 2) {
+          const std::uint32_t first = step.at[c][l].word[w], second = step.at[c + 1][l].word[w];
+          multiply_by_mma(sums[c / 2], {first, second, first >> 16, second >> 16}, x[w]);
+        }
+    }
+  }
+
+  /// N is contiguous: words of two columns, of four lines.
+  __device__ void multiply_columns_by_mma(const Step<S>& step, const RawVectors<S>& vectors, int p,
+                                          typename S::Sums& sums) const {
+    std::uint32_t x[S::lines / 4];
+    read_vectors(x, vectors, p + in_step_);
+#pragma unroll
+    for (int line = 0; line < S::lines; line += 4)
 #pragma unroll
       for (int c = 0; c < S::columns; c += 2) {
-        std::uint32_t a[4];
-#pragma unroll
-        for (int i = 0; i < 4; i += 2) {
-          // The next terms of one column, and of the other.
-          const std::uint32_t both = __byte_perm(step.at[line + i][0].word[c / 4], step.at[line + i + 1][0].word[c / 4],
-                                                 c % 4 == 0 ? 0x5140 : 0x7362);
-          a[i] = std::bit_cast<std::uint32_t>(halves<In>(both));
-          a[i + 1] = std::bit_cast<std::uint32_t>(halves<In>(both >> 16));
-        }
-        isa::mma<__half>(sums[c / 2], a, b);
+        const auto both = [&](int i) {  // of two lines: one column's elements, and the other's
+          return __byte_perm(step.at[line + i][0].word[c / 4], step.at[line + i + 1][0].word[c / 4],
+                             c % 4 == 0 ? 0x5140 : 0x7362);
+        };
+        const std::uint32_t now = both(0), next = both(2);
+        multiply_by_mma(sums[c / 2], {now, now >> 16, next, next >> 16}, x[line / 4]);
       }
-    }
   }
 
   /// Four 8-bit terms of a sum at a time.
@@ -231,7 +216,7 @@ class Stream {
     for (int r = 0; r < S::rows; ++r)
 #pragma unroll
       for (int l = 0; l < (S::along_k ? S::loads : 1); ++l) {
-        const auto x = vectors.read(r, p + (S::along_k ? l * S::lanes * S::width : met_), 0);
+        const auto x = vectors.read(r, p + met_ + l * S::lanes * S::width, 0);
         constexpr int met = S::along_k ? of_load : fours;  // words of x
 #pragma unroll
         for (int f = 0; f < met; ++f)
@@ -271,11 +256,7 @@ class Stream {
     const bool is_whole = begin <= 0 && end >= S::width;
     if (is_whole || (has_neighbours_ && line > 0 && line < lines - 1))
       return *reinterpret_cast<const Loaded<In, S::width>*>(from);
-    Loaded<In, S::width> x{};
-#pragma unroll
-    for (int e = 0; e < S::width; ++e)
-      if (e >= begin && e < end) x.set(e, from + e);
-    return x;
+    return Loaded<In, S::width>::read_from_to(from, begin, end);
   }
 
   /// Lines from one of a lane to its next.

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cuda/isa/copy_async.cuh"
+#include "cuda/kernels/gemv/loaded.cuh"
 #include "cuda/kernels/gemv/shape.cuh"
 
 namespace exactile::cuda::gemv_family {
@@ -45,17 +46,21 @@ class Vectors {
   static constexpr int row = begins_anywhere ? 2 * S::width * loads_of_chunk : S::chunk;
   static constexpr bool is_copied = std::is_same_v<typename S::In, Kept> && sizeof(Kept) >= 4 && !begins_anywhere;
   static constexpr int chunks = is_copied ? 2 : 1;  ///< in shared memory
+  static constexpr int bytes = chunks * S::rows * row * static_cast<int>(sizeof(Kept));
 
   /// `shift`: how many elements before a line of the warp its first load begins.
-  __device__ Vectors(Kept* shared, int shift)
-      : shared_(shared), next_(shared + (chunks - 1) * S::rows * row), shift_(shift) {}
+  __device__ Vectors(unsigned char* shared, int shift)
+      : shared_(reinterpret_cast<Kept*>(shared)), next_(shared_ + (chunks - 1) * S::rows * row), shift_(shift) {}
 
-  /// Brings the chunk from k on of those from k_begin to k_end, for the whole CTA; chunk after chunk.
+  /// Asks for the first chunk of those from k_begin to k_end, for the whole CTA.
   template <class In>
-  __device__ void advance(const In* a, const GemmDescription& d, std::int64_t k, std::int64_t k_begin,
-                          std::int64_t k_end) {
+  __device__ void begin(const In* a, const GemmDescription& d, std::int64_t k_begin, std::int64_t k_end) {
+    if constexpr (is_copied) fill(a, d, k_begin, k_end);
+  }
+  /// Brings the chunk from k on, chunk after chunk.
+  template <class In>
+  __device__ void advance(const In* a, const GemmDescription& d, std::int64_t k, std::int64_t k_end) {
     if constexpr (is_copied) {
-      if (k == k_begin) fill(a, d, k, k_end);
       isa::copy_async_commit();
       isa::copy_async_wait<0>();
       __syncthreads();  // also: nobody reads the chunk before any longer
@@ -64,7 +69,7 @@ class Vectors {
       next_ = before;
       if (k + S::chunk < k_end) fill(a, d, k + S::chunk, k_end);
     } else {
-      if (k > k_begin) __syncthreads();
+      __syncthreads();
       fill(a, d, k, k_end);
       __syncthreads();
     }
@@ -92,8 +97,10 @@ class Vectors {
     constexpr int before = begins_anywhere ? S::width : 0;
     const auto count =
         static_cast<int>(min(static_cast<std::int64_t>(S::chunk), k_end - k + S::step - 1)) / S::step * S::step;
-    // Rows are the inner loop: their elements are on their way together.
-#pragma unroll 4
+    if constexpr (!is_copied && sizeof(In) < 4)
+      if (fill_by_vectors(a, d, k, count)) return;
+        // Rows are the inner loop: their elements are on their way together.
+#pragma unroll 16 / S::rows
     for (int p = static_cast<int>(threadIdx.x) - before; p < count; p += threads)
 #pragma unroll
       for (int r = 0; r < S::rows; ++r) {
@@ -103,16 +110,55 @@ class Vectors {
           copy(next_ + r * row + place(p), is_there ? from : a, is_there);
           continue;
         }
-        const Kept x = is_there ? as<Kept>(*from) : Kept{};
-        if constexpr (begins_anywhere) {
-          const int e = (p + before) % S::width, load = (p + before) / S::width;
-          Kept* const to = next_ + r * row + e * loads_of_chunk + load;
-          to[0] = x;
-          if (load > 0) to[S::width * loads_of_chunk - 1] = x;
+        keep(r, p, is_there ? as<Kept>(*from) : Kept{});
+      }
+  }
+
+  /// The same by vectors of A; false if its lines do not begin at multiples of one.
+  template <class In>
+  __device__ bool fill_by_vectors(const In* a, const GemmDescription& d, std::int64_t k, int count) {
+    constexpr int before = begins_anywhere ? S::width : 0;
+    constexpr int of_vector = 8 / static_cast<int>(sizeof(In));
+    using Elements = Loaded<In, of_vector>;
+    const std::int64_t apart = d.m > 1 ? d.a.row_stride * S::size : 0;
+    if (d.a.column_stride != 1 || (reinterpret_cast<std::int64_t>(a) | apart) % static_cast<int>(sizeof(Elements)) != 0)
+      return false;
+    const int of_row = (count + before) / of_vector;
+#pragma unroll 2
+    for (int i = static_cast<int>(threadIdx.x); i < of_row * S::rows; i += threads) {
+      const int r = S::rows == 1 ? 0 : i / of_row, p = (i - r * of_row) * of_vector - before;
+      const In* const from = a + r * d.a.row_stride + k + p;
+      Elements x{};
+      if (r < d.m && k + p >= 0)
+        x = k + p + of_vector <= d.k ? *reinterpret_cast<const Elements*>(from)
+                                     : Elements::read_from_to(from, 0, d.k - k - p);
+      // So many lie side by side.
+      constexpr int run = S::is_shifted ? 1 : std::min(width, of_vector);
+#pragma unroll
+      for (int first = 0; first < of_vector; first += run) {
+        Vector<Kept, run> kept;
+#pragma unroll
+        for (int e = 0; e < run; ++e) kept.at[e] = x.template to<Kept>(first + e);
+        if constexpr (run == 1) {
+          keep(r, p + first, kept.at[0]);
         } else {
-          next_[r * row + place(p)] = x;
+          *reinterpret_cast<Vector<Kept, run>*>(next_ + r * row + place(p + first)) = kept;
         }
       }
+    }
+    return true;
+  }
+
+  /// Element p of row r in the chunk.
+  __device__ void keep(int r, int p, Kept x) {
+    if constexpr (begins_anywhere) {
+      const int e = (p + S::width) % S::width, load = (p + S::width) / S::width;
+      Kept* const to = next_ + r * row + e * loads_of_chunk + load;
+      to[0] = x;
+      if (load > 0) to[S::width * loads_of_chunk - 1] = x;
+    } else {
+      next_[r * row + place(p)] = x;
+    }
   }
 
   /// Of 16 bytes by halves: no copy has more here.

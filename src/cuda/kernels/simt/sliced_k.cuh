@@ -187,7 +187,7 @@ __global__ void __launch_bounds__(32 * sliced_k_warps, 1)
     });
     *place = narrow<Out>(p.epilogue.finish(x, i, j));
   }
-  if (division.ranks > 1) cluster_barrier();  // no CTA leaves while others read its sums
+  if (division.ranks > 1) leave_cluster();
 }
 
 struct SlicedKInstance {

@@ -173,7 +173,7 @@ __global__ void __launch_bounds__(threads, most_ctas) f32_mma_kernel(const __gri
   leave(space, sums);
   barrier(w.ranks);
   store_share(space, w, at, rank);
-  if (w.ranks > 1) cluster_barrier();  // no CTA leaves while others read its sums
+  if (w.ranks > 1) leave_cluster();
 }
 
 }  // namespace exactile::cuda::sm80::f32
