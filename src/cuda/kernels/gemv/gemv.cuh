@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Vectors times a matrix. A CTA brings its slice of the vectors to shared memory, in the type it multiplies, and
-/// streams a tile of W from memory to registers, one step ahead of the multiply-adds.
+/// Vectors times a matrix. A CTA brings its slice of the vectors to shared memory, in the type it multiplies (8-bit
+/// floats for tensor cores as they are), and streams a tile of W from memory to registers, a step or two ahead of the
+/// multiply-adds.
 ///
 ///     K contiguous            32 or 8 lanes share K and have 2 to 4 columns of W; they add their sums by shuffles
-///                             (8-bit floats: 4 lanes; tensor cores multiply, as f16)
+///                             (8-bit floats, 4 lanes: tensor cores multiply, as f16, and add them; the warps share K,
+///                             too, but where lines begin anywhere)
 ///     N contiguous            32 or 8 lanes have 16 bytes of a row each (8 where C has many rows or W has 8-bit
 ///                             floats, or two elements of 16); the others share K, and all add their sums in shared
 ///                             memory (8-bit floats, 8 lanes: tensor cores multiply, as f16)
