@@ -36,34 +36,33 @@ TEST(VectorsOf8BitFloats, AreRightByTensorCores) {
     GTEST_SKIP() << "needs compute capability 9.0";
   struct Sizes {
     std::int64_t n, k;
-    const char* parameters;
+    int split_k;
   };
-  const Sizes along_n[] = {{70, 9, "BN=64 SPLIT_K=1"},
-                           {190, 300, "BN=64 SPLIT_K=2"},
-                           {132, 1030, "BN=64 SPLIT_K=1"},
-                           {132, 1030, "BN=64 SPLIT_K=2"}};
-  const Sizes along_k[] = {{70, 32, "BN=32 SPLIT_K=1"},
-                           {190, 560, "BN=32 SPLIT_K=2"},
-                           {300, 1041, "BN=32 SPLIT_K=1"},
-                           {33, 2600, "BN=32 SPLIT_K=3"}};
+  // Among them slices of several chunks, and empty ones at the end of the last cluster.
+  const Sizes along_n[] = {{70, 9, 1}, {190, 300, 2}, {132, 1030, 2}, {132, 3400, 1}, {190, 2816, 12}, {190, 3328, 14}};
+  const Sizes along_k[] = {{70, 32, 1}, {190, 560, 2}, {300, 1041, 1}, {33, 2600, 3}, {300, 5003, 1}, {70, 6000, 6}};
   Tally tally;
+  const auto check = [&](const GemmTypes& types, std::int64_t m, const Sizes& s, bool is_along_k, std::int64_t gap) {
+    // Where lines begin anywhere, those along K are of more columns.
+    const std::string bn = !is_along_k ? "64" : gap == 0 ? "32" : "256";
+    verification::Case test =
+        pinned("gemv", "BN=" + bn + " SPLIT_K=" + std::to_string(s.split_k), types, {m, s.n, s.k});
+    const std::int64_t stride = ((is_along_k ? s.k : s.n) + 15) / 16 * 16 + gap;
+    test.description.b = is_along_k ? OperandLayout{1, stride} : OperandLayout{stride, 1};
+    for (test.seed = 1; test.seed <= 2; ++test.seed) {  // W ends, or begins, where a page does
+      if ((m + s.split_k) % 2 == static_cast<std::int64_t>(test.seed) % 2) test.description.a = {1, m};
+      tally += check_case(test);
+      test.description.a = {s.k, 1};
+    }
+  };
   for (const GemmTypes& types :
        {GemmTypes{ElementType::f8e4m3, ElementType::f32}, GemmTypes{ElementType::f8e5m2, ElementType::bf16}})
-    for (std::int64_t m = 1; m <= 8; ++m)
+    for (const std::int64_t m : {1, 2, 4, 5, 8})
       for (const std::int64_t gap : {0, 5}) {  // lines of whole vectors, or beginning anywhere
-        for (const Sizes& s : along_n) {
-          verification::Case test = pinned("gemv", s.parameters, types, {m, s.n, s.k});
-          test.description.b = {(s.n + 15) / 16 * 16 + gap, 1};
-          tally += check_case(test);
-        }
-        for (const Sizes& s : along_k) {
-          const std::string parameters = gap == 0 ? s.parameters : "BN=256" + std::string(s.parameters).substr(5);
-          verification::Case test = pinned("gemv", parameters, types, {m, s.n, s.k});
-          test.description.b = {1, (s.k + 15) / 16 * 16 + gap};
-          tally += check_case(test);
-        }
+        for (const Sizes& s : along_n) check(types, m, s, false, gap);
+        for (const Sizes& s : along_k) check(types, m, s, true, gap);
       }
-  EXPECT_EQ(tally.passed, 2 * 8 * 2 * (4 + 4));
+  EXPECT_EQ(tally.passed, 2 * 5 * 2 * (6 + 6) * 2);
 }
 
 }  // namespace

@@ -43,7 +43,8 @@ __device__ inline void cluster_sync() {
 __device__ inline void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
 __device__ inline void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 
-/// cluster_sync() that does not order memory: for barriers that mbarrier_init_fence() has made visible.
+/// cluster_sync() that does not order memory: for barriers that mbarrier_init_fence() has made visible, and for the
+/// end.
 __device__ inline void cluster_sync_relaxed() {
   asm volatile(
       "barrier.cluster.arrive.relaxed.aligned;\n"

@@ -24,8 +24,9 @@ __device__ inline void cluster_barrier() {
 #endif
 }
 
-/// Before a CTA leaves: no other still reads its sums. Whoever has read some has also stored what they became, so that
-/// the reads are over; that those stores have arrived is nothing to wait for.
+/// Before a CTA leaves: no other still reads its sums. It orders no memory, but a thread arrives after it has issued
+/// the stores of what its reads became, in whatever branch, so the reads are over. Where some reads may be of no use
+/// (sm80's and dmma's tiles beyond C), cluster_barrier() waits for them.
 __device__ inline void leave_cluster() {
 #if __CUDA_ARCH__ >= 900
   isa::cluster_sync_relaxed();

@@ -93,6 +93,7 @@ __device__ void collect(const typename S::Sums& sums, typename S::Accumulator* t
     __syncthreads();
   } else {
     constexpr int at_once = rows_at_once<S>;
+    static_assert(S::rows % at_once == 0);
     Accumulator* const of_warps = tile + S::rows * S::tile_columns;  // [part][row][place of a column]
     const int part = S::parts == 1 ? 0 : S::by_mma ? warp : warp * S::groups + S::group(lane);
     int shifts[warps];

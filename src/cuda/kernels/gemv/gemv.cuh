@@ -102,13 +102,16 @@ __global__ void __launch_bounds__(threads, S::ctas_per_sm)
   // Steps are loaded while those before them are multiplied, of which there is none at first.
   constexpr int ahead = S::ahead, held = ahead + 1;
   Step<S> steps[held];
-  vectors.begin(a, d, k_begin, k_end);
+  if (k_begin < k_end) vectors.begin(a, d, k_begin, k_end);  // nobody would wait for what an empty slice asks for
+  int in_chunk = -ahead * S::step;
   for (std::int64_t k = k_begin - ahead * S::step; k < k_end;) {
 #pragma unroll
-    for (int i = 0; i < held && k < k_end; ++i, k += S::step) {
-      const int in_chunk = static_cast<int>(k - k_begin) % S::chunk;
+    for (int i = 0; i < held && k < k_end; ++i, k += S::step, in_chunk += S::step) {
       constexpr bool begins_in_last = S::chunk % (held * S::step) == 0;  // of those held
-      if ((i == ahead || (!begins_in_last && k > k_begin)) && in_chunk == 0) vectors.advance(a, d, k, k_end);
+      if (i == ahead || !begins_in_last) {
+        if (in_chunk == S::chunk) in_chunk = 0;
+        if (in_chunk == 0) vectors.advance(a, d, k, k_end);
+      }
       if (k + ahead * S::step < k_end) stream.load_step(steps[i], k + ahead * S::step);
       if (i < ahead && k < k_begin) continue;
       Step<S>& now = steps[(i + 1) % held];

@@ -76,8 +76,12 @@ class Product final : public DeviceProduct {
   template <Contiguous where, Lines lines>
   [[nodiscard]] Status launch_rows(const Parameters<In>& p, cudaStream_t stream) const {
     constexpr int few = few_lanes(type, where);
-    if constexpr (has_few_lanes(type, where, lines))
-      if (division_.lanes == few) return launch_shape<where, lines, few>(p, stream);
+    if constexpr (has_few_lanes(type, where, lines)) {
+      // An address may begin lines elsewhere than was planned: then tiles of other columns would be too few.
+      constexpr bool is_fixed = where == Contiguous::n || !multiplies_by_mma(type, where, lines, few);
+      const bool has_tile = is_fixed || division_.tile_columns == Shape<In, 1, where, lines, few>::window;
+      if (division_.lanes == few && has_tile) return launch_shape<where, lines, few>(p, stream);
+    }
     return launch_shape<where, lines, 32>(p, stream);
   }
 

@@ -3,15 +3,16 @@
 /// The slice of the vectors that a CTA multiplies by tensor cores, in shared memory: 8-bit floats as they are.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "cuda/isa/copy_async.cuh"
 #include "cuda/kernels/gemv/shape.cuh"
 
 namespace exactile::cuda::gemv_family {
 
-/// Elements of each row from k on, 0 where there are none: one chunk is multiplied while the next is on its way.
+/// Elements of each row from k on, 0 where K has ended or not begun: one chunk is multiplied while the next is on its
+/// way. Rows that the product lacks hold anything: a column of a tensor core's sums meets its own row alone.
 template <class S>
 class RawVectors {
  public:
@@ -41,20 +42,25 @@ class RawVectors {
   /// Those of row r that meet a lane's load, or its lines, from place p of the chunk on: four in a word.
   template <int words>
   __device__ void read(std::uint32_t (&x)[words], int r, int p) const {
-    const unsigned char* const from = shared_ + r * row + before + p;
+    const int at = r * row + before + p - (S::along_k ? shift_ : 0);
     if constexpr (!S::is_shifted) {
       using Vector = std::conditional_t<words == 4, uint4, uint2>;
-      *reinterpret_cast<Vector*>(x) = *reinterpret_cast<const Vector*>(from);
+      const auto from = *reinterpret_cast<const Vector*>(shared_ + at);
+      x[0] = from.x;
+      x[1] = from.y;
+      if constexpr (words == 4) {
+        x[2] = from.z;
+        x[3] = from.w;
+      }
     } else if constexpr (S::along_k) {
-      const auto at = reinterpret_cast<std::uintptr_t>(from - shift_);
-      const auto* const word = reinterpret_cast<const std::uint32_t*>(at / 4 * 4);
+      const auto* const word = reinterpret_cast<const std::uint32_t*>(shared_) + at / 4;
 #pragma unroll
       for (int w = 0; w < words; ++w) x[w] = __funnelshift_r(word[w], word[w + 1], static_cast<unsigned>(at % 4 * 8));
     } else {
       constexpr int apart = warps * S::groups;
 #pragma unroll
       for (int w = 0; w < words; ++w) {
-        const auto line = [&](int i) { return std::uint32_t{from[(4 * w + i) * apart]}; };
+        const auto line = [&](int i) { return std::uint32_t{shared_[at + (4 * w + i) * apart]}; };
         x[w] = line(0) | line(1) << 8 | line(2) << 16 | line(3) << 24;
       }
     }

@@ -37,7 +37,7 @@ class Stream {
                                                  : (warp * S::groups + group) * S::lines;
     const int of_warp = S::along_k && S::shares_k ? warp * S::warp_step : 0;
     in_step_ = S::along_k ? of_warp + in_line : line;
-    met_ = S::along_k ? of_warp : S::is_shifted ? line * S::lines : line;
+    met_ = S::is_shifted ? line * S::lines : line;
     first_ = column + (S::along_k ? line : in_line);
     shift_ = S::is_shifted ? shift_of(w, column, line) : 0;
     w_ = w + first_ * n_stride_ + in_step_ * k_stride_ - shift_;
@@ -97,7 +97,7 @@ class Stream {
 #pragma unroll
         for (int part = 0; part < S::width / width; ++part)
           multiply_part([&](int e, int c) { return step.at[c][l].template to<Accumulator>(part * width + e); },
-                        [&](int r) { return vectors.read(r, p + met_ + l * S::lanes * S::width, part); }, sums);
+                        [&](int r) { return vectors.read(r, p + l * S::lanes * S::width, part); }, sums);
     } else {
 #pragma unroll
       for (int part = 0; part < S::lines / width; ++part)
@@ -216,7 +216,7 @@ class Stream {
     for (int r = 0; r < S::rows; ++r)
 #pragma unroll
       for (int l = 0; l < (S::along_k ? S::loads : 1); ++l) {
-        const auto x = vectors.read(r, p + met_ + l * S::lanes * S::width, 0);
+        const auto x = vectors.read(r, p + (S::along_k ? l * S::lanes * S::width : met_), 0);
         constexpr int met = S::along_k ? of_load : fours;  // words of x
 #pragma unroll
         for (int f = 0; f < met; ++f)

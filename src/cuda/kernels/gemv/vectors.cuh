@@ -99,6 +99,7 @@ class Vectors {
         static_cast<int>(min(static_cast<std::int64_t>(S::chunk), k_end - k + S::step - 1)) / S::step * S::step;
     if constexpr (!is_copied && sizeof(In) < 4)
       if (fill_by_vectors(a, d, k, count)) return;
+
         // Rows are the inner loop: their elements are on their way together.
 #pragma unroll 16 / S::rows
     for (int p = static_cast<int>(threadIdx.x) - before; p < count; p += threads)
