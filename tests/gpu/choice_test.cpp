@@ -427,12 +427,13 @@ const Kernel& gemv_kernel() { return **std::ranges::find(kernels(), "gemv", &Ker
 
 /// Of so many columns, where N is contiguous or lines along K begin anywhere, only tensor cores have tiles for f8.
 TEST(CudaChoice, GemvTakesTensorCoresOfWhichTheBoundIsDerived) {
-  const auto ways = [&](int capability, bool is_along_k, std::int64_t k, ElementType type = ElementType::f8e4m3) {
+  const auto ways = [&](int capability, bool is_along_k, std::int64_t k, ElementType type = ElementType::f8e4m3,
+                        int columns_along_k = 256) {
     GemmDescription d = test::row_major({type, ElementType::f32}, 4, 4096, k);
     if (is_along_k) d.b = {1, k + 5};
     return std::ranges::count_if(
         gemv_kernel().candidates({.description = d, .memory = Memory::device}, made_up(capability)),
-        [&](const Candidate& c) { return c.configuration.bn == (is_along_k ? 256 : 64); });
+        [&](const Candidate& c) { return c.configuration.bn == (is_along_k ? columns_along_k : 64); });
   };
   constexpr bool n = false, k = true;
   EXPECT_GT(ways(90, n, 4096), 0);
@@ -441,6 +442,7 @@ TEST(CudaChoice, GemvTakesTensorCoresOfWhichTheBoundIsDerived) {
   EXPECT_GT(ways(90, k, 4096), 0);
   EXPECT_GT(ways(90, k, 32), 0);
   EXPECT_EQ(ways(90, k, 31), 0);
+  EXPECT_GT(ways(90, k, 4096, ElementType::f8e4m3, 32), 0) << "by CUDA cores, which are faster where tiles are few";
   for (const int capability : {80, 89, 100, 120}) {
     EXPECT_EQ(ways(capability, n, 4096), 0) << capability;
     EXPECT_EQ(ways(capability, k, 4096), 0) << capability;

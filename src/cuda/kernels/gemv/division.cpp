@@ -50,9 +50,10 @@ bool has_few_lanes(const GemmDescription& d, const Device& device) {
          (!multiplies_by_mma(d, few_lanes(d)) || (device.compute_capability == 90 && d.k >= least_k));
 }
 
-/// Where K is contiguous tensor cores are always faster.
+/// Tensor cores along lines that are aligned take their place, with tiles of as many columns.
 bool has_whole_warps(const GemmDescription& d, const Device& device) {
-  return contiguous_of(d) == Contiguous::n || !has_few_lanes(d, device) || !multiplies_by_mma(d, few_lanes(d));
+  return contiguous_of(d) == Contiguous::n || lines_of(d, nullptr) != Lines::aligned || !has_few_lanes(d, device) ||
+         !multiplies_by_mma(d, few_lanes(d));
 }
 
 double ctas(const Division& division, const GemmDescription& d) {
@@ -82,10 +83,13 @@ int next_split(const GemmDescription& d, int split_k) {
 }
 
 /// By what an instance loads: whole vectors, single elements or words; along K or N. What a cluster adds to a CTA's
-/// time is counted with its rates, too.
+/// time is counted with its rates, too, and tiles along K have as many columns for tensor cores as without.
 int path_of(const Division& division, const GemmDescription& d) {
-  constexpr int along_n = 1, by_elements = 2, in_cluster = 4, by_words = 8;
-  return (division.contiguous == Contiguous::n ? along_n : 0) + (division.ranks > 1 ? in_cluster : 0) +
+  constexpr int along_n = 1, by_elements = 2, in_cluster = 4, by_words = 8, by_mma_along_k = 16;
+  return (division.contiguous == Contiguous::n   ? along_n
+          : multiplies_by_mma(d, division.lanes) ? by_mma_along_k
+                                                 : 0) +
+         (division.ranks > 1 ? in_cluster : 0) +
          (division.by_vectors                    ? 0
           : lines_of(d, nullptr) == Lines::words ? by_words
                                                  : by_elements);
