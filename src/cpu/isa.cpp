@@ -26,6 +26,22 @@ bool has_amx() noexcept {
 }
 #endif
 
+bool is_intel() noexcept {
+#if defined(__x86_64__)
+  static const bool is_intel = (__builtin_cpu_init(), __builtin_cpu_is("intel") != 0);
+  return is_intel;
+#else
+  return false;
+#endif
+}
+
+Isa cap() noexcept {
+  const auto name = core::environment("EXACTILE_MAX_ISA");
+  return name ? isa_named(*name).value_or(Isa::amx) : Isa::amx;
+}
+
+}  // namespace
+
 Isa processor_isa() noexcept {
 #if defined(__x86_64__)
   __builtin_cpu_init();
@@ -45,22 +61,6 @@ Isa processor_isa() noexcept {
 #endif
   return Isa::portable;
 }
-
-bool is_intel() noexcept {
-#if defined(__x86_64__)
-  static const bool is_intel = (__builtin_cpu_init(), __builtin_cpu_is("intel") != 0);
-  return is_intel;
-#else
-  return false;
-#endif
-}
-
-Isa cap() noexcept {
-  const auto name = core::environment("EXACTILE_MAX_ISA");
-  return name ? isa_named(*name).value_or(Isa::amx) : Isa::amx;
-}
-
-}  // namespace
 
 std::string_view to_string(Isa isa) noexcept {
   switch (isa) {

@@ -17,6 +17,9 @@ inline constexpr std::string_view isa_names = "portable, avx2, avx512, avx512_vn
 /// The set that to_string() calls so, if there is one.
 [[nodiscard]] std::optional<Isa> isa_named(std::string_view name) noexcept;
 
+/// The widest set this processor offers.
+[[nodiscard]] Isa processor_isa() noexcept;
+
 /// The widest set this processor and operating system offer, cut to EXACTILE_MAX_ISA (one of isa_names).
 [[nodiscard]] Isa widest_isa() noexcept;
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "cpu/order_of_sums.hpp"
 #include "tuning/table/descent.hpp"
@@ -86,18 +87,34 @@ struct Race {
   std::vector<Runner> runners;
 };
 
+/// Among the kernels that compete on a machine that has `widest`, or is held to it.
+Race race_of(const TimedProduct& product, Isa widest, const std::vector<FittedRates>& fitted) {
+  Race race{std::numeric_limits<double>::infinity(), {}};
+  for (const auto& kernel : product.kernels) {
+    const auto found = std::ranges::find(fitted, kernel.key, &FittedRates::key);
+    if (!kernel.competes || kernel.key.isa > widest || found == fitted.end()) continue;
+    race.runners.push_back({static_cast<std::size_t>(found - fitted.begin()), &kernel.demand, kernel.seconds});
+    race.fastest = std::min(race.fastest, kernel.seconds);
+  }
+  for (Race::Runner& runner : race.runners) runner.behind /= race.fastest;
+  return race;
+}
+
+/// One of each product for each instruction set that would let more kernels in: where the widest wins all of its races,
+/// they alone say nothing of the others.
 std::vector<Race> races_of(const std::vector<TimedProduct>& products, const std::vector<FittedRates>& fitted) {
   std::vector<Race> races;
   for (const TimedProduct& product : products) {
     if (!product.is_fitted_to) continue;
-    Race race{fastest_of(product), {}};
-    for (const auto& kernel : product.kernels) {
-      const auto found = std::ranges::find(fitted, kernel.key, &FittedRates::key);
-      if (kernel.competes && found != fitted.end())
-        race.runners.push_back(
-            {static_cast<std::size_t>(found - fitted.begin()), &kernel.demand, kernel.seconds / race.fastest});
+    std::set<Isa> sets;
+    for (const auto& kernel : product.kernels) sets.insert(kernel.key.isa);
+    std::size_t runners = 1;
+    for (const Isa widest : sets) {
+      Race race = race_of(product, widest, fitted);
+      if (race.runners.size() <= runners) continue;
+      runners = race.runners.size();
+      races.push_back(std::move(race));
     }
-    if (race.runners.size() > 1) races.push_back(std::move(race));
   }
   return races;
 }

@@ -20,6 +20,9 @@ constexpr std::string_view overlap_name = "overlap";
 constexpr double unit = 1e-15;  // of a rate in a row
 constexpr double unit_of_share = 1e-3;
 
+/// Rates are fitted to tell apart what a processor has: a guest that is not shown AMX has others.
+std::string device_of_rates() { return fmt::format("{} {}", processor_identity(), to_string(processor_isa())); }
+
 }  // namespace
 
 double seconds(const Demand& demand, const Rates& rates) {
@@ -36,7 +39,7 @@ tuning::Row row_of(const RatesKey& key, const Rates& rates) {
                           .version = version,
                           .types = fmt::format("{} {}", to_string(key.isa), to_string(key.input)),
                           .shape_class = "any",
-                          .device = processor_identity(),
+                          .device = device_of_rates(),
                           .driver = "any"},
                   .parameters = {},
                   .rate = 1};
@@ -51,7 +54,7 @@ Rates rates_of(const RatesKey& key) {
                       .version = version,
                       .types = {fmt::format("{} {}", to_string(key.isa), to_string(key.input)), "any"},
                       .shape_class = "any",
-                      .devices = {processor_identity(), "any:cpu"},
+                      .devices = {device_of_rates(), "any:cpu"},
                       .driver = "any"};
   const auto found = tuning::find(query, [](const tuning::Parameters& p) {
     return std::ranges::all_of(p.values(), [](const auto& value) { return value.second >= 0; });
