@@ -176,7 +176,7 @@ __device__ inline void sum_elements(FixupShared<Slices>& space, const SplitPair&
       packed_scale<Slices>(max_bits_of(operands.b, at.batch, at.column), space.underflows[1][element], underflow_scale);
   float result = scaled_back(sum, row, column);
   unsigned to_fix = __ballot_sync(~0u, lane < count && needs_fixup(sum, row, column));
-  if (to_fix != 0 && lane == 0) count_f32_sums(c, to_fix);
+  if (to_fix != 0 && lane == 0) count_f32_sums(c, __popc(to_fix));
   for (; to_fix != 0; to_fix &= to_fix - 1) {
     const int other = __ffs(static_cast<int>(to_fix)) - 1;
     const ElementCoord& its = space.places[other];
