@@ -62,7 +62,7 @@ HWY_NOINLINE void add_rest(const Part* w, std::int64_t stride, std::int64_t colu
 #pragma GCC unroll 1
       for (int q = 0; q < count; ++q)
         add_product<Part>(sum, hn::Set(d, x[i * count + q]),
-                          load_some_lanes<Lane>(w + q * stride + j, std::min(lanes, columns - j)));
+                          load_some_lanes(w + q * stride + j, std::min(lanes, columns - j)));
       hn::StoreU(sum, d, strips + i * strip + j);
     }
 }

@@ -7,11 +7,26 @@
 #include <hwy/highway.h>
 
 #include <cstddef>
-#include <cstring>
+#include <cstdint>
 
 namespace exactile::cpu::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
+
+/// By halves, where no mask keeps a load from the other lanes, which are zero.
+template <class D>
+HWY_INLINE hn::Vec<D> load_halves(D d, std::size_t count, const hn::TFromD<D>* from) {
+  constexpr std::size_t lanes = hn::MaxLanes(D());
+  if (count >= lanes) return hn::LoadU(d, from);
+  if constexpr (lanes == 1) {
+    return hn::Zero(d);
+  } else {
+    const hn::Half<D> half;
+    if (count <= lanes / 2) return hn::ZeroExtendVector(d, load_halves(half, count, from));
+    const auto upper = load_halves(half, count - lanes / 2, from + lanes / 2);
+    return hn::Combine(d, upper, hn::LoadU(half, from));
+  }
+}
 
 #if HWY_TARGET == HWY_NEON
 
@@ -25,20 +40,9 @@ HWY_INLINE FirstLanes<D> first_lanes(D, std::size_t count) {
   return {count};
 }
 
-/// By halves; the other lanes are zero.
 template <class D>
 HWY_INLINE hn::Vec<D> load_first(FirstLanes<D> first, D d, const hn::TFromD<D>* from) {
-  constexpr std::size_t lanes = hn::MaxLanes(D());
-  if (first.count >= lanes) return hn::LoadU(d, from);
-  if constexpr (lanes == 1) {
-    return hn::Zero(d);
-  } else {
-    const hn::Half<D> half;
-    if (first.count <= lanes / 2)
-      return hn::ZeroExtendVector(d, load_first(first_lanes(half, first.count), half, from));
-    const auto upper = load_first(first_lanes(half, first.count - lanes / 2), half, from + lanes / 2);
-    return hn::Combine(d, upper, hn::LoadU(half, from));
-  }
+  return load_halves(d, first.count, from);
 }
 
 template <class D>
@@ -71,10 +75,8 @@ HWY_INLINE FirstLanes<D> first_lanes(D d, std::size_t count) {
 /// The other lanes are zero. AVX2 has masks for 32 and 64 bits.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> load_first(hn::Mask<D> first, D d, const T* from) {
-  if constexpr (sizeof(T) < 4 && sizeof(hn::Vec<D>) < 64) {
-    T lanes[hn::MaxLanes(D())] = {};
-    std::memcpy(lanes, from, hn::CountTrue(d, first) * sizeof(T));
-    return hn::LoadU(d, lanes);
+  if constexpr (sizeof(T) < 4 && HWY_TARGET > HWY_AVX3) {
+    return load_halves(d, hn::CountTrue(d, first), from);
   } else {
     return hn::MaskedLoad(first, d, from);
   }
@@ -86,5 +88,23 @@ HWY_INLINE void store_first(hn::Vec<D> value, hn::Mask<D> first, D d, hn::TFromD
 }
 
 #endif
+
+/// How much of a vector is read from memory: all, or the first lanes, and zeros.
+struct AllLanes {
+  template <class D>
+  HWY_INLINE hn::Vec<D> operator()(D d, const hn::TFromD<D>* from) const {
+    return hn::LoadU(d, from);
+  }
+};
+struct SomeLanes {
+  std::int64_t count;
+  template <class D>
+  HWY_INLINE hn::Vec<D> operator()(D d, const hn::TFromD<D>* from) const {
+#if HWY_TARGET == HWY_NEON || HWY_TARGET > HWY_AVX3
+    if constexpr (sizeof(hn::TFromD<D>) < 4) return load_halves(d, static_cast<std::size_t>(count), from);
+#endif
+    return load_first(first_lanes(d, static_cast<std::size_t>(count)), d, from);
+  }
+};
 
 }  // namespace exactile::cpu::HWY_NAMESPACE

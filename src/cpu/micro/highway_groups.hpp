@@ -62,17 +62,16 @@ struct MultiplyAdd<I8Pairs> {
 
 /// What packing needs of a kind:
 ///   lanes(d, from, stride): a vector of neighbouring lanes, each a whole group of terms `stride` apart
-///   vector_of_terms(d, from): a vector of one lane's neighbouring groups, whose terms are neighbours
+///   vector_of_terms(d, from, load): a vector of one lane's neighbouring groups, whose terms are neighbours, or what
+///   `load` leaves of them
 ///   lane(terms, from, stride): one lane of 0 < terms <= group terms; what is missing is zero
 ///   finish_a(), finish_b(): done to each packed panel
-///   is_copy: whether vector_of_terms() reads a group's bytes as they are
 ///   exchanges: whether even and odd terms change places
 /// `Number`: of the operand that is packed, `Other`: of the other one.
 template <class K, class Number = Input<K>, class Other = Input<K>>
 struct Groups;
 
 struct NothingToFinish {
-  static constexpr bool is_copy = false;
   static constexpr bool exchanges = false;
   template <class T>
   static HWY_INLINE void finish_a(T*, std::int64_t, std::int64_t) {}
@@ -87,10 +86,10 @@ struct Groups<Widened<Narrow>, Narrow, Narrow> : NothingToFinish {
   static HWY_INLINE hn::Vec<D> lanes(D d, const Narrow* from, std::int64_t) {
     return widen(d, from);
   }
-  template <class D>
-  static HWY_INLINE hn::Vec<D> vector_of_terms(D d, const Narrow* from) {
-    if constexpr (exchanges) return hn::Shuffle2301(widen(d, from));
-    return widen(d, from);
+  template <class D, class Load>
+  static HWY_INLINE hn::Vec<D> vector_of_terms(D d, const Narrow* from, const Load& load) {
+    if constexpr (exchanges) return hn::Shuffle2301(widen(d, from, load));
+    return widen(d, from, load);
   }
   static HWY_INLINE float lane(std::int64_t, const Narrow* from, std::int64_t) { return static_cast<float>(*from); }
 };
@@ -98,7 +97,6 @@ struct Groups<Widened<Narrow>, Narrow, Narrow> : NothingToFinish {
 /// Two numbers of 16 bits, as they are.
 template <class Number, class Lane>
 struct PairsAsTheyAre : NothingToFinish {
-  static constexpr bool is_copy = true;
   template <class D>
   static HWY_INLINE hn::Vec<D> lanes(D d, const Number* from, std::int64_t stride) {
     const hn::Rebind<std::uint16_t, D> d16;
@@ -108,9 +106,9 @@ struct PairsAsTheyAre : NothingToFinish {
     const auto second = hn::PromoteTo(du, hn::LoadU(d16, bits + stride));
     return hn::BitCast(d, hn::Or(first, hn::ShiftLeft<16>(second)));
   }
-  template <class D>
-  static HWY_INLINE hn::Vec<D> vector_of_terms(D d, const Number* from) {
-    return hn::LoadU(d, reinterpret_cast<const Lane*>(from));
+  template <class D, class Load>
+  static HWY_INLINE hn::Vec<D> vector_of_terms(D d, const Number* from, const Load& load) {
+    return hn::BitCast(d, load(hn::Repartition<std::uint16_t, D>(), reinterpret_cast<const std::uint16_t*>(from)));
   }
   static HWY_INLINE Lane lane(std::int64_t terms, const Number* from, std::int64_t stride) {
     const Number pair[2] = {from[0], terms > 1 ? from[stride] : Number{}};
@@ -126,18 +124,17 @@ template <>
 struct Groups<I32Wide> : NothingToFinish {
   template <class D>
   static HWY_INLINE hn::Vec<D> lanes(D d, const std::int32_t* from, std::int64_t) {
-    return hn::PromoteTo(d, hn::LoadU(hn::Rebind<std::int32_t, D>(), from));
+    return vector_of_terms(d, from, AllLanes());
   }
-  template <class D>
-  static HWY_INLINE hn::Vec<D> vector_of_terms(D d, const std::int32_t* from) {
-    return lanes(d, from, 1);
+  template <class D, class Load>
+  static HWY_INLINE hn::Vec<D> vector_of_terms(D d, const std::int32_t* from, const Load& load) {
+    return hn::PromoteTo(d, load(hn::Rebind<std::int32_t, D>(), from));
   }
   static HWY_INLINE std::int64_t lane(std::int64_t, const std::int32_t* from, std::int64_t) { return *from; }
 };
 
 /// Four bytes, as they are.
 struct QuadsAsTheyAre : NothingToFinish {
-  static constexpr bool is_copy = true;
   template <class D>
   static HWY_INLINE hn::Vec<D> lanes(D d, const std::int8_t* from, std::int64_t stride) {
     const hn::Rebind<std::uint8_t, D> d8;
@@ -149,9 +146,9 @@ struct QuadsAsTheyAre : NothingToFinish {
     const auto high = hn::Or(row(2), hn::ShiftLeft<8>(row(3)));
     return hn::BitCast(d, hn::Or(low, hn::ShiftLeft<16>(high)));
   }
-  template <class D>
-  static HWY_INLINE hn::Vec<D> vector_of_terms(D d, const std::int8_t* from) {
-    return hn::LoadU(d, reinterpret_cast<const std::int32_t*>(from));
+  template <class D, class Load>
+  static HWY_INLINE hn::Vec<D> vector_of_terms(D d, const std::int8_t* from, const Load& load) {
+    return hn::BitCast(d, load(hn::Repartition<std::int8_t, D>(), from));
   }
   static HWY_INLINE std::int32_t lane(std::int64_t terms, const std::int8_t* from, std::int64_t stride) {
     std::int8_t quad[4] = {};
@@ -236,14 +233,14 @@ template <class Number, class Other>
 struct Groups<I8Pairs, Number, Other> : NothingToFinish {
   template <class D>
   static HWY_INLINE hn::Vec<D> lanes(D d, const std::int8_t* from, std::int64_t stride) {
-    const auto first = hn::PromoteTo(d, load(d, from));
-    const auto second = hn::PromoteTo(d, load(d, from + stride));
+    const auto first = hn::PromoteTo(d, numbers(d, from, AllLanes()));
+    const auto second = hn::PromoteTo(d, numbers(d, from + stride, AllLanes()));
     return hn::Or(hn::And(first, hn::Set(d, 0xffff)), hn::ShiftLeft<16>(second));
   }
-  template <class D>
-  static HWY_INLINE hn::Vec<D> vector_of_terms(D d, const std::int8_t* from) {
+  template <class D, class Load>
+  static HWY_INLINE hn::Vec<D> vector_of_terms(D d, const std::int8_t* from, const Load& load) {
     const hn::Repartition<std::int16_t, D> d16;
-    return hn::BitCast(d, hn::PromoteTo(d16, load(d16, from)));
+    return hn::BitCast(d, hn::PromoteTo(d16, numbers(d16, from, load)));
   }
   static HWY_INLINE std::int32_t lane(std::int64_t terms, const std::int8_t* from, std::int64_t stride) {
     std::int16_t pair[2] = {};
@@ -253,9 +250,9 @@ struct Groups<I8Pairs, Number, Other> : NothingToFinish {
 
  private:
   /// As many as D has lanes.
-  template <class D>
-  static HWY_INLINE auto load(D, const std::int8_t* from) {
-    return hn::LoadU(hn::Rebind<Number, D>(), reinterpret_cast<const Number*>(from));
+  template <class D, class Load>
+  static HWY_INLINE auto numbers(D, const std::int8_t* from, const Load& load) {
+    return load(hn::Rebind<Number, D>(), reinterpret_cast<const Number*>(from));
   }
 };
 

@@ -164,9 +164,9 @@ HWY_INLINE Vector<LaneOf<In>> load_terms(const In* w) {
 template <class In>
 HWY_INLINE Vector<LaneOf<In>> load_some_terms(const In* w, std::int64_t terms) {
   if constexpr (core::is_complex_v<In>)
-    return load_some_lanes<LaneOf<In>>(reinterpret_cast<const LaneOf<In>*>(w), 2 * terms);
+    return load_some_lanes(reinterpret_cast<const LaneOf<In>*>(w), 2 * terms);
   else
-    return load_some_lanes<LaneOf<In>>(w, terms);
+    return load_some_lanes(w, terms);
 }
 
 }  // namespace exactile::cpu::HWY_NAMESPACE

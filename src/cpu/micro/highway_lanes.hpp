@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -23,30 +22,24 @@ HWY_INLINE void unrolled(const Visit& visit) {
   (std::make_integer_sequence<int, count>());
 }
 
-/// A vector's lanes from as many neighbours. Exact.
-template <class T>
-HWY_INLINE auto load_lanes(const T* from) {
+/// A vector's lanes from as many neighbours, or what `load` leaves of them. Exact.
+template <class T, class Load = AllLanes>
+HWY_INLINE auto load_lanes(const T* from, const Load& load = {}) {
   if constexpr (std::is_integral_v<T> && sizeof(T) < 4)
-    return hn::PromoteTo(Lanes<std::int32_t>(), hn::LoadU(hn::Rebind<T, Lanes<std::int32_t>>(), from));
+    return hn::PromoteTo(Lanes<std::int32_t>(), load(hn::Rebind<T, Lanes<std::int32_t>>(), from));
   else if constexpr (std::is_same_v<T, WideInt32>)
-    return hn::PromoteTo(Lanes<std::int64_t>(), hn::LoadU(hn::Rebind<std::int32_t, Lanes<std::int64_t>>(),
-                                                          reinterpret_cast<const std::int32_t*>(from)));
+    return hn::PromoteTo(Lanes<std::int64_t>(), load(hn::Rebind<std::int32_t, Lanes<std::int64_t>>(),
+                                                     reinterpret_cast<const std::int32_t*>(from)));
   else if constexpr (sizeof(T) < 4)
-    return widen(Lanes<float>(), from);
+    return widen(Lanes<float>(), from, load);
   else
-    return hn::LoadU(Lanes<T>(), from);
+    return load(Lanes<T>(), from);
 }
 
 /// The first `count` lanes, and zeros. Nothing beyond is read.
-template <class Lane, class In>
-HWY_INLINE Vector<Lane> load_some_lanes(const In* from, std::int64_t count) {
-  if constexpr (std::is_same_v<In, Lane>) {
-    return load_first(first_lanes(Lanes<In>(), static_cast<std::size_t>(count)), Lanes<In>(), from);
-  } else {
-    In some[lane_count<Lane>] = {};
-    std::memcpy(some, from, static_cast<std::size_t>(count) * sizeof(In));
-    return load_lanes(some);
-  }
+template <class In>
+HWY_INLINE auto load_some_lanes(const In* from, std::int64_t count) {
+  return load_lanes(from, SomeLanes{count});
 }
 
 /// sum + a * b, of lanes that were an In each: fused in floating types, modulo 2^w in integers.

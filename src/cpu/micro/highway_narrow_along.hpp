@@ -5,7 +5,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 #include <type_traits>
 
 #include "cpu/micro/highway_lane_sums.hpp"
@@ -18,20 +17,12 @@ inline constexpr bool is_narrow_integer = std::is_integral_v<In> && sizeof(In) <
 using Shorts = Lanes<std::int16_t>;
 inline constexpr int short_count = lane_count<std::int16_t>;
 
-template <class In>
-HWY_INLINE Vector<std::int16_t> load_shorts(const In* from) {
+template <class In, class Load = AllLanes>
+HWY_INLINE Vector<std::int16_t> load_shorts(const In* from, const Load& load = {}) {
   if constexpr (sizeof(In) == 2)
-    return hn::LoadU(Shorts(), from);
+    return load(Shorts(), from);
   else
-    return hn::PromoteTo(Shorts(), hn::LoadU(hn::Rebind<In, Shorts>(), from));
-}
-
-/// The first `count`, and zeros. Nothing beyond is read.
-template <class In>
-HWY_INLINE Vector<std::int16_t> load_some_shorts(const In* from, std::int64_t count) {
-  In some[short_count] = {};
-  std::memcpy(some, from, static_cast<std::size_t>(count) * sizeof(In));
-  return load_shorts(some);
+    return hn::PromoteTo(Shorts(), load(hn::Rebind<In, Shorts>(), from));
 }
 
 class SumOfPairs {
@@ -55,14 +46,13 @@ HWY_INLINE void sum_narrow_lines(const In* w, std::int64_t w_stride, std::int64_
   SumOfPairs of_line[LinesAtOnce];
   const auto add = [&](std::int64_t p, const auto& load) __attribute__((always_inline)) {
     const Vector<std::int16_t> of_x = hn::LoadU(Shorts(), x + p);
-    unrolled<LinesAtOnce>([&](auto j)
-                              __attribute__((always_inline)) { of_line[j].add(load(w + j * w_stride + p), of_x); });
+    unrolled<LinesAtOnce>([&](auto j) __attribute__((always_inline)) {
+      of_line[j].add(load_shorts(w + j * w_stride + p, load), of_x);
+    });
   };
   std::int64_t p = 0;
-  for (; p + short_count <= terms; p += short_count) add(p, load_shorts<In>);
-  if (p < terms)
-    add(
-        p, [&](const In* from) __attribute__((always_inline)) { return load_some_shorts(from, terms - p); });
+  for (; p + short_count <= terms; p += short_count) add(p, AllLanes());
+  if (p < terms) add(p, SomeLanes{terms - p});
   unrolled<LinesAtOnce>([&](auto j) __attribute__((always_inline)) {
     const auto before = adds ? static_cast<std::uint32_t>(sums[j * sums_stride]) : 0U;
     sums[j * sums_stride] = static_cast<std::int32_t>(before + static_cast<std::uint32_t>(of_line[j].total()));
@@ -106,7 +96,7 @@ std::int32_t dot_narrow(const In* w, const In* x, std::int64_t terms) {
       sums[s].add(load_shorts(w + p + s * short_count), load_shorts(x + p + s * short_count));
     });
   for (; p + short_count <= terms; p += short_count) sums[0].add(load_shorts(w + p), load_shorts(x + p));
-  if (p < terms) sums[0].add(load_some_shorts(w + p, terms - p), load_some_shorts(x + p, terms - p));
+  if (p < terms) sums[0].add(load_shorts(w + p, SomeLanes{terms - p}), load_shorts(x + p, SomeLanes{terms - p}));
   Vector<std::int32_t> all[at_once];
   unrolled<at_once>([&](auto s) __attribute__((always_inline)) { all[s] = sums[s].lanes(); });
   return fold(Lanes<std::int32_t>(), add_registers(all));

@@ -93,17 +93,12 @@ HWY_INLINE void pack_terms(const Input<K>* from, std::int64_t terms, Lane<K>* to
   const Lanes<Lane<K>> d;
   constexpr std::int64_t step = lane_count<Lane<K>> * group;
   std::int64_t p = 0;
-  for (; p + step <= terms; p += step, to += lane_count<Lane<K>>) hn::StoreU(G::vector_of_terms(d, from + p), d, to);
-  if constexpr (G::is_copy) {
-    const hn::Repartition<std::uint8_t, decltype(d)> bytes;
-    const auto size = static_cast<std::size_t>(terms - p) * sizeof(Input<K>);
-    const auto some = first_lanes(bytes, size);
-    const auto last = load_first(some, bytes, reinterpret_cast<const std::uint8_t*>(from + p));
-    store_first(hn::BitCast(d, last), first_lanes(d, static_cast<std::size_t>(lanes_of<K>(terms - p))), d, to);
-    return;
-  }
-  for (; p < terms; p += group)
-    *to++ = G::lane(terms - p < group ? terms - p : group, from + place_of_term<G>(p, terms), 1);
+  for (; p + step <= terms; p += step, to += lane_count<Lane<K>>)
+    hn::StoreU(G::vector_of_terms(d, from + p, AllLanes()), d, to);
+  if (p == terms) return;
+  const std::int64_t left = terms - p, lanes = lanes_of<K>(left);
+  store_first(G::vector_of_terms(d, from + p, SomeLanes{left}), first_lanes(d, static_cast<std::size_t>(lanes)), d, to);
+  if (G::exchanges && left % 2 == 1) to[lanes - 1] = G::lane(1, from + terms - 1, 1);  // has none to change with
 }
 
 /// A row of A whose terms are neighbours.

@@ -7,38 +7,38 @@
 
 namespace exactile::cpu::HWY_NAMESPACE {
 
-/// As many numbers as the f32 vectors of D have lanes.
-template <class D>
-HWY_INLINE hn::Vec<D> widen(D d, const BFloat16* from) {
+/// As many numbers as the f32 vectors of D have lanes, or what `load` leaves of them.
+template <class D, class Load = AllLanes>
+HWY_INLINE hn::Vec<D> widen(D d, const BFloat16* from, const Load& load = {}) {
   const hn::Rebind<std::uint16_t, D> d16;
   const hn::RebindToUnsigned<D> du;
-  return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, hn::LoadU(d16, reinterpret_cast<const uint16_t*>(from)))));
+  return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, load(d16, reinterpret_cast<const uint16_t*>(from)))));
 }
 
-template <class D>
-HWY_INLINE hn::Vec<D> widen(D d, const Float16* from) {
+template <class D, class Load = AllLanes>
+HWY_INLINE hn::Vec<D> widen(D d, const Float16* from, const Load& load = {}) {
   const hn::Rebind<std::uint16_t, D> d16;
   const hn::Rebind<hwy::float16_t, D> half;
-  return hn::PromoteTo(d, hn::BitCast(half, hn::LoadU(d16, reinterpret_cast<const std::uint16_t*>(from))));
+  return hn::PromoteTo(d, hn::BitCast(half, load(d16, reinterpret_cast<const std::uint16_t*>(from))));
 }
 
 /// The upper half of an f16.
-template <class D>
-HWY_INLINE hn::Vec<D> widen(D d, const Float8E5M2* from) {
+template <class D, class Load = AllLanes>
+HWY_INLINE hn::Vec<D> widen(D d, const Float8E5M2* from, const Load& load = {}) {
   const hn::Rebind<std::uint8_t, D> d8;
   const hn::Rebind<std::uint16_t, D> d16;
   const hn::Rebind<hwy::float16_t, D> half;
-  const auto codes = hn::PromoteTo(d16, hn::LoadU(d8, reinterpret_cast<const std::uint8_t*>(from)));
+  const auto codes = hn::PromoteTo(d16, load(d8, reinterpret_cast<const std::uint8_t*>(from)));
   return hn::PromoteTo(d, hn::BitCast(half, hn::ShiftLeft<8>(codes)));
 }
 
 /// Exponent and mantissa as those of an f16 are a number 2^8 times too small; the largest code is no number.
-template <class D>
-HWY_INLINE hn::Vec<D> widen(D d, const Float8E4M3* from) {
+template <class D, class Load = AllLanes>
+HWY_INLINE hn::Vec<D> widen(D d, const Float8E4M3* from, const Load& load = {}) {
   const hn::Rebind<std::uint8_t, D> d8;
   const hn::Rebind<std::uint16_t, D> d16;
   const hn::Rebind<hwy::float16_t, D> half;
-  const auto codes = hn::PromoteTo(d16, hn::LoadU(d8, reinterpret_cast<const std::uint8_t*>(from)));
+  const auto codes = hn::PromoteTo(d16, load(d8, reinterpret_cast<const std::uint8_t*>(from)));
   const auto magnitude = hn::And(codes, hn::Set(d16, 0x7f));
   const auto sign = hn::ShiftLeft<8>(hn::AndNot(hn::Set(d16, 0x7f), codes));
   const auto is_nan = hn::VecFromMask(d16, hn::Eq(magnitude, hn::Set(d16, 0x7f)));
