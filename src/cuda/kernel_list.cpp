@@ -3,16 +3,7 @@
 
 #include <array>
 
-#include "cuda/kernels/batched/batched_kernels.hpp"
-#include "cuda/kernels/certified/certified_kernels.hpp"
-#include "cuda/kernels/complex/complex_kernels.hpp"
-#include "cuda/kernels/dmma/dmma_kernels.hpp"
-#include "cuda/kernels/gemv/gemv_kernels.hpp"
-#include "cuda/kernels/ladder/ladder_kernels.hpp"
-#include "cuda/kernels/outer/outer_kernels.hpp"
-#include "cuda/kernels/simt/simt_kernels.hpp"
-#include "cuda/kernels/sm80/sm80_kernels.hpp"
-#include "cuda/kernels/sm90/sm90_kernels.hpp"
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/runtime/entry.hpp"
 
 namespace exactile::cuda {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/multiplier.hpp"
 
-#include "cuda/kernels/certified/certified_kernels.hpp"
-#include "cuda/kernels/complex/complex_kernels.hpp"
+#include "cuda/kernels/kernels.hpp"
 
 namespace exactile::cuda {
 

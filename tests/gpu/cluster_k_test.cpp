@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "cuda/kernels/dmma/dmma_kernels.hpp"
+#include "cuda/kernels/kernels.hpp"
 #include "gpu/h200.hpp"
 #include "gpu/row_major.hpp"
 

@@ -8,7 +8,7 @@
 #include <limits>
 #include <random>
 
-#include "cuda/kernels/sm90/sm90_kernels.hpp"
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/runtime/device.hpp"
 #include "gpu/device_product.hpp"
 #include "support/matrices.hpp"

@@ -3,9 +3,8 @@
 // no other for its workspace.
 #include <gtest/gtest.h>
 
-#include "cuda/kernels/complex/complex_kernels.hpp"
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/kernels/sm90/native/plan.hpp"
-#include "cuda/kernels/sm90/sm90_kernels.hpp"
 #include "gpu/h200.hpp"
 #include "gpu/row_major.hpp"
 

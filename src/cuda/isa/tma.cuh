@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The tensor memory accelerator (PTX cp.async.bulk.tensor, sm_90): boxes of a tensor map, moved by one thread.
+/// The tensor memory accelerator (PTX cp.async.bulk.tensor, sm_90): boxes of a tensor map, moved by one thread,
+/// and contiguous bytes without one (cp.async.bulk).
 #pragma once
 
 #include <cuda.h>
@@ -29,7 +30,24 @@ __device__ inline void tma_load(void* shared, const CUtensorMap* map, int x, int
   tma_load(shared_address(shared), map, x, y, z, shared_address(barrier));
 }
 
-/// The same with .multicast::cluster: to the same place in every CTA of `mask`, counted at the same barrier of each.
+/// createpolicy.fractional.L2::evict_first: for loads of what is read once.
+[[nodiscard]] __device__ inline std::uint64_t evict_first() {
+  std::uint64_t policy;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+
+/// tma_load() with such a policy.
+__device__ inline void tma_load(std::uint32_t shared, const CUtensorMap* map, int x, int y, int z,
+                                std::uint32_t barrier, std::uint64_t policy) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint"
+      " [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(shared),
+      "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier), "l"(policy)
+      : "memory");
+}
+
+/// tma_load() with .multicast::cluster: to the same place in every CTA of `mask`, counted at the same barrier of each.
 __device__ inline void tma_load_multicast(std::uint32_t shared, const CUtensorMap* map, int x, int y, int z,
                                           std::uint32_t barrier, std::uint16_t mask) {
   asm volatile(
@@ -61,5 +79,17 @@ __device__ inline void tma_store_wait_read() {
 
 /// fence.proxy.async: shared memory written by this thread may be read by TMA and tensor cores after a barrier.
 __device__ inline void async_proxy_fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+/// cp.async.bulk to this CTA's shared memory; places and `bytes` are multiples of 16. Counted at `barrier`.
+__device__ inline void bulk_load(void* shared, const void* from, std::uint32_t bytes, std::uint64_t* barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                   shared_address(shared)),
+               "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(shared_address(barrier))
+               : "memory");
+}
+
+/// fence.proxy.async.global: what this thread knows of in global memory may be read by asynchronous copies, and what
+/// it has written.
+__device__ inline void async_proxy_fence_global() { asm volatile("fence.proxy.async.global;" ::: "memory"); }
 
 }  // namespace exactile::cuda::isa

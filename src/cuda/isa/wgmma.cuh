@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "cuda/isa/mbarrier.cuh"
+#include "cuda/isa/uniform.cuh"
 
 namespace exactile::cuda::isa {
 
@@ -33,11 +34,28 @@ template <int row_bytes>
   return swizzle << 62 | stride << 32 | 1ull << 16 | (shared_address(tile) & 0x3FFFF) >> 4;
 }
 
-/// The compiler must not move uses of these registers across this place.
+/// A matrix descriptor in uniform registers, from where wgmma takes them: computed by each thread for itself it takes
+/// an instruction of all threads, and one more to bring each word there. Best before a wait.
+[[nodiscard]] __device__ inline std::uint64_t wgmma_uniform(std::uint64_t descriptor) {
+  return descriptor >> 32 << 32 | warp_uniform(static_cast<std::uint32_t>(descriptor));
+}
+
+/// The descriptor of a place `bytes` further on. Shared memory ends before the address's bits do: nothing is carried.
+[[nodiscard]] __device__ inline std::uint64_t wgmma_further(std::uint64_t descriptor, int bytes) {
+  return descriptor >> 32 << 32 | (static_cast<std::uint32_t>(descriptor) + static_cast<std::uint32_t>(bytes >> 4));
+}
+
+/// The compiler must not move uses of these registers, or what makes them, across this place.
 template <int count>
 __device__ inline void pin(float (&d)[count]) {
 #pragma unroll
   for (int i = 0; i < count; ++i) asm volatile("" : "+f"(d[i])::"memory");
+}
+template <class Word, int count>
+__device__ inline void pin(Word (&d)[count]) {
+  static_assert(sizeof(Word) == 4);
+#pragma unroll
+  for (int i = 0; i < count; ++i) asm volatile("" : "+r"(d[i])::"memory");
 }
 
 }  // namespace exactile::cuda::isa

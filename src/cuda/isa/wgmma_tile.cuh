@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Products by a warpgroup for the types that the tensor cores multiply as they are (PTX wgmma.mma_async, sm_90a):
-/// D(64 x n, registers) += A(64 x k) * B(k x n), A and B in shared memory as TMA leaves them in rows of 128 bytes.
-/// k is 32 bytes of elements. A row of shared memory runs along K, or, for 16-bit types, along M or N.
+/// D(64 x n, registers) += A(64 x k) * B(k x n), A and B in shared memory as TMA leaves them in rows of 128 bytes, or A
+/// of f16 in registers. k is 32 bytes of elements. A row of shared memory runs along K, or, for 16-bit types, along M
+/// or N.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -43,6 +44,9 @@ template <Major major>
 #define EXACTILE_R32 \
   EXACTILE_R16       \
   ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define EXACTILE_R36 \
+  EXACTILE_R32       \
+  ", %32, %33, %34, %35"
 #define EXACTILE_R48 \
   EXACTILE_R32       \
   ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
@@ -70,6 +74,7 @@ template <Major major>
 #define EXACTILE_D20(c, o) EXACTILE_D16(c, o), EXACTILE_D4(c, o + 16)
 #define EXACTILE_D24(c, o) EXACTILE_D16(c, o), EXACTILE_D8(c, o + 16)
 #define EXACTILE_D32(c, o) EXACTILE_D16(c, o), EXACTILE_D16(c, o + 16)
+#define EXACTILE_D36(c, o) EXACTILE_D32(c, o), EXACTILE_D4(c, o + 32)
 #define EXACTILE_D48(c, o) EXACTILE_D32(c, o), EXACTILE_D16(c, o + 32)
 #define EXACTILE_D64(c, o) EXACTILE_D32(c, o), EXACTILE_D32(c, o + 32)
 #define EXACTILE_D72(c, o) EXACTILE_D64(c, o), EXACTILE_D8(c, o + 64)
@@ -149,6 +154,33 @@ __device__ inline void wgmma_tile(Accumulator (&d)[n / 2], std::uint64_t a, std:
   }
 }
 
+/// Registers of A for 16 of K. Thread 32w + l holds, in element 2h + r, row 16w + l / 4 + 8r and the two columns from
+/// 8h + 2(l % 4) on.
+using WgmmaRegisters = unsigned[4];
+
+#define EXACTILE_WGMMA_REGISTERS(n, r, a_at, b_at, p_at)                                                        \
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" p_at                                                        \
+               ", 0;\n"                                                                                         \
+               "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.f16.f16 {" EXACTILE_R##r "}, {" a_at "}, %" b_at \
+                                                                                        ", p, 1, 1, 0;\n}\n"    \
+               : EXACTILE_D##r("+f", 0)                                                                         \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(accumulate)))
+
+/// wgmma.mma_async.m64n<2 half>k16.f32.f16.f16 with A in registers and B along K: d = a * b, or d += a * b where
+/// `accumulate`.
+template <int half>
+__device__ inline void wgmma_registers(float (&d)[half], const WgmmaRegisters& a, std::uint64_t b, bool accumulate) {
+  static_assert(half == 32 || half == 36 || half == 64);
+  if constexpr (half == 32) {
+    EXACTILE_WGMMA_REGISTERS(64, 32, "%32, %33, %34, %35", "36", "37");
+  } else if constexpr (half == 36) {
+    EXACTILE_WGMMA_REGISTERS(72, 36, "%36, %37, %38, %39", "40", "41");
+  } else {
+    EXACTILE_WGMMA_REGISTERS(128, 64, "%64, %65, %66, %67", "68", "69");
+  }
+}
+
+#undef EXACTILE_WGMMA_REGISTERS
 #undef EXACTILE_WGMMA
 #undef EXACTILE_WGMMA_INTEGER
 #undef EXACTILE_WGMMA_FLOAT_K
@@ -159,6 +191,7 @@ __device__ inline void wgmma_tile(Accumulator (&d)[n / 2], std::uint64_t a, std:
 #undef EXACTILE_D72
 #undef EXACTILE_D64
 #undef EXACTILE_D48
+#undef EXACTILE_D36
 #undef EXACTILE_D32
 #undef EXACTILE_D24
 #undef EXACTILE_D20
@@ -171,22 +204,11 @@ __device__ inline void wgmma_tile(Accumulator (&d)[n / 2], std::uint64_t a, std:
 #undef EXACTILE_R72
 #undef EXACTILE_R64
 #undef EXACTILE_R48
+#undef EXACTILE_R36
 #undef EXACTILE_R32
 #undef EXACTILE_R24
 #undef EXACTILE_R20
 #undef EXACTILE_R16
 #undef EXACTILE_R8
-
-/// The compiler must not move uses of these registers across this place.
-template <int count>
-__device__ inline void pin_sums(float (&d)[count]) {
-#pragma unroll
-  for (int i = 0; i < count; ++i) asm volatile("" : "+f"(d[i])::"memory");
-}
-template <int count>
-__device__ inline void pin_sums(std::int32_t (&d)[count]) {
-#pragma unroll
-  for (int i = 0; i < count; ++i) asm volatile("" : "+r"(d[i])::"memory");
-}
 
 }  // namespace exactile::cuda::isa

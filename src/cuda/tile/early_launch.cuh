@@ -30,23 +30,39 @@ inline constexpr bool waits_for_kernel_before = [] {
   return false;
 }();
 
-/// Launches `kernel` so that, on devices that can, its blocks may start where the kernel before it has left
-/// room and has called start_kernel_after(). The kernel must call wait_for_kernel_before() before it touches memory
-/// that others use.
+/// Launches `kernel` in clusters of a size that is not known to the compiler, from sm_90 on; a cluster of one CTA is
+/// none, as a launch without takes the host less time. Where it can start early, on devices that do, its CTAs may start
+/// where the kernel before it has left room and has called start_kernel_after(): it must then call
+/// wait_for_kernel_before() before it touches memory that others use.
 template <class... Parameters, class... Arguments>
-cudaError_t launch_early(bool can, void (*kernel)(Parameters...), dim3 grid, unsigned threads, std::size_t shared_bytes,
-                         cudaStream_t stream, const Arguments&... arguments) {
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
+cudaError_t launch_clusters(bool can_start_early, int cluster, void (*kernel)(Parameters...), dim3 grid,
+                            unsigned threads, std::size_t shared_bytes, cudaStream_t stream,
+                            const Arguments&... arguments) {
+  cudaLaunchAttribute attributes[2]{};
   cudaLaunchConfig_t config{};
   config.gridDim = grid;
   config.blockDim = dim3(threads);
   config.dynamicSmemBytes = shared_bytes;
   config.stream = stream;
-  config.attrs = &attribute;
-  config.numAttrs = can && waits_for_kernel_before ? 1 : 0;
+  config.attrs = attributes;
+  if (can_start_early && waits_for_kernel_before) {
+    cudaLaunchAttribute& early = attributes[config.numAttrs++];
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (cluster > 1) {
+    cudaLaunchAttribute& clustered = attributes[config.numAttrs++];
+    clustered.id = cudaLaunchAttributeClusterDimension;
+    clustered.val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
+  }
   return cudaLaunchKernelEx(&config, kernel, arguments...);
+}
+
+/// The same without clusters.
+template <class... Parameters, class... Arguments>
+cudaError_t launch_early(bool can, void (*kernel)(Parameters...), dim3 grid, unsigned threads, std::size_t shared_bytes,
+                         cudaStream_t stream, const Arguments&... arguments) {
+  return launch_clusters(can, 1, kernel, grid, threads, shared_bytes, stream, arguments...);
 }
 
 }  // namespace exactile::cuda

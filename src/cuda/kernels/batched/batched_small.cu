@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "cuda/kernels/batched/batched_kernels.hpp"
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/tile/dispatch.cuh"
 #include "cuda/tile/divisor.hpp"
 #include "cuda/tile/epilogue.cuh"

@@ -11,11 +11,11 @@
 #include <memory>
 
 #include "core/checked.hpp"
-#include "cuda/kernels/certified/certified_kernels.hpp"
 #include "cuda/kernels/certified/extract.cuh"
 #include "cuda/kernels/certified/stages.hpp"
-#include "cuda/kernels/dmma/dmma_kernels.hpp"
 #include "cuda/kernels/dmma/parameters.cuh"
+#include "cuda/kernels/kernels.hpp"
+#include "cuda/multiplier.hpp"
 #include "cuda/runtime/shared_memory.hpp"
 #include "cuda/tile/tiles.hpp"
 #include "plan/transposed.hpp"

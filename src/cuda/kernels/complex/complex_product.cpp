@@ -11,12 +11,8 @@
 #include <utility>
 
 #include "core/checked.hpp"
-#include "cuda/kernels/complex/complex_kernels.hpp"
 #include "cuda/kernels/complex/real_form.hpp"
-#include "cuda/kernels/dmma/dmma_kernels.hpp"
-#include "cuda/kernels/simt/simt_kernels.hpp"
-#include "cuda/kernels/sm80/sm80_kernels.hpp"
-#include "cuda/kernels/sm90/sm90_kernels.hpp"
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/multiplier.hpp"
 #include "cuda/runtime/scaled_product.hpp"
 #include "plan/transposed.hpp"

@@ -5,9 +5,9 @@
 #include <array>
 #include <memory>
 
-#include "cuda/kernels/dmma/dmma_kernels.hpp"
 #include "cuda/kernels/dmma/product.hpp"
 #include "cuda/kernels/dmma/store.cuh"
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/runtime/shared_memory.hpp"
 
 namespace exactile::cuda {

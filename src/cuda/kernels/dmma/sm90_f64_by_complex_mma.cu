@@ -5,8 +5,8 @@
 #include <array>
 #include <memory>
 
-#include "cuda/kernels/dmma/dmma_kernels.hpp"
 #include "cuda/kernels/dmma/sm90_kernel.cuh"
+#include "cuda/kernels/kernels.hpp"
 
 namespace exactile::cuda {
 namespace {

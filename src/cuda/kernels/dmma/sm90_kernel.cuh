@@ -16,7 +16,7 @@
 #include "cuda/kernels/dmma/store.cuh"
 #include "cuda/kernels/sm90/tensor_map.hpp"
 #include "cuda/runtime/shared_memory.hpp"
-#include "cuda/tile/cluster_launch.cuh"
+#include "cuda/tile/early_launch.cuh"
 
 namespace exactile::cuda::dmma {
 
@@ -206,13 +206,12 @@ Status launch_tile(const Parameters& parameters, const Device& device, std::stri
   if (T::Warp::has_complex_a ? !boxes.has_a : T::expands_a && parameters.a.path != Source::Path::pairs)
     return {StatusCode::invalid_argument, "an operand of complex numbers does not lie at a multiple of 16 bytes"};
   if (T::Warp::has_a_along_k && !boxes.has_a) return {StatusCode::unsupported, "A is out of TMA's reach"};
-  if (parameters.in_clusters)
-    return check(launch_clusters(static_cast<int>(parameters.split_k), kernel<T>, parameters.work_tiles, T::threads,
-                                 T::shared_bytes, stream, parameters, boxes),
-                 "launch", name);
-  const auto blocks = std::min<std::uint32_t>(parameters.work_tiles, device.sm_count * T::blocks);
-  return check(launch_early(true, kernel<T>, blocks, T::threads, T::shared_bytes, stream, parameters, boxes), "launch",
-               name);
+  const int cluster = parameters.in_clusters ? static_cast<int>(parameters.split_k) : 1;
+  const auto ctas = parameters.in_clusters
+                        ? parameters.work_tiles
+                        : std::min<std::uint32_t>(parameters.work_tiles, device.sm_count * T::blocks);
+  return check(launch_clusters(true, cluster, kernel<T>, ctas, T::threads, T::shared_bytes, stream, parameters, boxes),
+               "launch", name);
 }
 
 template <class T>

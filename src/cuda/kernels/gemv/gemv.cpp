@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `gemv`: at most 8 rows or columns, every type and layout, as fast as memory delivers the matrix.
 // Traffic model: each operand and C once. Limit: memory; from L2 the multiply-adds of CUDA cores, f8's conversions.
-#include "cuda/kernels/gemv/gemv_kernels.hpp"
+#include "cuda/kernels/kernels.hpp"
 
 #include "cuda/kernels/gemv/division.hpp"
 #include "cuda/kernels/gemv/instances.hpp"

@@ -8,7 +8,7 @@
 
 #include "core/checked.hpp"
 #include "cuda/kernels/gemv/gemv.cuh"
-#include "cuda/tile/cluster_launch.cuh"
+#include "cuda/tile/early_launch.cuh"
 #include "plan/transposed.hpp"
 
 namespace exactile::cuda::gemv_family {
@@ -100,11 +100,9 @@ class Product final : public DeviceProduct {
   [[nodiscard]] Status enqueue(Parameters<In> p, cudaStream_t stream) const {
     p.column_tiles = static_cast<unsigned>(core::ceil_divide(d_.n, std::int64_t{S::tile_columns}));
     const auto ctas = static_cast<unsigned>(p.column_tiles * division_.split_k * d_.batch_count);
-    const auto kernel = gemv_kernel<S>;
-    return check(division_.ranks > 1
-                     ? launch_clusters(division_.ranks, kernel, ctas, threads, shared_bytes<S>, stream, p)
-                     : launch_early(can_start_early_, kernel, ctas, threads, shared_bytes<S>, stream, p),
-                 "launch", name);
+    return check(
+        launch_clusters(can_start_early_, division_.ranks, gemv_kernel<S>, ctas, threads, shared_bytes<S>, stream, p),
+        "launch", name);
   }
 
   [[nodiscard]] unsigned reduce_ctas() const {

@@ -4,7 +4,7 @@
 // Limit: one multiply-add for every two loads. See docs/ladder/cuda_naive.md.
 #include <algorithm>
 
-#include "cuda/kernels/ladder/ladder_kernels.hpp"
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/tile/dispatch.cuh"
 #include "cuda/tile/epilogue.cuh"
 #include "cuda/tile/tiles.hpp"

@@ -4,8 +4,8 @@
 // term instead of one, and mostly hide behind them. See docs/ladder/cuda_naive.md.
 #include <array>
 
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/kernels/ladder/kahan.cuh"
-#include "cuda/kernels/ladder/ladder_kernels.hpp"
 #include "cuda/tile/epilogue.cuh"
 #include "cuda/tile/tiles.hpp"
 

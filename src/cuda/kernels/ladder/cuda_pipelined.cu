@@ -2,7 +2,7 @@
 // `cuda_pipelined`: `cuda_vectorized` with copies that pass no register (cp.async) into a pipeline of three stages: two
 // steps are on their way while one is computed, and a step has one barrier.
 // Traffic model: as cuda_vectorized. Limit: the arithmetic. See docs/ladder/cuda_pipelined.md.
-#include "cuda/kernels/ladder/ladder_kernels.hpp"
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/kernels/ladder/pipeline_kernel.cuh"
 
 namespace exactile::cuda {

@@ -7,7 +7,7 @@
 // Traffic model: A transposed (read and written), then A once for each column of tiles, B once for each row of tiles.
 // Limit: MA + MB loads from shared memory, one element wide, for MA * MB multiply-adds.
 // See docs/ladder/cuda_register_blocked.md.
-#include "cuda/kernels/ladder/ladder_kernels.hpp"
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/kernels/ladder/padded_product.hpp"
 #include "cuda/kernels/ladder/write_up_types.cuh"
 #include "cuda/tile/epilogue.cuh"

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <array>
 
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/kernels/ladder/kahan.cuh"
-#include "cuda/kernels/ladder/ladder_kernels.hpp"
 #include "cuda/kernels/ladder/row_shared_kahan.hpp"
 #include "cuda/tile/epilogue.cuh"
 #include "cuda/tile/tiles.hpp"

@@ -6,7 +6,7 @@
 // docs/ladder/cuda_row_shared_kahan.md.
 #include <array>
 
-#include "cuda/kernels/ladder/ladder_kernels.hpp"
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/kernels/ladder/row_shared_kahan.hpp"
 #include "cuda/tile/tiles.hpp"
 #include "cuda/tile/transposed_copy.hpp"

@@ -5,7 +5,7 @@
 // BM = 16 measured best and comes first; 8 and 32 show why.
 // Traffic model: A once for each column of tiles, B once for each row of tiles: 2mnk / tile for large
 // products. Limit: shared memory; each multiply-add needs two numbers from there. See docs/ladder/cuda_tiled.md.
-#include "cuda/kernels/ladder/ladder_kernels.hpp"
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/kernels/ladder/write_up_types.cuh"
 #include "cuda/tile/epilogue.cuh"
 #include "cuda/tile/tiles.hpp"

@@ -5,8 +5,8 @@
 // Limit: two loads from shared memory for each multiply-add. See docs/ladder/cuda_tiled_kahan.md.
 #include <array>
 
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/kernels/ladder/kahan.cuh"
-#include "cuda/kernels/ladder/ladder_kernels.hpp"
 #include "cuda/tile/epilogue.cuh"
 #include "cuda/tile/tiles.hpp"
 

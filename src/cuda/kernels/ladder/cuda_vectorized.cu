@@ -4,7 +4,7 @@
 // A transposed and B are copied so that their rows begin at multiples of 16 bytes.
 // Traffic model: A and B copied (read and written), then A once for each column of tiles, B once for each row of tiles.
 // Limit: the arithmetic, and the moments in which a block waits at its barrier. See docs/ladder/cuda_vectorized.md.
-#include "cuda/kernels/ladder/ladder_kernels.hpp"
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/kernels/ladder/vector_tile.cuh"
 
 namespace exactile::cuda {

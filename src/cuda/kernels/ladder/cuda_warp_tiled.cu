@@ -3,7 +3,7 @@
 // 2 x 16: for one term it reads 4 + 8 different vectors where the strip reads 2 + 16, and each of its loads is served
 // at once, without a conflict of banks. Traffic model: as cuda_vectorized. Limit: the arithmetic. See
 // docs/ladder/cuda_pipelined.md.
-#include "cuda/kernels/ladder/ladder_kernels.hpp"
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/kernels/ladder/pipeline_kernel.cuh"
 
 namespace exactile::cuda {

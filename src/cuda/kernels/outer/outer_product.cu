@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "cuda/kernels/outer/outer_kernels.hpp"
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/tile/dispatch.cuh"
 #include "cuda/tile/early_launch.cuh"
 #include "cuda/tile/epilogue.cuh"

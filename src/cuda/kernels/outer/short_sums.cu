@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/checked.hpp"
-#include "cuda/kernels/outer/outer_kernels.hpp"
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/tile/early_launch.cuh"
 #include "cuda/tile/epilogue.cuh"
 #include "cuda/tile/summation_order.hpp"

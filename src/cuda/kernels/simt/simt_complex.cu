@@ -2,8 +2,8 @@
 // `simt_complex`: complex products by the definition, four real multiply-adds each.
 #include <array>
 
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/kernels/simt/product.cuh"
-#include "cuda/kernels/simt/simt_kernels.hpp"
 
 namespace exactile::cuda {
 namespace {

@@ -2,8 +2,8 @@
 // `simt_f32`: f32 on the CUDA cores, by size of the product.
 #include <array>
 
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/kernels/simt/product.cuh"
-#include "cuda/kernels/simt/simt_kernels.hpp"
 
 namespace exactile::cuda {
 namespace {

@@ -2,8 +2,8 @@
 // `simt_f64`: f64 on the CUDA cores, for devices without FP64 tensor cores.
 #include <array>
 
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/kernels/simt/product.cuh"
-#include "cuda/kernels/simt/simt_kernels.hpp"
 
 namespace exactile::cuda {
 namespace {

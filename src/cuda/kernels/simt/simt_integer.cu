@@ -2,8 +2,8 @@
 // `simt_integer`: integers modulo 2^32 and 2^64.
 #include <array>
 
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/kernels/simt/product.cuh"
-#include "cuda/kernels/simt/simt_kernels.hpp"
 
 namespace exactile::cuda {
 namespace {

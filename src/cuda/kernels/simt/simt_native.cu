@@ -2,8 +2,8 @@
 // `simt_native`: types of 8 and 16 bits, converted on their way to shared memory and summed in f32 or i32.
 #include <array>
 
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/kernels/simt/product.cuh"
-#include "cuda/kernels/simt/simt_kernels.hpp"
 #include "cuda/tile/dispatch.cuh"
 
 namespace exactile::cuda {

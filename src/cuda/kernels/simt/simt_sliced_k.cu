@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "core/checked.hpp"
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/kernels/simt/product.cuh"
-#include "cuda/kernels/simt/simt_kernels.hpp"
 #include "cuda/kernels/simt/sliced_k.cuh"
 #include "cuda/runtime/clusters.hpp"
-#include "cuda/tile/cluster_launch.cuh"
+#include "cuda/tile/early_launch.cuh"
 
 namespace exactile::cuda {
 namespace {
@@ -132,10 +132,8 @@ class SlicedK final : public DeviceProduct {
     if (Status s = allow_clusters(instance.kernel, division_.ranks, name); !s.ok()) return s;
     const auto ctas = static_cast<unsigned>(ctas_of(division_, d_)), threads = unsigned{32 * sliced_k_warps};
     const auto shared_bytes = static_cast<std::size_t>(sliced_k_shared_bytes(instance, division_));
-    return check(division_.ranks > 1 ? launch_clusters(division_.ranks, instance.kernel, ctas, threads, shared_bytes,
-                                                       stream, p, division_)
-                                     : launch_early(device_.compute_capability >= 90, instance.kernel, ctas, threads,
-                                                    shared_bytes, stream, p, division_),
+    return check(launch_clusters(device_.compute_capability >= 90, division_.ranks, instance.kernel, ctas, threads,
+                                 shared_bytes, stream, p, division_),
                  "launch", name);
   }
 

@@ -12,11 +12,11 @@
 #include <cstdlib>
 
 #include "core/checked.hpp"
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/kernels/sm80/f32_product.cuh"
-#include "cuda/kernels/sm80/sm80_kernels.hpp"
 #include "cuda/runtime/clusters.hpp"
 #include "cuda/runtime/shared_memory.hpp"
-#include "cuda/tile/cluster_launch.cuh"
+#include "cuda/tile/early_launch.cuh"
 #include "cuda/tile/tiles.hpp"
 #include "plan/column_major.hpp"
 #include "plan/transposed.hpp"
@@ -96,9 +96,8 @@ class F32Product final : public DeviceProduct {
       return s;
     const auto ctas = static_cast<unsigned>(cta_count(d_, ranks));
     const std::size_t shared_bytes = shared_bytes_for(ctas);
-    return check(ranks > 1 ? launch_clusters(ranks, kernel, ctas, threads, shared_bytes, launch.stream, work)
-                           : launch_early(device_.compute_capability >= 90, kernel, ctas, threads, shared_bytes,
-                                          launch.stream, work),
+    return check(launch_clusters(device_.compute_capability >= 90, ranks, kernel, ctas, threads, shared_bytes,
+                                 launch.stream, work),
                  "launch", f32_name);
   }
 

@@ -11,11 +11,11 @@
 #include <cmath>
 
 #include "core/checked.hpp"
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/kernels/sm80/operand.hpp"
-#include "cuda/kernels/sm80/sm80_kernels.hpp"
 #include "cuda/kernels/sm80/tile.cuh"
 #include "cuda/runtime/shared_memory.hpp"
-#include "cuda/tile/cluster_launch.cuh"
+#include "cuda/tile/early_launch.cuh"
 #include "cuda/tile/tiles.hpp"
 #include "plan/column_major.hpp"
 #include "plan/transposed.hpp"
@@ -106,8 +106,7 @@ class Product final : public DeviceProduct {
       const auto threads = static_cast<unsigned>(tile().threads);
       const auto shared_bytes = static_cast<std::size_t>(tile().shared_bytes);
       if (Status s = check(
-              ranks_ > 1 ? launch_clusters(ranks_, function, blocks, threads, shared_bytes, launch.stream, work)
-                         : launch_early(has_clusters_, function, blocks, threads, shared_bytes, launch.stream, work),
+              launch_clusters(has_clusters_, ranks_, function, blocks, threads, shared_bytes, launch.stream, work),
               "launch", kernel_);
           !s.ok())
         return s;

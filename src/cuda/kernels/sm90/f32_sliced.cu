@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/checked.hpp"
+#include "cuda/kernels/sm90/f32_tensor_maps.cuh"
 #include "plan/column_major.hpp"
 #include "plan/transposed.hpp"
 
@@ -80,16 +81,9 @@ bool SlicedWorkspace::uses_stream_k(int clusters) const {
 }
 
 SplitOperand split_operand(const GemmDescription& d, const SlicedWorkspace& layout, Operand operand) {
-  const bool is_a = operand == Operand::a;
-  return {.data = nullptr,
-          .layout = is_a ? d.a : plan::transposed(d.b),
-          .rows = static_cast<int>(is_a ? d.m : d.n),
-          .k = static_cast<int>(d.k),
-          .batches = static_cast<int>(is_a ? layout.a_batches : layout.b_batches),
-          .slices = nullptr,
-          .scales = {},
-          .scales_pitch = static_cast<int>(is_a ? layout.a_pitch : layout.b_pitch),
-          .sample = layout.has_sample ? ScaleSample(static_cast<int>(d.k)) : ScaleSample()};
+  SplitOperand o = k_sliced_operand(d, operand, operand == Operand::a ? layout.a_pitch : layout.b_pitch, 1, 0);
+  if (layout.has_sample) o.sample = ScaleSample(o.k);
+  return o;
 }
 
 GemmParameters sliced_parameters(const GemmDescription& d, const GemmArguments& arguments,

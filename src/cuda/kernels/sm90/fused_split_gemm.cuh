@@ -4,8 +4,8 @@
 /// one splits B, two multiply. Nothing is read twice but what several tiles share.
 #pragma once
 
+#include "cuda/isa/wgmma.cuh"
 #include "cuda/isa/wgmma_tile.cuh"
-#include "cuda/isa/wgmma_uniform.cuh"
 #include "cuda/kernels/sm90/f32_tensor_maps.cuh"
 #include "cuda/kernels/sm90/fused_split_epilogue.cuh"
 

@@ -10,7 +10,6 @@
 #include "cuda/isa/warpgroup.cuh"
 #include "cuda/isa/wgmma.cuh"
 #include "cuda/isa/wgmma_tile.cuh"
-#include "cuda/isa/wgmma_uniform.cuh"
 #include "cuda/kernels/sm90/slices.cuh"
 #include "cuda/kernels/sm90/tile_scheduler.cuh"
 

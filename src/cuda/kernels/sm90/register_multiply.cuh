@@ -3,7 +3,7 @@
 /// What has been split in registers times what lies in shared memory as slices.
 #pragma once
 
-#include "cuda/isa/wgmma_uniform.cuh"
+#include "cuda/isa/wgmma.cuh"
 #include "cuda/kernels/sm90/register_split.cuh"
 
 namespace exactile::cuda::sm90 {

@@ -4,7 +4,7 @@
 /// scale for each chunk of 64 of K, so nothing of the operand has to be known beforehand.
 #pragma once
 
-#include "cuda/isa/wgmma_registers.cuh"
+#include "cuda/isa/wgmma_tile.cuh"
 #include "cuda/kernels/sm90/epilogue.cuh"
 
 namespace exactile::cuda::sm90 {

@@ -2,8 +2,8 @@
 // `sm90_f16_wgmma`: f16 and 8-bit float products on the tensor cores of compute capability 9.0, summed in f32, C in
 // f16, bf16 or f32. 8-bit floats become f16, exactly: the instructions for them keep too few bits for `standard`. See
 // docs/design/sm90_wgmma.md.
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/kernels/sm90/native/gemm.cuh"
-#include "cuda/kernels/sm90/sm90_kernels.hpp"
 
 namespace exactile::cuda {
 

@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "core/checked.hpp"
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/kernels/sm90/f32_sliced.cuh"
 #include "cuda/kernels/sm90/fused_split_gemm.cuh"
-#include "cuda/kernels/sm90/sm90_kernels.hpp"
 #include "plan/transposed.hpp"
 
 namespace exactile::cuda {

@@ -11,12 +11,12 @@
 #include <utility>
 
 #include "core/checked.hpp"
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/kernels/sm90/f32_sliced.cuh"
 #include "cuda/kernels/sm90/f32_tensor_maps.cuh"
 #include "cuda/kernels/sm90/ordered/kernel.cuh"
-#include "cuda/kernels/sm90/sm90_kernels.hpp"
 #include "cuda/runtime/clusters.hpp"
-#include "cuda/tile/cluster_launch.cuh"
+#include "cuda/tile/early_launch.cuh"
 
 namespace exactile::cuda {
 namespace sm90 {
@@ -136,7 +136,7 @@ class OrderedProduct final : public DeviceProduct {
     if (Status s = allow_shared_memory(kernel, stages + most_sums_bytes(plan_.rows, plan_.ctas), ordered_name); !s.ok())
       return s;
     if (Status s = allow_clusters(kernel, plan_.ranks, ordered_name); !s.ok()) return s;
-    return check(launch_clusters(plan_.ranks, kernel, static_cast<unsigned>(plan_.tiles() * plan_.ranks), threads,
+    return check(launch_clusters(true, plan_.ranks, kernel, static_cast<unsigned>(plan_.tiles() * plan_.ranks), threads,
                                  static_cast<std::size_t>(shared_bytes), launch.stream, p),
                  "launch", ordered_name);
   }

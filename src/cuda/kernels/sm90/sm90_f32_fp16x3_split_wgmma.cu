@@ -10,11 +10,11 @@
 #include <string>
 
 #include "core/checked.hpp"
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/kernels/sm90/f32_sliced.cuh"
 #include "cuda/kernels/sm90/register_gemm.cuh"
 #include "cuda/kernels/sm90/register_plan.hpp"
-#include "cuda/kernels/sm90/sm90_kernels.hpp"
-#include "cuda/tile/cluster_launch.cuh"
+#include "cuda/tile/early_launch.cuh"
 #include "plan/transposed.hpp"
 
 namespace exactile::cuda {
@@ -26,7 +26,7 @@ template <int columns>
                                             cudaStream_t stream) {
   constexpr int shared_bytes = sizeof(SplitPipelines<columns>);
   if (Status s = allow_shared_memory(multiply_register_split<columns>, shared_bytes, kernel); !s.ok()) return s;
-  return check(launch_clusters(p.cluster_size, multiply_register_split<columns>, static_cast<unsigned>(ctas),
+  return check(launch_clusters(true, p.cluster_size, multiply_register_split<columns>, static_cast<unsigned>(ctas),
                                cta_threads, shared_bytes, stream, p),
                "launch", kernel);
 }

@@ -5,8 +5,8 @@
 // cores, at a third of their f16 rate; for large products, power. See docs/design/sm90_f32_wgmma.md.
 #include <string>
 
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/kernels/sm90/f32_sliced.cuh"
-#include "cuda/kernels/sm90/sm90_kernels.hpp"
 #include "cuda/kernels/sm90/transposed_slices.cuh"
 
 namespace exactile::cuda {

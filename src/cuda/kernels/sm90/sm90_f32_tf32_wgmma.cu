@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `sm90_f32_tf32_wgmma`: f32 cut to tf32 (11 significant bits) by the tensor cores of compute capability 9.0, summed in
 // f32: for accuracy `reduced`. Limit: copies of operands that do not run along K. See docs/design/sm90_wgmma.md.
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/kernels/sm90/native/gemm.cuh"
-#include "cuda/kernels/sm90/sm90_kernels.hpp"
 
 namespace exactile::cuda {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `sm90_f8e4m3_wgmma`: f8e4m3 products on the tensor cores of compute capability 9.0, whose sums keep 13 bits, in f32
 // from 128 of K to the next: for accuracy `reduced`. Limit: shared memory, and power. See docs/design/sm90_wgmma.md.
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/kernels/sm90/native/gemm.cuh"
-#include "cuda/kernels/sm90/sm90_kernels.hpp"
 
 namespace exactile::cuda {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `sm90_i8_i32_wgmma`: i8 products on the tensor cores of compute capability 9.0, summed in i32, exact modulo 2^32. See
 // docs/design/sm90_wgmma.md.
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/kernels/sm90/native/gemm.cuh"
-#include "cuda/kernels/sm90/sm90_kernels.hpp"
 
 namespace exactile::cuda {
 

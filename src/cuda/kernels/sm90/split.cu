@@ -75,18 +75,10 @@ Status enqueue_split(const SplitPair& operands, unsigned* zero, std::int64_t zer
       !s.ok())
     return s;
   pair.a_ctas = static_cast<unsigned>(pair.a.ctas(operands.a.batches * operands.a.split_k, cluster_size));
-  cudaLaunchConfig_t config{};
-  config.gridDim =
-      pair.a_ctas + static_cast<unsigned>(pair.b.ctas(operands.b.batches * operands.b.split_k, cluster_size));
-  config.blockDim = threads;
-  config.dynamicSmemBytes = static_cast<std::size_t>(bytes);
-  config.stream = stream;
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim = {static_cast<unsigned>(cluster_size), 1, 1};
-  config.attrs = &attribute;
-  config.numAttrs = 1;
-  return check(cudaLaunchKernelEx(&config, split_whole<Slices>, pair), "launch", "split_whole");
+  const unsigned b_ctas = static_cast<unsigned>(pair.b.ctas(operands.b.batches * operands.b.split_k, cluster_size));
+  return check(launch_clusters(false, cluster_size, split_whole<Slices>, pair.a_ctas + b_ctas, threads,
+                               static_cast<std::size_t>(bytes), stream, pair),
+               "launch", "split_whole");
 }
 template Status enqueue_split<Fp16x3>(const SplitPair&, unsigned*, std::int64_t, cudaStream_t, bool);
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cuda/atomic>
 
-#include "cuda/isa/bulk_copy.cuh"
+#include "cuda/isa/tma.cuh"
 #include "cuda/kernels/sm90/epilogue.cuh"
 
 namespace exactile::cuda::sm90 {

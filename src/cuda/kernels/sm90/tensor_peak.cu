@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(128 * warpgroups) wgmma_chains(DeviceAccumulat
   const std::uint64_t descriptor = isa::wgmma_tile_descriptor<k>(isa::shared_address(tile), 0);
   DeviceAccumulator<In> sums[columns / 2] = {};
   for (int round = 0; round < rounds; ++round) {
-    isa::pin_sums(sums);
+    isa::pin(sums);
     isa::wgmma_fence();
 #pragma unroll
     for (int step = 0; step < steps; ++step)
@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(128 * warpgroups) wgmma_chains(DeviceAccumulat
     isa::wgmma_wait<1>();
   }
   isa::wgmma_wait<0>();
-  isa::pin_sums(sums);
+  isa::pin(sums);
   DeviceAccumulator<In> sum{};
   for (const DeviceAccumulator<In> x : sums) sum = add(sum, x);
   if (sum == static_cast<DeviceAccumulator<In>>(12345)) *sink = sum;

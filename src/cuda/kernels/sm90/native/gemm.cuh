@@ -14,7 +14,7 @@
 #include "cuda/kernels/sm90/native/splitk_reduce_cluster.cuh"
 #include "cuda/kernels/sm90/native/store.cuh"
 #include "cuda/runtime/shared_memory.hpp"
-#include "cuda/tile/cluster_launch.cuh"
+#include "cuda/tile/early_launch.cuh"
 
 namespace exactile::cuda::sm90::native {
 
@@ -191,8 +191,8 @@ template <class T, class Scheduler>
   constexpr int most_bytes = 227 * 1024;
   if (Status s = allow_shared_memory(multiply<T, Scheduler>, most_bytes, kernel); !s.ok()) return s;
   const std::size_t bytes = 1024 + sizeof(Shared<T, Scheduler>) + static_cast<std::size_t>(p.stages) * sizeof(Stage<T>);
-  return check(launch_clusters(p.cluster.size(), multiply<T, Scheduler>, static_cast<unsigned>(ctas), T::cta_threads,
-                               bytes, stream, p),
+  return check(launch_clusters(true, p.cluster.size(), multiply<T, Scheduler>, static_cast<unsigned>(ctas),
+                               T::cta_threads, bytes, stream, p),
                "launch", kernel);
 }
 

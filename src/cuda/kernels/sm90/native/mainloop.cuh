@@ -6,9 +6,9 @@
 /// A's rows for the CTAs beside it and a share of B's columns for those above and below it.
 #pragma once
 
-#include "cuda/isa/cache_hint.cuh"
 #include "cuda/isa/cluster.cuh"
-#include "cuda/isa/wgmma_uniform.cuh"
+#include "cuda/isa/tma.cuh"
+#include "cuda/isa/wgmma.cuh"
 #include "cuda/kernels/sm90/native/tile.cuh"
 
 namespace exactile::cuda::sm90::native {
@@ -206,7 +206,7 @@ struct Fragments {
       stage = state.stage;
       state.advance(pipeline_stages);
     }
-    isa::pin_sums(to);
+    isa::pin(to);
     isa::wgmma_fence();
 #pragma unroll
     for (int step = 0; step < T::steps; ++step)
@@ -235,7 +235,7 @@ __device__ inline void promote_blocks(typename T::Accumulator (&sums)[T::tile_n 
       isa::wgmma_wait<0>();
     }
     float(&done)[held] = fragments.sums[item % 2];
-    isa::pin_sums(done);
+    isa::pin(done);
     if ((item + 1) % fragments_per_block == 0) consumer.release(stage);
 #pragma unroll
     for (int i = 0; i < held; ++i) sums[item % fragments_per_block * held + i] += done[i];
@@ -269,7 +269,7 @@ __device__ inline void multiply_tile(typename T::Accumulator (&sums)[T::tile_n /
   const auto enqueue = [&](bool accumulate) {
     const BlockDescriptors<T> tiles(consumer, state.stage);
     consumer.wait(state);
-    isa::pin_sums(sums);
+    isa::pin(sums);
     isa::wgmma_fence();
     multiply_block<T>(sums, tiles, accumulate);
     isa::wgmma_commit();
@@ -294,7 +294,7 @@ __device__ inline void multiply_tile(typename T::Accumulator (&sums)[T::tile_n /
     consumer.release(before);
   }
   isa::wgmma_wait<0>();
-  isa::pin_sums(sums);
+  isa::pin(sums);
   consumer.release(state.stage);
   state.advance(stages);
 }
