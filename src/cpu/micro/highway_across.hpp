@@ -56,15 +56,18 @@ HWY_NOINLINE void add_rest(const Part* w, std::int64_t stride, std::int64_t colu
                            int count, Lane* strips, std::int64_t strip) {
   const Lanes<Lane> d;
   constexpr std::int64_t lanes = lane_count<Lane>;
-  for (std::int64_t j = 0; j < columns; j += lanes)
+  for (std::int64_t j = 0; j < columns; j += lanes) {
+    const SomeLanes some{std::min(lanes, columns - j)};
+    Vector<Lane> lines[lines_together];
+#pragma GCC unroll 1
+    for (int q = 0; q < count; ++q) lines[q] = load_lanes(w + q * stride + j, some);
     for (int i = 0; i < strip_count; ++i) {
       Vector<Lane> sum = hn::LoadU(d, strips + i * strip + j);
 #pragma GCC unroll 1
-      for (int q = 0; q < count; ++q)
-        add_product<Part>(sum, hn::Set(d, x[i * count + q]),
-                          load_some_lanes(w + q * stride + j, std::min(lanes, columns - j)));
+      for (int q = 0; q < count; ++q) add_product<Part>(sum, hn::Set(d, x[i * count + q]), lines[q]);
       hn::StoreU(sum, d, strips + i * strip + j);
     }
+  }
 }
 
 template <class Part, class Lane, int Strips>
