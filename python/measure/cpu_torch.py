@@ -58,7 +58,7 @@ def vectors(name, size, seconds):
             contenders = {"exactile": lambda: exactile.matmul(a, b, threads=1), "torch": lambda: torch.mm(a, b)}
         wide = torch.int64 if name == "i8" else torch.float64
         exact = a.to(wide) @ b.to(wide)
-        error = (contenders["exactile"]().to(wide) - exact).norm() / exact.norm()
+        error = (contenders["exactile"]().to(wide) - exact).double().norm() / exact.double().norm()
         if not error <= {"f64": 1e-14, "f32": 1e-5, "i8": 0}.get(name, 1e-2):
             raise RuntimeError(f"{name} {tuple(a.shape)} {layout}: an error of {error}, nothing is timed")
         yield race(contenders, seconds, type=name, m=a.shape[0], n=b.shape[1], k=size, layout=layout or "row-major")
@@ -77,7 +77,7 @@ def integers(name, size, seconds):
 
 
 def main():
-    options = arguments(__doc__, device="a processor", seconds=0.5, largest=8192)
+    options = arguments(__doc__, device="a processor", seconds=0.4, largest=8192)
     torch.set_num_threads(1)
     sizes = [size for size in SIZES if size <= options.largest]
     rows = [row for name in TYPES for size in sizes for row in vectors(name, size, options.seconds)]
