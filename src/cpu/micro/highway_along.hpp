@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Sums along lines, each in the lanes of highway_lane_sums.hpp. A group of lines is read side by side, part after
-/// part: as many streams as lines, which the processors' own prefetchers follow. With AVX-512 the lines of the next
-/// group are asked for, which none of them reaches before they are read; on Zen 3 asking costs 15 %.
+/// part: as many streams as lines, which the processors' own prefetchers follow. With AVX-512 each line is asked for 1
+/// KiB ahead: on a Xeon as fast as or 3 % faster than without, and the lines of the next group instead cost it 17 %; on
+/// Zen 3 asking costs 15 %.
 #pragma once
 
 #include "cpu/micro/highway_lane_sums.hpp"
@@ -20,13 +21,19 @@ struct LinesAt {
 template <class In>
 using PartSums = LaneSums<In, registers_of_part<In>>;
 
+/// Bytes of a line from what is read to what is asked for; at its end to the beginning of the next group's.
+inline constexpr std::int64_t ahead_along = 1024;
+
 /// Register r of each sum takes a vector of terms from p on.
 template <class In, int LinesAtOnce, int Vectors, class Register, class Load>
 HWY_INLINE void add_terms(const LinesAt<In>& at, std::int64_t p, Register r, const LaneOf<In>* held,
                           std::int64_t held_stride, PartSums<In> (&sums)[LinesAtOnce][Vectors], const Load& load) {
+  constexpr std::int64_t ahead = ahead_along / static_cast<std::int64_t>(sizeof(In));
+  [[maybe_unused]] const std::int64_t distance =
+      p + ahead < at.terms ? ahead : LinesAtOnce * at.stride + ahead - at.terms;
   unrolled<LinesAtOnce>([&](auto j) __attribute__((always_inline)) {
     if constexpr (Vectors == 1 && LinesAtOnce > 1 && HWY_TARGET == HWY_AVX3)
-      __builtin_prefetch(at.w + (LinesAtOnce + j) * at.stride + p);
+      __builtin_prefetch(at.w + j * at.stride + p + distance);
     const Vector<LaneOf<In>> w = load(at.w + j * at.stride + p);
     unrolled<Vectors>([&](auto i)
                           __attribute__((always_inline)) { sums[j][i].template add<r>(w, held + i * held_stride); });
