@@ -9,6 +9,7 @@ import platform
 import statistics
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import exactile
@@ -60,6 +61,17 @@ def in_turns(contenders, rounds):
     return seconds
 
 
+def timed(function, calls):
+    """A contender: the processor's time of this thread for one call, of so many."""
+    def sample():
+        start = time.thread_time()
+        for _ in range(calls):
+            function()
+        return (time.thread_time() - start) / calls
+
+    return sample
+
+
 def row_of(seconds, rival, **product):
     """A row of results/: medians, and the median of the paired ratios to the rival."""
     work = 2e-9 * product["m"] * product["n"] * product["k"]
@@ -105,4 +117,5 @@ def check(ours, exact, bound):
         raise RuntimeError("a product is outside its bound: nothing is timed")
 
 
-__all__ = ["Call", "SHORT", "arguments", "check", "commit", "exactile", "in_turns", "row_of", "version_of_system", "write"]
+__all__ = ["Call", "SHORT", "arguments", "check", "commit", "exactile", "in_turns", "row_of", "timed",
+           "version_of_system", "write"]

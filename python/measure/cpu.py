@@ -14,21 +14,10 @@ import time  # noqa: E402
 import ml_dtypes  # noqa: E402
 import numpy as np  # noqa: E402
 import threadpoolctl  # noqa: E402
-from common import Call, SHORT, arguments, check, exactile, in_turns, row_of, version_of_system, write  # noqa: E402
+from common import Call, SHORT, arguments, check, exactile, in_turns, row_of, timed, version_of_system, write  # noqa: E402
 
 SIZES = [64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096]
 random = np.random.default_rng(0)
-
-
-def timed(function, calls):
-    """A contender: the processor's time of this thread for one call, of so many."""
-    def sample():
-        start = time.thread_time()
-        for _ in range(calls):
-            function()
-        return (time.thread_time() - start) / calls
-
-    return sample
 
 
 def against_numpy(size, seconds):

@@ -8,25 +8,13 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"  # read when NumPy is imported
 os.environ["EXACTILE_BACKEND"] = "cpu"
 
 import statistics  # noqa: E402
-import time  # noqa: E402
 
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
-from common import arguments, exactile, in_turns, row_of, version_of_system, write  # noqa: E402
+from common import arguments, exactile, in_turns, row_of, timed, version_of_system, write  # noqa: E402
 
 SIZES = [256, 512, 1000, 1024, 2048, 4000, 4096, 8192]
 TYPES = {"f32": torch.float32, "f64": torch.float64, "bf16": torch.bfloat16, "f16": torch.float16, "i8": torch.int8}
-
-
-def timed(function, calls):
-    """A contender: the processor's time of this thread for one call, of so many."""
-    def sample():
-        start = time.thread_time()
-        for _ in range(calls):
-            function()
-        return (time.thread_time() - start) / calls
-
-    return sample
 
 
 def race(contenders, seconds, **product):
@@ -51,11 +39,9 @@ def vectors(name, size, seconds):
     matrix, column, row = operand(dtype, size, size), operand(dtype, size, 1), operand(dtype, 1, size)
     turned = matrix.T
     for layout, a, b in (("", matrix, column), ("A^T", turned, column), ("", row, matrix), ("B^T", row, turned)):
-        if name == "i8":
-            ours = lambda: exactile.matmul(a, b, dtype=torch.int32, threads=1)  # noqa: E731
-            contenders = {"exactile": ours, "torch": lambda: torch._int_mm(a, b)}
-        else:
-            contenders = {"exactile": lambda: exactile.matmul(a, b, threads=1), "torch": lambda: torch.mm(a, b)}
+        c = torch.empty(a.shape[0], b.shape[1], dtype=torch.int32 if name == "i8" else dtype)
+        theirs = torch._int_mm if name == "i8" else torch.mm
+        contenders = {"exactile": lambda: exactile.matmul(a, b, out=c, threads=1), "torch": lambda: theirs(a, b, out=c)}
         wide = torch.int64 if name == "i8" else torch.float64
         exact = a.to(wide) @ b.to(wide)
         error = (contenders["exactile"]().to(wide) - exact).double().norm() / exact.double().norm()

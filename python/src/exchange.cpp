@@ -74,15 +74,30 @@ bool is_lazy(const ArrayClass& kind, PyObject* tensor) {
   return kind.is_negated != nullptr && is_true(PyObject_Vectorcall(kind.is_negated, &tensor, 1, nullptr));
 }
 
+bool is_integer(const dlpack::DataType& type) {
+  return type.code == dlpack::integer || type.code == dlpack::unsigned_integer;
+}
+
+/// Products of these are cut to size.
+bool is_narrow_integer(const dlpack::DataType& type) { return is_integer(type) && type.bits < 32; }
+
+/// Whether all of a product of `input` is kept in `output`, another type.
+bool widens(const dlpack::DataType& input, const dlpack::DataType& output) {
+  const auto is = [](const dlpack::DataType& type, dlpack::Code code, int bits) {
+    return type.code == code && type.bits == bits && type.lanes == 1;
+  };
+  if (is(input, dlpack::integer, 8)) return is(output, dlpack::integer, 32);
+  return (is(input, dlpack::real, 16) || is(input, dlpack::bfloat, 16)) && is(output, dlpack::real, 32);
+}
+
 /// Of a tensor that is read and written as it lies; false for others.
 bool look(const ArrayClass& kind, nb::handle tensor, View& view, dlpack::Tensor& found) {
   if (kind.exchange->look(tensor.ptr(), &found) != 0) {
     PyErr_Clear();
     return false;
   }
-  const bool is_integer = found.type.code == dlpack::integer || found.type.code == dlpack::unsigned_integer;
   const bool is_real =
-      found.type.code != dlpack::complex && found.type.bits * found.type.lanes >= (is_integer ? 32 : 16);
+      is_integer(found.type) || (found.type.code != dlpack::complex && found.type.bits * found.type.lanes >= 16);
   return is_real && describe(found, view).empty() && !is_lazy(kind, tensor.ptr());
 }
 
@@ -113,12 +128,13 @@ bool look_at_pair(nb::handle a, nb::handle b, ExchangedPair& pair) {
 }
 
 bool look_at_out(const ExchangedPair& pair, nb::handle a, nb::handle out, View& view) {
-  if (out.is_none()) return true;
+  if (out.is_none()) return !is_narrow_integer(pair.type);
   dlpack::Tensor found;
   if (!a.type().is(out.type()) || !look(class_of(a), out, view, found)) return false;
   for (std::size_t i = 0; i < static_cast<std::size_t>(view.dimensions); ++i)
     if (view.extents[i] > 1 && view.strides[i] <= 0) return false;
-  return found.type == pair.type && view.device == pair.a.device;
+  const bool takes = found.type == pair.type ? !is_narrow_integer(pair.type) : widens(pair.type, found.type);
+  return takes && view.device == pair.a.device;
 }
 
 nb::object multiply_exchanged(const ExchangedPair& pair, nb::handle a, nb::handle out, View& view, Request& request) {

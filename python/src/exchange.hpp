@@ -17,11 +17,12 @@ struct ExchangedPair {
   View a, b;
 };
 
-/// False, and nothing has happened, unless both are tensors of one class, one device and one real type of 16 bits or
-/// more, without gradients and not lazily negated.
+/// False, and nothing has happened, unless both are tensors of one class, one device and one type, an integer or a real
+/// number of 16 bits or more, without gradients and not lazily negated.
 [[nodiscard]] bool look_at_pair(nb::handle a, nb::handle b, ExchangedPair& pair);
 
-/// The same for `out` beside a pair: true for None, and for a tensor that the product can be written to.
+/// The same for `out` beside a pair: true for a tensor that the product can be written to, of its type or of one that
+/// keeps all of it, and for None where the type of the pair does.
 [[nodiscard]] bool look_at_out(const ExchangedPair& pair, nb::handle a, nb::handle out, View& view);
 
 /// The product in `out`, which is answered, or where that is None in a new tensor of a's library; computed on the

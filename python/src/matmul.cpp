@@ -65,7 +65,7 @@ nb::object matmul(const Call& call) {
   {
     View view_a;
     View view_b;
-    if (view_numpy_pair(a, b, view_a, view_b) && view_numpy_out(a, out, view_c)) {
+    if (view_numpy_pair(a, b, view_a, view_b) && view_numpy_out(a, view_a.type, out, view_c)) {
       const Request request = request_of(call, view_a.type);
       nb::object result = out.is_none() ? new_numpy(a, result_shape(view_a, view_b).span(), view_c) : nb::borrow(out);
       multiply(view_a, view_b, view_c, request);

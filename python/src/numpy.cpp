@@ -64,6 +64,16 @@ PyArrayObject* as_array(nb::handle array) { return reinterpret_cast<PyArrayObjec
 /// Products of these are cut to size.
 bool is_narrow_integer(ElementType type) { return !is_floating(type) && size_in_bytes(type) < 4; }
 
+/// Whether all of a product of `input` is kept in `output`, another type.
+bool widens(ElementType input, const PyArray_Descr* output) {
+  switch (input) {
+    case ElementType::i8: return output->type_num == NPY_INT;
+    case ElementType::f16:
+    case ElementType::bf16: return output->type_num == NPY_FLOAT;
+    default: return false;
+  }
+}
+
 /// int64 and uint64 are two.
 bool same_type(nb::handle a, nb::handle b) {
   return PyArray_DESCR(as_array(a))->type_num == PyArray_DESCR(as_array(b))->type_num;
@@ -127,13 +137,15 @@ bool view_numpy(nb::handle object, View& view) {
 }
 
 bool view_numpy_pair(nb::handle a, nb::handle b, View& view_a, View& view_b) {
-  return is_numpy(a) && is_numpy(b) && same_type(a, b) && view_numpy(a, view_a) && view_numpy(b, view_b) &&
-         !is_narrow_integer(view_a.type);
+  return is_numpy(a) && is_numpy(b) && same_type(a, b) && view_numpy(a, view_a) && view_numpy(b, view_b);
 }
 
-bool view_numpy_out(nb::handle a, nb::handle out, View& view) {
-  if (out.is_none()) return true;
-  if (!is_numpy(out) || !same_type(a, out) || !view_numpy(out, view) || size_in_bytes(view.type) == 1) return false;
+bool view_numpy_out(nb::handle a, ElementType input, nb::handle out, View& view) {
+  if (out.is_none()) return !is_narrow_integer(input);
+  if (!is_numpy(out) || !view_numpy(out, view)) return false;
+  const bool takes = same_type(a, out) ? !is_narrow_integer(input) && size_in_bytes(input) > 1
+                                       : widens(input, PyArray_DESCR(as_array(out)));
+  if (!takes) return false;
   for (std::size_t i = 0; i < static_cast<std::size_t>(view.dimensions); ++i)
     if (view.extents[i] > 1 && view.strides[i] <= 0) return false;
   return true;

@@ -14,11 +14,12 @@ namespace exactile::python {
 /// that are not aligned, strides that are no multiple of the element's size, a type that the library does not have.
 [[nodiscard]] bool view_numpy(nb::handle array, View& view);
 
-/// The same for two arrays of one type, of whose products the library leaves that type, or float32 of 8-bit floats.
+/// The same for two arrays of one type.
 [[nodiscard]] bool view_numpy_pair(nb::handle a, nb::handle b, View& view_a, View& view_b);
 
-/// True for None, and for a NumPy array of a's type that the library can write to.
-[[nodiscard]] bool view_numpy_out(nb::handle a, nb::handle out, View& view);
+/// For a product of `a`, whose elements are `input`: true for a NumPy array that the library can write to, of a's type or
+/// of one that keeps all of it, and for None where the library leaves a's type, or float32 of 8-bit floats.
+[[nodiscard]] bool view_numpy_out(nb::handle a, ElementType input, nb::handle out, View& view);
 
 /// A new NumPy array for the product of such a pair, its elements not set.
 [[nodiscard]] nb::object new_numpy(nb::handle a, std::span<const std::int64_t> shape, View& view);

@@ -48,7 +48,7 @@ class ArrayPlan {
     View view_a;
     View view_b;
     View view_c;
-    if (!view_numpy_pair(a, b, view_a, view_b) || !view_numpy_out(a, out, view_c)) return nb::none();
+    if (!view_numpy_pair(a, b, view_a, view_b) || !view_numpy_out(a, view_a.type, out, view_c)) return nb::none();
     if (out.is_none() && PyObject_IsTrue(beta.ptr()) != 0) return nb::none();
     nb::object made =
         out.is_none() ? new_numpy(a, result_shape(view_a, view_b).span(), view_c) : nb::borrow<nb::object>(out);

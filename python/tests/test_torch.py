@@ -83,6 +83,19 @@ def test_matmul_of_narrow_types(device):
         assert exactile.matmul(a.to(narrow), b.to(narrow), dtype=torch.bfloat16).dtype == torch.bfloat16
     half = exactile.matmul(a.bfloat16(), b.bfloat16(), dtype=torch.float32)
     close(half, a.bfloat16().float() @ b.bfloat16().float())
+    out = torch.empty(20, 40, device=device)
+    assert exactile.matmul(a.bfloat16(), b.bfloat16(), out=out) is out
+    assert torch.equal(out, half)
+
+
+@pytest.mark.parametrize("dtype, result", [(torch.int8, torch.int32), (torch.uint8, torch.int32),
+                                           (torch.int8, torch.int8), (torch.int16, torch.int16)], ids=str)
+def test_out_of_narrow_integers(device, dtype, result):
+    low = 0 if dtype == torch.uint8 else -100
+    a, b = (torch.randint(low, 100, shape, dtype=dtype, device=device) for shape in ((20, 30), (30, 40)))
+    out = torch.empty(20, 40, dtype=result, device=device)
+    assert exactile.matmul(a, b, out=out) is out
+    assert torch.equal(out.cpu(), (a.cpu().long() @ b.cpu().long()).to(result))
 
 
 def test_matmul_conjugates_and_out(device):
