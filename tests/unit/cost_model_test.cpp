@@ -66,6 +66,34 @@ TEST(CostModel, RatesAreFoundFromTimes) {
   EXPECT_GT(quality_of(products, {{one, rates(1, 1, 1)}, {other, truth[1]}})[0].worst, 1.5);  // all go to the other
 }
 
+/// Of many products, in all of which the widest kernel is the fastest: rates choose well among the others, too.
+TEST(CostModel, RatesChooseForEveryInstructionSet) {
+  constexpr RatesKey keys[] = {one, other, {"near", Isa::amx, ElementType::f32}};
+  std::mt19937 dice(6);
+  std::lognormal_distribution<double> cycles(8, 2), noise(0, 0.2);
+  std::vector<TimedProduct> products;
+  for (int i = 0; i < 2400; ++i) {
+    TimedProduct product{
+        .types = {ElementType::f32, ElementType::f32}, .is_fitted_to = true, .sums_differ = false, .kernels = {}};
+    Demand demand;
+    demand[Work::far_cycles] = cycles(dice);
+    demand[Work::starts] = 1;
+    const double times[] = {1.2 * noise(dice), 1.0 * noise(dice), 0.1};  // of a cycle, in ns
+    for (int k = 0; k < 3; ++k)
+      product.kernels.push_back({keys[k], demand, demand, demand[Work::far_cycles] * times[k] * 1e-9, true});
+    products.push_back(product);
+  }
+  const std::vector<FittedRates> fitted = fit(products);
+  ASSERT_EQ(fitted.size(), 3U);
+  for (TimedProduct& product : products) {
+    product.is_fitted_to = false;
+    product.kernels.pop_back();  // a machine without the widest
+  }
+  const ChoiceQuality narrow = quality_of(products, fitted).at(0);
+  const ChoiceQuality best_single = quality_of(products, {{one, rates(1, 1, 1)}, {other, rates(1e-9, 0, 0)}}).at(0);
+  EXPECT_LE(narrow.mean, 1.01 * best_single.mean);
+}
+
 /// Threads are worth more to the one kernel than to the other, and an order of sums is chosen without them.
 TEST(CostModel, AnOrderOfSumsIsChosenForTheProductAlone) {
   constexpr RatesKey vectors{"vectors", Isa::avx2, ElementType::f32};

@@ -75,11 +75,8 @@ HWY_INLINE FirstLanes<D> first_lanes(D d, std::size_t count) {
 /// The other lanes are zero. AVX2 has masks for 32 and 64 bits.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> load_first(hn::Mask<D> first, D d, const T* from) {
-  if constexpr (sizeof(T) < 4 && HWY_TARGET > HWY_AVX3) {
-    return load_halves(d, hn::CountTrue(d, first), from);
-  } else {
-    return hn::MaskedLoad(first, d, from);
-  }
+  static_assert(sizeof(T) >= 4 || HWY_TARGET <= HWY_AVX3, "see SomeLanes");
+  return hn::MaskedLoad(first, d, from);
 }
 
 template <class D>
@@ -100,10 +97,10 @@ struct SomeLanes {
   std::int64_t count;
   template <class D>
   HWY_INLINE hn::Vec<D> operator()(D d, const hn::TFromD<D>* from) const {
-#if HWY_TARGET == HWY_NEON || HWY_TARGET > HWY_AVX3
-    if constexpr (sizeof(hn::TFromD<D>) < 4) return load_halves(d, static_cast<std::size_t>(count), from);
-#endif
-    return load_first(first_lanes(d, static_cast<std::size_t>(count)), d, from);
+    if constexpr (sizeof(hn::TFromD<D>) < 4 && HWY_TARGET > HWY_AVX3)
+      return load_halves(d, static_cast<std::size_t>(count), from);
+    else
+      return load_first(first_lanes(d, static_cast<std::size_t>(count)), d, from);
   }
 };
 

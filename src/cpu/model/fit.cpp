@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 #include <set>
 
 #include "cpu/order_of_sums.hpp"
@@ -101,7 +102,7 @@ Race race_of(const TimedProduct& product, Isa widest, const std::vector<FittedRa
 }
 
 /// One of each product for each instruction set that would let more kernels in: where the widest wins all of its races,
-/// they alone say nothing of the others. Of very many, some.
+/// they alone say nothing of the others. Of very many, some by lot.
 std::vector<Race> races_of(const std::vector<TimedProduct>& products, const std::vector<FittedRates>& fitted) {
   std::vector<Race> races;
   for (const TimedProduct& product : products) {
@@ -117,9 +118,10 @@ std::vector<Race> races_of(const std::vector<TimedProduct>& products, const std:
     }
   }
   constexpr std::size_t enough = 2000;  // more take minutes, and choose no better
-  const std::size_t step = std::max<std::size_t>(1, races.size() / enough);
-  std::size_t index = 0;
-  std::erase_if(races, [&](const Race&) { return index++ % step != 0; });
+  if (races.size() > enough) {
+    std::ranges::shuffle(races, std::minstd_rand());  // products and their races follow one another in patterns
+    races.resize(enough);
+  }
   return races;
 }
 

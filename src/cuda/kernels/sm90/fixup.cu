@@ -13,8 +13,8 @@ template <class Slices>
   // So few that it takes no time to see that there is nothing to do.
   constexpr unsigned few_ctas = 1024;
   p.underflow_scale = underflow_scale<Slices>(p.operands.a.k);
-  if (Status s =
-          check(launch_early(true, fix_up_listed<Slices>, few_ctas, split::threads, 0, stream, p), "launch", "fix_up_listed");
+  if (Status s = check(launch_early(true, fix_up_listed<Slices>, few_ctas, split::threads, 0, stream, p), "launch",
+                       "fix_up_listed");
       !s.ok())
     return s;
   if (Status s = make_slice_maps<Slices>(p); !s.ok()) return s;
