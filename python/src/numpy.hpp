@@ -17,8 +17,8 @@ namespace exactile::python {
 /// The same for two arrays of one type.
 [[nodiscard]] bool view_numpy_pair(nb::handle a, nb::handle b, View& view_a, View& view_b);
 
-/// For a product of `a`, whose elements are `input`: true for a NumPy array that the library can write to, of a's type or
-/// of one that keeps all of it, and for None where the library leaves a's type, or float32 of 8-bit floats.
+/// For a product of `a`, whose elements are `input`: true for a NumPy array that the library can write to, of a's type
+/// or of one that keeps all of it, and for None where the library leaves a's type, or float32 of 8-bit floats.
 [[nodiscard]] bool view_numpy_out(nb::handle a, ElementType input, nb::handle out, View& view);
 
 /// A new NumPy array for the product of such a pair, its elements not set.
