@@ -193,9 +193,11 @@ Result<Measurements> measure(const Measuring& measuring) {
   Measurements measurements{.file = file.value(), .choices = {}};
   std::mt19937_64 dice(measuring.seed);
   const Clock::time_point begin = Clock::now();
-  double until = 0;
+  std::size_t types_left = std::size(measured_types);
   for (const GemmTypes types : measured_types) {
-    until += measuring.seconds / static_cast<double>(std::size(measured_types));
+    // A share of what the types before it, and fitting them, have left.
+    const double now = seconds_since(begin);
+    const double until = now + (measuring.seconds - now) / static_cast<double>(types_left--);
     const Pools pools(types);
     std::vector<TimedProduct> products;
     bool goes_on = true;
