@@ -66,32 +66,31 @@ TEST(CostModel, RatesAreFoundFromTimes) {
   EXPECT_GT(quality_of(products, {{one, rates(1, 1, 1)}, {other, truth[1]}})[0].worst, 1.5);  // all go to the other
 }
 
-/// Of many products, in all of which the widest kernel is the fastest: rates choose well among the others, too.
+/// The widest kernel wins every product. Of the others one is a little faster in more than half, which is where its
+/// estimate lies, and far slower in the rest, as no demand tells: only races without the widest say that it loses.
 TEST(CostModel, RatesChooseForEveryInstructionSet) {
   constexpr RatesKey keys[] = {one, other, {"near", Isa::amx, ElementType::f32}};
   std::mt19937 dice(6);
-  std::lognormal_distribution<double> cycles(8, 2), noise(0, 0.2);
+  std::lognormal_distribution<double> cycles(8, 2);
+  std::bernoulli_distribution is_slow(0.48);
   std::vector<TimedProduct> products;
-  for (int i = 0; i < 2400; ++i) {
+  for (int i = 0; i < 1200; ++i) {
     TimedProduct product{
         .types = {ElementType::f32, ElementType::f32}, .is_fitted_to = true, .sums_differ = false, .kernels = {}};
     Demand demand;
     demand[Work::far_cycles] = cycles(dice);
-    demand[Work::starts] = 1;
-    const double times[] = {1.2 * noise(dice), 1.0 * noise(dice), 0.1};  // of a cycle, in ns
+    const double of_a_cycle[] = {is_slow(dice) ? 2.0 : 0.75, 0.8, 0.1};
     for (int k = 0; k < 3; ++k)
-      product.kernels.push_back({keys[k], demand, demand, demand[Work::far_cycles] * times[k] * 1e-9, true});
+      product.kernels.push_back({keys[k], demand, demand, demand[Work::far_cycles] * of_a_cycle[k] * 1e-9, true});
     products.push_back(product);
   }
   const std::vector<FittedRates> fitted = fit(products);
   ASSERT_EQ(fitted.size(), 3U);
   for (TimedProduct& product : products) {
     product.is_fitted_to = false;
-    product.kernels.pop_back();  // a machine without the widest
+    product.kernels.pop_back();
   }
-  const ChoiceQuality narrow = quality_of(products, fitted).at(0);
-  const ChoiceQuality best_single = quality_of(products, {{one, rates(1, 1, 1)}, {other, rates(1e-9, 0, 0)}}).at(0);
-  EXPECT_LE(narrow.mean, 1.01 * best_single.mean);
+  EXPECT_LT(quality_of(products, fitted).at(0).mean, 1.05);  // 1.03 of the steady kernel, 1.5 of the other
 }
 
 /// Threads are worth more to the one kernel than to the other, and an order of sums is chosen without them.
