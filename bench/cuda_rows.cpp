@@ -131,12 +131,14 @@ int regret(std::uint64_t seed, double seconds_each, const char* file, std::vecto
 }
 
 /// What a new kernel or tile needs: products of one type and accuracy alone, their times added to a file's; `shapes`:
-/// any, thin (three of four are), vectors (at most 8 rows or columns) or weights (few rows times a layer's weights).
+/// any, thin (three of four are), vectors (at most 8 rows or columns), weights (few rows times a layer's weights) or
+/// unaligned.
 /// What is new is fitted on the way, so that times far from the fastest are not taken; `fit` then fits all.
 int measure(const char* type, double seconds, const char* file, const char* accuracy, std::string_view shapes) {
   const auto types = parse_gemm_types(type);
   const auto kept = parse_accuracy(accuracy);
-  const bool has_shapes = shapes == "any" || shapes == "thin" || shapes == "vectors" || shapes == "weights";
+  constexpr std::string_view all_shapes[] = {"any", "thin", "vectors", "weights", "unaligned"};
+  const bool has_shapes = std::ranges::find(all_shapes, shapes) != std::end(all_shapes);
   if (!types || !kept || !has_shapes || devices().empty()) {
     std::cerr << (!types        ? "type " + std::string(type)
                   : !kept       ? "accuracy " + std::string(accuracy)
@@ -156,9 +158,10 @@ int measure(const char* type, double seconds, const char* file, const char* accu
   for (int i = 0;
        status.ok() && std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < seconds; ++i) {
     const bool is_thin = shapes == "vectors" || (shapes == "thin" && i % 4 != 0);
-    const GemmDescription d = shapes == "weights" ? model::draw_weights(*types, dice)
-                              : is_thin           ? model::draw_thin_product(*types, dice)
-                                                  : model::draw_product(*types, dice);
+    const GemmDescription d = shapes == "weights"     ? model::draw_weights(*types, dice)
+                              : shapes == "unaligned" ? model::draw_unaligned(*types, dice)
+                              : is_thin               ? model::draw_thin_product(*types, dice)
+                                                      : model::draw_product(*types, dice);
     if (shapes == "vectors" && std::min(d.m, d.n) > 8) continue;
     auto product = bench.value()->measure(d, *kept, kernels(), *known, rows.ways, within);
     status = product.status();
@@ -206,9 +209,10 @@ int main(int argc, char** argv) {
     return measure(argv[2], std::strtod(argv[3], nullptr), argv[4], argc > 5 ? argv[5] : "standard",
                    argc > 6 ? argv[6] : "thin");
   if (what == "host" && argc == 3) return host(argv[2]);
-  std::cerr << "usage: exactile_cuda_rows fit MEASURED.tsv ROWS.tsv\n"
-               "       exactile_cuda_rows measure TYPE SECONDS MEASURED.tsv [ACCURACY [any|thin|vectors|weights]]\n"
-               "       exactile_cuda_rows host MEASURED.tsv\n"
-               "       exactile_cuda_rows regret SEED SECONDS-A-TYPE REGRET.jsonl [TYPE...]\n";
+  std::cerr
+      << "usage: exactile_cuda_rows fit MEASURED.tsv ROWS.tsv\n"
+         "       exactile_cuda_rows measure TYPE SECONDS MEASURED.tsv [ACCURACY [any|thin|vectors|weights|unaligned]]\n"
+         "       exactile_cuda_rows host MEASURED.tsv\n"
+         "       exactile_cuda_rows regret SEED SECONDS-A-TYPE REGRET.jsonl [TYPE...]\n";
   return 2;
 }

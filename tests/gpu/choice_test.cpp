@@ -211,8 +211,7 @@ TEST(CudaChoice, RowsAreReadAsTheyWereWritten) {
                     .turn_share = 0.2,
                     .host_launch = 2.5e-6};
   rows.ways = {{"simt_f32", {.bm = 64, .bn = 64, .split_k = 2}}, {"short_sums", {}}};
-  rows.rates[to_string(rates_key("simt_f32", ElementType::f32, rows.ways[0].configuration, 1))] = {.step = 3e-7,
-                                                                                                   .tile = 0};
+  rows.rates[rates_key("simt_f32", ElementType::f32, rows.ways[0].configuration, 1)] = {.step = 3e-7, .tile = 0};
   rows.products = {{.description = test::row_major(f32, 5, 7, 9), .times = {{1, 2e-6}, {0, 2.5e-6}}}};
   const std::vector<DeviceRows> read =
       parse_rows("# a comment\n" + to_text(rows) + "product\ta GPU\tf32\tno shape\t0:1\n" +
@@ -312,8 +311,7 @@ TEST(CudaChoice, FittingFindsTheCoefficientsOfADeviceThatObeys) {
       if (kernel->name != "sm90_f64_mma") continue;
       for (const Candidate& c :
            kernel->candidates({.description = product.description, .memory = Memory::device}, h200)) {
-        const auto rates =
-            rows.rates.find(to_string(rates_key(kernel->name, ElementType::f64, c.configuration, c.demand.path)));
+        const auto rates = rows.rates.find(rates_key(kernel->name, ElementType::f64, c.configuration, c.demand.path));
         if (rates == rows.rates.end()) continue;
         ++compared;
         const Rates truth{7e-7, 3e-6};

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -18,7 +19,11 @@ struct Sample {
   double measured;
   bool at_least;  ///< it was too slow to be kept
 };
-using Samples = std::map<std::string, std::vector<Sample>>;  ///< by to_string(RatesKey)
+struct SamplesOfKey {
+  RatesKey key;
+  std::vector<Sample> samples;
+};
+using Samples = std::map<std::string, SamplesOfKey>;  ///< by to_string(RatesKey)
 
 /// Kernels that can do a product on the rows' device.
 template <class Visit>
@@ -48,7 +53,7 @@ Samples samples_of(const DeviceRows& rows, std::span<const Kernel* const> kernel
       });
       const bool is_kept = time != product.times.end();
       std::tuple way(kernel.name, to_string(candidate.configuration), input, product.accuracy);
-      const std::string key = to_string(rates_key(kernel, input, candidate, rows.facts));
+      const RatesKey key = rates_key(kernel, input, candidate, rows.facts);
       if (!is_kept) {
         constexpr double much = 2;
         const auto rates = rows.rates.find(key);
@@ -56,7 +61,9 @@ Samples samples_of(const DeviceRows& rows, std::span<const Kernel* const> kernel
             seconds(candidate.demand, rates->second, rows.overheads, rows.facts) > much * kept * fastest)
           return;
       }
-      samples[key].push_back({candidate.demand, is_kept ? time->seconds : kept * fastest, !is_kept});
+      SamplesOfKey& at = samples[to_string(key)];
+      at.key = key;
+      at.samples.push_back({candidate.demand, is_kept ? time->seconds : kept * fastest, !is_kept});
       known.insert(std::move(way));
     });
   }
@@ -73,29 +80,44 @@ double error_of(const std::vector<Sample>& samples, const Rates& rates, const Ov
   return sum;
 }
 
+/// Begins with rates as if nothing but steps took time.
+Rates first_rates(const std::vector<Sample>& samples) {
+  std::vector<double> steps;
+  for (const Sample& s : samples)
+    steps.push_back(s.measured /
+                    (std::max(1.0, s.demand.tiles * s.demand.ctas / s.demand.slots) * std::max(s.demand.steps, 1e-3)));
+  std::ranges::nth_element(steps, steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2));
+  return {.step = 0.5 * steps[steps.size() / 2], .tile = 1e-6, .head = 0.3};
+}
+
+/// The rates of what is stored otherwise differ from those of what is stored best, where these are known, in the time
+/// of a tile.
 void fit_rates(DeviceRows& rows, const Samples& samples) {
   constexpr std::ptrdiff_t least_samples = 4;  // of which more than the step's time follows
-  for (const auto& [key, of_key] : samples) {
-    const auto kept_ones = std::ranges::count(of_key, false, &Sample::at_least);
-    if (kept_ones == 0) continue;
-    auto [at, is_new] = rows.rates.try_emplace(key);
+  const auto fit_one = [&](const SamplesOfKey& of_key) {
+    const auto kept_ones = std::ranges::count(of_key.samples, false, &Sample::at_least);
+    if (kept_ones == 0) return;
+    auto [at, is_new] = rows.rates.try_emplace(of_key.key);
     Rates& rates = at->second;
-    if (is_new) {  // as if nothing else took time
-      std::vector<double> steps;
-      for (const Sample& s : of_key)
-        steps.push_back(s.measured / (std::max(1.0, s.demand.tiles * s.demand.ctas / s.demand.slots) *
-                                      std::max(s.demand.steps, 1e-3)));
-      std::ranges::nth_element(steps, steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2));
-      rates = {.step = 0.5 * steps[steps.size() / 2], .tile = 1e-6, .head = 0.3};
-    }
+    if (is_new) rates = first_rates(of_key.samples);
+    RatesKey stored_best = of_key.key;
+    stored_best.store = 0;
+    const auto best = of_key.key.store == 0 ? rows.rates.end() : rows.rates.find(stored_best);
+    const bool has_best = best != rows.rates.end();
+    if (has_best) rates = {best->second.step, is_new ? best->second.tile : rates.tile, best->second.head};
     // Zero would stay zero.
     constexpr double short_tile = 1e-8, small_head = 0.01;
     rates.tile = std::max(rates.tile, short_tile);
     rates.head = std::max(rates.head, small_head);
     const std::array<double*, 3> all{&rates.step, &rates.tile, &rates.head};
-    tuning::descend(std::span(all).first(kept_ones < least_samples ? 1 : all.size()),
-                    [&] { return error_of(of_key, rates, rows.overheads, rows.facts); });
-  }
+    const auto fitted = has_best                    ? std::span(all).subspan(1, 1)
+                        : kept_ones < least_samples ? std::span(all).first(1)
+                                                    : std::span(all);
+    tuning::descend(fitted, [&] { return error_of(of_key.samples, rates, rows.overheads, rows.facts); });
+  };
+  for (const bool is_best : {true, false})
+    for (const auto& [name, of_key] : samples)
+      if ((of_key.key.store == 0) == is_best) fit_one(of_key);
 }
 
 void fit_overheads(DeviceRows& rows, const Samples& samples) {
@@ -105,9 +127,9 @@ void fit_overheads(DeviceRows& rows, const Samples& samples) {
                     if (std::max({o.share, o.copy_share, o.turn_share}) > 1)
                       return std::numeric_limits<double>::infinity();
                     double sum = 0;
-                    for (const auto& [key, of_key] : samples)
-                      if (const auto rates = rows.rates.find(key); rates != rows.rates.end())
-                        sum += error_of(of_key, rates->second, o, rows.facts);
+                    for (const auto& [name, of_key] : samples)
+                      if (const auto rates = rows.rates.find(of_key.key); rates != rows.rates.end())
+                        sum += error_of(of_key.samples, rates->second, o, rows.facts);
                     return sum;
                   });
 }

@@ -69,6 +69,14 @@ GemmDescription draw_weights(GemmTypes types, std::mt19937_64& dice) {
           .c = {.row_stride = n, .column_stride = 1}};
 }
 
+GemmDescription draw_unaligned(GemmTypes types, std::mt19937_64& dice) {
+  constexpr double least = 7, most = 13;  // powers of two
+  std::uniform_real_distribution<double> power(least, most);
+  const auto size = [&] { return std::llround(std::exp2(power(dice))); };
+  const std::int64_t m = size(), n = size(), k = size();
+  return drawn_layouts(types, m, n, k, dice);
+}
+
 namespace {
 
 double seconds_now() {
@@ -101,7 +109,7 @@ constexpr Pass passes[] = {{{bf16, bf16}, 0.2},
 Result<bool> measure_pass(const Device& device, const Pass& pass, DeviceRows& rows, std::mt19937_64& dice,
                           const std::function<bool()>& goes_on, double until) {
   constexpr double within = 3;
-  constexpr std::size_t thin_every = 4, weights_every = 8;
+  constexpr std::size_t thin_every = 4, weights_every = 8, unaligned_at = 4;
   const auto bench = Bench::open(device, pass.types);
   if (!bench.ok()) return bench.status();
   std::optional<DeviceModel> model;
@@ -109,9 +117,10 @@ Result<bool> measure_pass(const Device& device, const Pass& pass, DeviceRows& ro
     if (measured == products_before_fit) fit(rows, kernels());
     if (measured == 0 || measured == products_before_fit) model.emplace(device, rows, kernels());
     const bool is_thin = measured % thin_every == thin_every - 1;
-    const GemmDescription d = is_thin                         ? draw_thin_product(pass.types, dice)
-                              : measured % weights_every == 0 ? draw_weights(pass.types, dice)
-                                                              : draw_product(pass.types, dice);
+    const GemmDescription d = is_thin                                    ? draw_thin_product(pass.types, dice)
+                              : measured % weights_every == 0            ? draw_weights(pass.types, dice)
+                              : measured % weights_every == unaligned_at ? draw_unaligned(pass.types, dice)
+                                                                         : draw_product(pass.types, dice);
     auto product = bench.value()->measure(d, pass.accuracy, kernels(), *model, rows.ways, within);
     if (!product.ok()) return product.status();
     if (!product.value().times.empty()) rows.products.push_back(std::move(product.value()));

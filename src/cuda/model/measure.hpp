@@ -21,6 +21,9 @@ namespace exactile::cuda::model {
 /// 16384, B by columns.
 [[nodiscard]] GemmDescription draw_weights(GemmTypes types, std::mt19937_64& dice);
 
+/// Sizes log-uniform from 128 to 8192, not rounded: rows begin anywhere.
+[[nodiscard]] GemmDescription draw_unaligned(GemmTypes types, std::mt19937_64& dice);
+
 /// exactile::measure_device() for this backend.
 [[nodiscard]] Result<Measurements> measure(const Measuring& measuring);
 

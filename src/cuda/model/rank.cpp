@@ -21,6 +21,7 @@ struct Place {
   std::array<double, 4> sizes;    ///< log2 of m, n, k and the batch
   std::array<int, 2> directions;  ///< of A and B: 0 along K, 1 across, 2 neither
   std::array<int, 2> alignments;  ///< of their rows: 0 whole lines of 128 bytes, 1 of 32, 2 of 16, 3 less
+  bool is_c_aligned;              ///< its rows to 16 bytes
 };
 
 int direction(std::int64_t along_k, std::int64_t across) { return along_k == 1 ? 0 : across == 1 ? 1 : 2; }
@@ -36,7 +37,8 @@ Place place_of(const GemmDescription& d) {
   return {.sizes = {log(d.m), log(d.n), log(d.k), log(d.batch_count)},
           .directions = {direction(d.a.column_stride, d.a.row_stride), direction(d.b.row_stride, d.b.column_stride)},
           .alignments = {alignment(d.a.column_stride, d.a.row_stride, size),
-                         alignment(d.b.row_stride, d.b.column_stride, size)}};
+                         alignment(d.b.row_stride, d.b.column_stride, size)},
+          .is_c_aligned = d.c.row_stride * size_in_bytes(d.types.output) % 16 == 0};
 }
 
 /// In octaves of a size, squared; another direction, or other rows' alignment, is worth one.
@@ -45,7 +47,7 @@ double squared_distance(const Place& x, const Place& y) {
   for (std::size_t i = 0; i < x.sizes.size(); ++i) sum += (x.sizes[i] - y.sizes[i]) * (x.sizes[i] - y.sizes[i]);
   for (std::size_t i = 0; i < x.directions.size(); ++i)
     sum += (x.directions[i] != y.directions[i] ? 1 : 0) + (x.alignments[i] != y.alignments[i] ? 1 : 0);
-  return sum;
+  return sum + (x.is_c_aligned != y.is_c_aligned ? 1 : 0);
 }
 
 /// Of a way; numbers of splits of one power of two are alike.
@@ -94,7 +96,16 @@ class DeviceModel::Corrections {
     std::optional<std::unordered_map<std::size_t, float>> errors;
   };
 
+  /// What was asked last, as all kernels of a product ask.
+  struct Answer {
+    GemmDescription description;
+    Accuracy accuracy = Accuracy::standard;
+    const MeasuredProduct* left_out = nullptr;
+    std::vector<Neighbour> neighbours;
+  };
+
   std::mutex mutex;
+  Answer latest;
   std::vector<Product>& products() { return products_; }
   /// Whether the tile was there when the product was measured: rows are added in the order of time, and those from
   /// before a tile say nothing of it.
@@ -110,18 +121,30 @@ class DeviceModel::Corrections {
 
 namespace {
 
+struct TimeOfWay {
+  Configuration configuration;
+  double seconds;
+};
+
+/// What a kernel's ways took.
+std::vector<TimeOfWay> times_of(std::string_view kernel, const MeasuredProduct& product, const std::vector<Way>& ways) {
+  std::vector<TimeOfWay> times;
+  for (const Time& time : product.times)
+    if (const Way& way = ways[static_cast<std::size_t>(time.way)]; way.kernel == kernel)
+      times.push_back({way.configuration, time.seconds});
+  return times;
+}
+
 /// The measured seconds of a candidate; of the nearest number of splits.
-std::optional<double> measured_seconds(const MeasuredProduct& product, const std::vector<Way>& ways,
-                                       std::string_view kernel, const Configuration& c) {
+std::optional<double> measured_seconds(const std::vector<TimeOfWay>& times, const Configuration& c) {
   std::optional<double> seconds;
   double nearest = std::numeric_limits<double>::infinity();
-  for (const Time& time : product.times) {
-    const Way& way = ways[static_cast<std::size_t>(time.way)];
-    if (way.kernel != kernel) continue;
-    Configuration same = way.configuration;
-    const double apart = std::abs(std::log2(std::max(1, way.configuration.split_k) / std::max(1.0, 1.0 * c.split_k)));
+  for (const TimeOfWay& time : times) {
+    Configuration same = time.configuration;
     same.split_k = c.split_k;
-    if (same != c || apart > 0.5 || apart >= nearest) continue;
+    if (same != c) continue;
+    const double apart = std::abs(std::log2(std::max(1, time.configuration.split_k) / std::max(1.0, 1.0 * c.split_k)));
+    if (apart > 0.5 || apart >= nearest) continue;
     nearest = apart;
     seconds = time.seconds;
   }
@@ -138,9 +161,10 @@ bool can_do(const Kernel& kernel, const plan::Problem& problem, const Device& de
 
 RatesKey rates_key(const Kernel& kernel, ElementType type, const Candidate& candidate, const Device& device) {
   const Multiplier* multiplier = multiplier_of(kernel, type, device.compute_capability);
-  return multiplier == nullptr ? rates_key(kernel.name, type, candidate.configuration, candidate.demand.path)
+  const auto [path, store] = std::pair(candidate.demand.path, candidate.demand.store);
+  return multiplier == nullptr ? rates_key(kernel.name, type, candidate.configuration, path, store)
                                : rates_key(multiplier->kernel->name, multiplier->kernel->types.front().input,
-                                           candidate.configuration, candidate.demand.path);
+                                           candidate.configuration, path, store);
 }
 
 DeviceModel::DeviceModel(const Device& device, DeviceRows rows, std::span<const Kernel* const> kernels)
@@ -151,7 +175,12 @@ DeviceModel::DeviceModel(const Device& device, DeviceRows rows, std::span<const 
       corrections_(std::make_shared<Corrections>(rows_, kernels_)) {}
 
 const Rates* DeviceModel::rates_of(const Kernel& kernel, const GemmDescription& d, const Candidate& candidate) const {
-  const auto found = rows_.rates.find(to_string(rates_key(kernel, d.types.input, candidate, device_)));
+  RatesKey key = rates_key(kernel, d.types.input, candidate, device_);
+  auto found = rows_.rates.find(key);
+  if (found == rows_.rates.end() && key.store != 0) {  // as if C lay better: only a tile's time would be another
+    key.store = 0;
+    found = rows_.rates.find(key);
+  }
   return found == rows_.rates.end() ? nullptr : &found->second;
 }
 
@@ -176,9 +205,12 @@ std::vector<DeviceModel::Neighbour> DeviceModel::neighbours(const GemmDescriptio
                                                             const MeasuredProduct* left_out) const {
   constexpr std::size_t most = 32;
   constexpr double width = 0.9;  // of the bell of weights, in octaves
+  const std::lock_guard lock(corrections_->mutex);
+  Corrections::Answer& latest = corrections_->latest;
+  if (latest.description == description && latest.accuracy == accuracy && latest.left_out == left_out)
+    return latest.neighbours;
   const Place place = place_of(description);
   std::vector<std::pair<double, Corrections::Product*>> near;
-  const std::lock_guard lock(corrections_->mutex);
   for (auto& product : corrections_->products())
     if (product.measured->description.types.input == description.types.input &&
         product.measured->accuracy == accuracy && product.measured != left_out)
@@ -197,11 +229,12 @@ std::vector<DeviceModel::Neighbour> DeviceModel::neighbours(const GemmDescriptio
       for (const Time& time : product->measured->times) best = std::min(best, time.seconds);
       for (const Kernel* kernel : kernels_) {
         if (!can_do(*kernel, problem, rows_.facts)) continue;
+        const std::vector<TimeOfWay> times = times_of(kernel->name, *product->measured, rows_.ways);
         for (const Candidate& candidate : kernel->candidates(problem, rows_.facts)) {
           const Rates* rates = rates_of(*kernel, d, candidate);
           if (rates == nullptr) continue;
           const double estimated = seconds(candidate.demand, *rates, rows_.overheads, rows_.facts);
-          const auto measured = measured_seconds(*product->measured, rows_.ways, kernel->name, candidate.configuration);
+          const auto measured = measured_seconds(times, candidate.configuration);
           // What is not listed took longer than all that is.
           if (!measured && (estimated >= kept * best ||
                             !corrections_->was_there(kernel, candidate.configuration, *product->measured)))
@@ -214,6 +247,7 @@ std::vector<DeviceModel::Neighbour> DeviceModel::neighbours(const GemmDescriptio
     }
     found.push_back({&*product->errors, weight});
   }
+  latest = {description, accuracy, left_out, found};
   return found;
 }
 

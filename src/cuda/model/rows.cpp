@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <optional>
 
 #include "tuning/table/parameters.hpp"
@@ -168,11 +169,13 @@ void read_line(std::string_view line, std::vector<DeviceRows>& all) {
   if (fields[0] == "rates" && fields.size() == 7) {
     const auto type = parse_gemm_types(fields[3]);
     const auto sizes = configuration_of(fields[4]);
-    const auto path = number<int>(fields[5]);
+    const std::size_t slash = std::min(fields[5].find('/'), fields[5].size());
+    const auto path = number<int>(fields[5].substr(0, slash));
+    const auto store = slash == fields[5].size() ? 0 : number<int>(fields[5].substr(slash + 1));
     const auto rates = Parameters::parse(fields[6]);
-    if (type && sizes && path && rates &&
+    if (type && sizes && path && store && rates &&
         std::min({rates->get("STEP_PS"), rates->get("TILE_PS"), rates->get("HEAD_PM")}) >= 0)
-      at->rates[to_string(RatesKey{std::string(fields[2]), type->input, *sizes, *path})] = {
+      at->rates[RatesKey{std::string(fields[2]), type->input, *sizes, *path, *store}] = {
           pico * static_cast<double>(rates->get("STEP_PS")), pico * static_cast<double>(rates->get("TILE_PS")),
           1e-3 * static_cast<double>(rates->get("HEAD_PM"))};
   } else if (fields[0] == "way" && fields.size() == 5) {
@@ -198,7 +201,7 @@ std::vector<DeviceRows> read_lines(std::string_view text, const IsWanted& is_wan
 
 }  // namespace
 
-RatesKey rates_key(std::string_view kernel, ElementType type, const Configuration& c, int path) {
+RatesKey rates_key(std::string_view kernel, ElementType type, const Configuration& c, int path, int store) {
   return {std::string(kernel),
           type,
           {.bm = c.bm,
@@ -208,11 +211,21 @@ RatesKey rates_key(std::string_view kernel, ElementType type, const Configuratio
            .ctas = c.ctas,
            .warps = c.warps,
            .stages = c.stages},
-          path};
+          path,
+          store};
+}
+
+std::size_t HashOfRatesKey::operator()(const RatesKey& key) const {
+  std::size_t hash = std::hash<std::string_view>()(key.kernel);
+  for (const int number : {static_cast<int>(key.type), key.sizes.bm, key.sizes.bn, key.sizes.cluster_k,
+                           key.sizes.slice_k, key.sizes.ctas, key.sizes.warps, key.sizes.stages, key.path, key.store})
+    hash = (hash ^ static_cast<std::size_t>(number)) * 0x100000001b3U;
+  return hash;
 }
 
 std::string to_string(const RatesKey& key) {
-  return fmt::format("{}\t{}\t{}\t{}", key.kernel, to_string(key.type), to_string(key.sizes), key.path);
+  const std::string store = key.store == 0 ? std::string() : fmt::format("/{}", key.store);
+  return fmt::format("{}\t{}\t{}\t{}{}", key.kernel, to_string(key.type), to_string(key.sizes), key.path, store);
 }
 
 std::vector<DeviceRows> parse_rows(std::string_view text) {
@@ -235,7 +248,9 @@ std::vector<DeviceRows> parse_devices(std::string_view text) {
 std::string to_text(const DeviceRows& rows) {
   std::string text = fmt::format("device\t{}\t{}\t{}\t{}\n", rows.name, facts_text(rows.facts),
                                  overheads_text(rows.overheads), link_text(rows.link));
-  for (const auto& [key, rates] : rows.rates)
+  std::map<std::string, Rates> sorted;
+  for (const auto& [key, rates] : rows.rates) sorted.emplace(to_string(key), rates);
+  for (const auto& [key, rates] : sorted)
     text += fmt::format("rates\t{}\t{}\tSTEP_PS={:.0f} TILE_PS={:.0f} HEAD_PM={:.0f}\n", rows.name, key,
                         rates.step / pico, rates.tile / pico, 1e3 * rates.head);
   for (std::size_t i = 0; i < rows.ways.size(); ++i)

@@ -5,7 +5,8 @@
 ///
 ///     device   NAME  CC=90 SMS=132 CLOCK_KHZ=... BANDWIDTH_MBS=...  LAUNCH_PS=... SHARE_PM=...   facts, Overheads,
 ///                                        LINK_MBS=... ROUND_TRIP_PS=... HOST_COPY_MBS=...        and HostLink
-///     rates    NAME  KERNEL  TYPE  BM=128 BN=256 ...  PATH  STEP_PS=... TILE_PS=... HEAD_PM=...  Rates
+///     rates    NAME  KERNEL  TYPE  BM=128 BN=256 ...  PATH  STEP_PS=... TILE_PS=... HEAD_PM=...  Rates; PATH is
+///                                                     Demand's path, and behind a slash its store where that is not 0
 ///     way      NAME  NUMBER  KERNEL  BM=128 BN=256 CLUSTER_M=2 ...                               a configuration
 ///     product  NAME  TYPES  512x4096x14336 nt standard  NUMBER:MICROSECONDS ...                  a measured product
 ///
@@ -13,9 +14,10 @@
 /// Its letters say whether A and B lie as their rows (n) or as their columns (t) do, C's rows being contiguous.
 #pragma once
 
-#include <map>
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "cuda/configuration.hpp"
@@ -44,15 +46,21 @@ struct MeasuredProduct {
   std::vector<Time> times;
 };
 
-/// What Rates depend on: the sizes that a kernel is compiled for, how many CTAs share an SM, how operands lie.
+/// What Rates depend on: the sizes that a kernel is compiled for, how many CTAs share an SM, how operands lie and C is
+/// stored.
 struct RatesKey {
   std::string kernel;
   ElementType type = ElementType::f32;
   Configuration sizes;
   int path = 0;
+  int store = 0;
+  friend bool operator==(const RatesKey&, const RatesKey&) = default;
+};
+struct HashOfRatesKey {
+  [[nodiscard]] std::size_t operator()(const RatesKey& key) const;
 };
 [[nodiscard]] RatesKey rates_key(std::string_view kernel, ElementType type, const Configuration& configuration,
-                                 int path);
+                                 int path, int store = 0);
 [[nodiscard]] std::string to_string(const RatesKey& key);
 
 struct DeviceRows {
@@ -60,7 +68,7 @@ struct DeviceRows {
   Device facts;
   Overheads overheads;
   plan::HostLink link;
-  std::map<std::string, Rates, std::less<>> rates;  ///< by to_string(RatesKey)
+  std::unordered_map<RatesKey, Rates, HashOfRatesKey> rates;
   std::vector<Way> ways;
   std::vector<MeasuredProduct> products;
 };

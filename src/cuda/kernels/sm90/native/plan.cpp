@@ -160,6 +160,17 @@ int straddling(const OperandLayout& operand, bool is_a, const LaunchConfig& layo
   return pitch % 128 == 0 || pitch < 128 ? 0 : pitch % 32 == 0 ? 1 : 2;
 }
 
+/// As store_by() in alignment.hpp decides, as far as strides say: 0 by TMA, 1 by rows that lie anywhere, 2 by elements.
+int storing(const GemmDescription& d) {
+  const bool has_rows = d.c.column_stride == 1;
+  const std::int64_t size = size_in_bytes(d.types.output);
+  const std::int64_t pitch = has_rows ? d.c.row_stride : d.c.column_stride;
+  const std::int64_t length = has_rows ? d.n : d.m;
+  const bool is_aligned = !d.c.pointer_array && pitch * size % 16 == 0 && length * size % 16 == 0;
+  if (has_rows) return is_aligned ? 0 : 1;
+  return is_aligned && d.c.row_stride == 1 ? 0 : 2;
+}
+
 Demand demand_of(const LaunchConfig& layout, const Device& device) {
   const GemmDescription& d = layout.d;
   const auto real = [](std::int64_t x) { return static_cast<double>(x); };
@@ -174,6 +185,7 @@ Demand demand_of(const LaunchConfig& layout, const Device& device) {
                                   d.n * plan::distinct_matrices(d.b, d.batch_count)) +
                          real(size_in_bytes(d.types.output)) * c_elements};
   demand.path = std::max(straddling(d.a, true, layout), straddling(plan::transposed(d.b), false, layout));
+  demand.store = storing(d);
   add_copies(demand, layout);
   if (layout.split_k > 1) {
     ++demand.side_kernels;
