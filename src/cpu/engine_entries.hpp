@@ -13,6 +13,7 @@
 #include "cpu/loops/packed.hpp"
 #include "cpu/loops/tuned_blocking.hpp"
 #include "cpu/micro/amx.hpp"
+#include "cpu/model/team.hpp"
 #include "cpu/order_of_sums.hpp"
 #include "cpu/orientation.hpp"
 #include "cpu/scaled.hpp"
@@ -80,17 +81,45 @@ struct Name {
   [[nodiscard]] constexpr std::string_view view() const { return {text, size - 1}; }
 };
 
-/// The estimate of a kernel, whose rates are looked for once.
-template <Name family, Isa isa, class In>
-double estimate(const Demand& demand) {
+/// Of a number of threads, see best_team().
+struct Estimated {
+  int threads;
+  double seconds;
+  Demand demand;
+};
+
+/// What a product asks of a family of kernels with as many threads as are worth it. Rates are looked for once.
+template <Name family, Isa isa, class In, class DemandOf>
+Estimated estimated(plan::Problem problem, const DemandOf& demand_of) {
   static const RatesKey key{family.view(), isa, element_type_v<In>};
   static const Rates rates = rates_of(key);
-  latest_estimate() = {key, demand};
-  return seconds(demand, rates);
+  const Estimated best = best_team(problem.threads, [&](int threads) {
+    problem.threads = threads;
+    const Demand demand = demand_of(problem);
+    return Estimated{demand.threads, seconds(demand, rates), demand};
+  });
+  latest_estimate() = {key, best.demand};
+  return best;
+}
+
+template <Name family, Isa isa, class In, class DemandOf>
+double cost_of(const plan::Problem& problem, const DemandOf& demand_of) {
+  return estimated<family, isa, In>(problem, demand_of).seconds;
+}
+template <Name family, Isa isa, class In, class DemandOf>
+plan::Problem with_team(plan::Problem problem, const DemandOf& demand_of) {
+  problem.threads = estimated<family, isa, In>(problem, demand_of).threads;
+  return problem;
+}
+/// What `make` makes of the product with its team; T sums, see with_scales().
+template <Name family, Isa isa, class In, class T, class DemandOf, class Make>
+std::unique_ptr<plan::Executable> made_of(const plan::Problem& problem, const DemandOf& demand_of, const Make& make) {
+  return with_scales<T>(with_team<family, isa, In>(problem, demand_of), make);
 }
 
 template <Isa isa, class K, auto Micro, Name name>
 plan::KernelEntry packed_entry() {
+  static constexpr auto demand = [](const plan::Problem& p) { return packed_demand(p, micro_of<Micro>(p)); };
   return {.name = name.view(),
           .backend = Backend::cpu,
           .role = "engine",
@@ -98,14 +127,11 @@ plan::KernelEntry packed_entry() {
           .types = types_of<K>,
           .unavailable = unavailable<isa>,
           .refuses = [](const plan::Problem& p) { return packed_refuses(p, micro_of<Micro>(p)); },
-          .cost =
-              [](const plan::Problem& p) {
-                return estimate<"packed", isa, Input<K>>(packed_demand(p, micro_of<Micro>(p)));
-              },
+          .cost = [](const plan::Problem& p) { return cost_of<"packed", isa, Input<K>>(p, demand); },
           .prepare =
               [](const plan::Problem& p) {
-                return with_scales<Sum<K>>(
-                    p, [](const plan::Problem& q) { return make_packed(q, micro_of<Micro>(q), name.view()); });
+                return made_of<"packed", isa, Input<K>, Sum<K>>(
+                    p, demand, [](const plan::Problem& q) { return make_packed(q, micro_of<Micro>(q), name.view()); });
               },
           .gives_way = gives_way<K>,
           .conjugates = true,
@@ -119,30 +145,31 @@ plan::KernelEntry packed_entry() {
 
 template <Isa isa, class K, auto Micro>
 plan::KernelEntry near_entry(std::string_view name) {
-  return {
-      .name = name,
-      .backend = Backend::cpu,
-      .role = "engine",
-      .summary = "small products and batches of them, packed side by side in the nearest caches",
-      .types = types_of<K>,
-      .unavailable = unavailable<isa>,
-      .refuses = [](const plan::Problem& p) { return near_refuses(p, micro_of<Micro>(p)); },
-      .cost =
-          [](const plan::Problem& p) { return estimate<"near", isa, Input<K>>(near_demand(p, micro_of<Micro>(p))); },
-      .prepare =
-          [](const plan::Problem& p) {
-            return with_scales<Sum<K>>(p, [](const plan::Problem& q) { return make_near(q, micro_of<Micro>(q)); });
-          },
-      .gives_way = gives_way<K>,
-      .reproducible = true};
+  static constexpr auto demand = [](const plan::Problem& p) { return near_demand(p, micro_of<Micro>(p)); };
+  return {.name = name,
+          .backend = Backend::cpu,
+          .role = "engine",
+          .summary = "small products and batches of them, packed side by side in the nearest caches",
+          .types = types_of<K>,
+          .unavailable = unavailable<isa>,
+          .refuses = [](const plan::Problem& p) { return near_refuses(p, micro_of<Micro>(p)); },
+          .cost = [](const plan::Problem& p) { return cost_of<"near", isa, Input<K>>(p, demand); },
+          .prepare =
+              [](const plan::Problem& p) {
+                return made_of<"near", isa, Input<K>, Sum<K>>(
+                    p, demand, [](const plan::Problem& q) { return make_near(q, micro_of<Micro>(q)); });
+              },
+          .gives_way = gives_way<K>,
+          .reproducible = true};
 }
 
 template <Isa isa, class K, auto Pairs, auto Otherwise>
 plan::KernelEntry near_bf16_entry(std::string_view name) {
   plan::KernelEntry entry = near_entry<isa, K, Pairs>(name);
   entry.prepare = [](const plan::Problem& p) {
-    return with_scales<float>(
-        p, [](const plan::Problem& q) { return make_bf16(q, make_near(q, Pairs()), make_near(q, Otherwise())); });
+    return made_of<"near", isa, Input<K>, float>(
+        p, [](const plan::Problem& q) { return near_demand(q, Pairs()); },
+        [](const plan::Problem& q) { return make_bf16(q, make_near(q, Pairs()), make_near(q, Otherwise())); });
   };
   return entry;
 }
@@ -152,15 +179,18 @@ template <Isa isa, class K, auto Pairs, auto Otherwise, Name name>
 plan::KernelEntry bf16_entry() {
   plan::KernelEntry entry = packed_entry<isa, K, Pairs, name>();
   entry.prepare = [](const plan::Problem& p) {
-    return with_scales<float>(p, [](const plan::Problem& q) {
-      return make_bf16(q, make_packed(q, Pairs(), name.view()), make_packed(q, Otherwise(), name.view()));
-    });
+    return made_of<"packed", isa, Input<K>, float>(
+        p, [](const plan::Problem& q) { return packed_demand(q, Pairs()); },
+        [](const plan::Problem& q) {
+          return make_bf16(q, make_packed(q, Pairs(), name.view()), make_packed(q, Otherwise(), name.view()));
+        });
   };
   return entry;
 }
 
 template <Isa isa, class T, auto Micro>
 plan::KernelEntry direct_entry(std::string_view name) {
+  static constexpr auto demand = [](const plan::Problem& p) { return direct_demand(p, Micro()); };
   return {.name = name,
           .backend = Backend::cpu,
           .role = "engine",
@@ -168,10 +198,11 @@ plan::KernelEntry direct_entry(std::string_view name) {
           .types = types_of<T>,
           .unavailable = unavailable<isa>,
           .refuses = direct_refuses,
-          .cost = [](const plan::Problem& p) { return estimate<"direct", isa, T>(direct_demand(p, Micro())); },
+          .cost = [](const plan::Problem& p) { return cost_of<"direct", isa, T>(p, demand); },
           .prepare =
               [](const plan::Problem& p) {
-                return with_scales<T>(p, [](const plan::Problem& q) { return make_direct(q, Micro()); });
+                return made_of<"direct", isa, T, T>(p, demand,
+                                                    [](const plan::Problem& q) { return make_direct(q, Micro()); });
               },
           .gives_way = gives_way<T>,
           .conjugates = true,
@@ -180,6 +211,7 @@ plan::KernelEntry direct_entry(std::string_view name) {
 
 template <Isa isa, class T, auto Micro>
 plan::KernelEntry stream_entry(std::string_view name) {
+  static constexpr auto demand = [](const plan::Problem& p) { return stream_demand(p, Micro()); };
   return {.name = name,
           .backend = Backend::cpu,
           .role = "engine",
@@ -187,10 +219,11 @@ plan::KernelEntry stream_entry(std::string_view name) {
           .types = types_of<T>,
           .unavailable = unavailable<isa>,
           .refuses = [](const plan::Problem& p) { return stream_refuses(p, Micro()); },
-          .cost = [](const plan::Problem& p) { return estimate<"stream", isa, T>(stream_demand(p, Micro())); },
+          .cost = [](const plan::Problem& p) { return cost_of<"stream", isa, T>(p, demand); },
           .prepare =
               [](const plan::Problem& p) {
-                return with_scales<T>(p, [](const plan::Problem& q) { return make_stream(q, Micro()); });
+                return made_of<"stream", isa, T, T>(p, demand,
+                                                    [](const plan::Problem& q) { return make_stream(q, Micro()); });
               },
           .gives_way = gives_way<T>,
           .reproducible = true};
@@ -198,31 +231,32 @@ plan::KernelEntry stream_entry(std::string_view name) {
 
 template <Isa isa, class K, auto Micro>
 plan::KernelEntry deep_entry(std::string_view name) {
-  return {
-      .name = name,
-      .backend = Backend::cpu,
-      .role = "engine",
-      .summary = "long sums in chunks: one after the other, or shared by threads and added to C in order",
-      .types = types_of<K>,
-      .unavailable = unavailable<isa>,
-      .refuses = [](const plan::Problem& p) { return deep_refuses(p, micro_of<Micro>(p)); },
-      .cost =
-          [](const plan::Problem& p) { return estimate<"deep", isa, Input<K>>(deep_demand(p, micro_of<Micro>(p))); },
-      .prepare =
-          [](const plan::Problem& p) {
-            return with_scales<Sum<K>>(p, [](const plan::Problem& q) { return make_deep(q, micro_of<Micro>(q)); });
-          },
-      .gives_way = gives_way<K>,
-      .conjugates = true,
-      .reproducible = true};
+  static constexpr auto demand = [](const plan::Problem& p) { return deep_demand(p, micro_of<Micro>(p)); };
+  return {.name = name,
+          .backend = Backend::cpu,
+          .role = "engine",
+          .summary = "long sums in chunks: one after the other, or shared by threads and added to C in order",
+          .types = types_of<K>,
+          .unavailable = unavailable<isa>,
+          .refuses = [](const plan::Problem& p) { return deep_refuses(p, micro_of<Micro>(p)); },
+          .cost = [](const plan::Problem& p) { return cost_of<"deep", isa, Input<K>>(p, demand); },
+          .prepare =
+              [](const plan::Problem& p) {
+                return made_of<"deep", isa, Input<K>, Sum<K>>(
+                    p, demand, [](const plan::Problem& q) { return make_deep(q, micro_of<Micro>(q)); });
+              },
+          .gives_way = gives_way<K>,
+          .conjugates = true,
+          .reproducible = true};
 }
 
 template <Isa isa, class K, auto Pairs, auto Otherwise>
 plan::KernelEntry deep_bf16_entry(std::string_view name) {
   plan::KernelEntry entry = deep_entry<isa, K, Pairs>(name);
   entry.prepare = [](const plan::Problem& p) {
-    return with_scales<float>(
-        p, [](const plan::Problem& q) { return make_bf16(q, make_deep(q, Pairs()), make_deep(q, Otherwise())); });
+    return made_of<"deep", isa, Input<K>, float>(
+        p, [](const plan::Problem& q) { return deep_demand(q, Pairs()); },
+        [](const plan::Problem& q) { return make_bf16(q, make_deep(q, Pairs()), make_deep(q, Otherwise())); });
   };
   return entry;
 }

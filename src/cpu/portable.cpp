@@ -9,7 +9,7 @@
 #include "core/type_dispatch.hpp"
 #include "cpu/isa.hpp"
 #include "cpu/loops/partition.hpp"
-#include "cpu/loops/rates.hpp"
+#include "cpu/model/team.hpp"
 #include "cpu/order_of_sums.hpp"
 #include "cpu/threads/scratch.hpp"
 #include "cpu/threads/team.hpp"

@@ -36,24 +36,32 @@ const VectorKernels<In>& vector_kernels_of() {
 }
 
 template <Isa isa, class In>
+Demand demand_of_vectors(const plan::Problem& problem) {
+  constexpr int vector_bytes = isa == Isa::avx512 ? 64 : isa == Isa::avx2 ? 32 : 16;
+  return vectors_demand<In>(problem, vector_bytes);
+}
+
+template <Isa isa, class In>
 plan::KernelEntry vector_entry(std::string_view name) {
-  static constexpr int vector_bytes = isa == Isa::avx512 ? 64 : isa == Isa::avx2 ? 32 : 16;
-  return {
-      .name = name,
-      .backend = Backend::cpu,
-      .role = "engine",
-      .summary = "up to eight rows or columns: the other operand is read once, along what is contiguous in it",
-      .types = vector_types<In>,
-      .unavailable = unavailable<isa>,
-      .refuses =
-          [](const plan::Problem& p) {
-            const std::string_view why = vectors_refuse(p);
-            return why.empty() ? vectors_refuse_reproducible(p) : why;
-          },
-      .cost = [](const plan::Problem& p) { return estimate<"vectors", isa, In>(vectors_demand<In>(p, vector_bytes)); },
-      .prepare = [](const plan::Problem& p) { return make_vectors<In>(p, vector_kernels_of<isa, In>()); },
-      .gives_way = vectors_give_way,
-      .reproducible = true};
+  return {.name = name,
+          .backend = Backend::cpu,
+          .role = "engine",
+          .summary = "up to eight rows or columns: the other operand is read once, along what is contiguous in it",
+          .types = vector_types<In>,
+          .unavailable = unavailable<isa>,
+          .refuses =
+              [](const plan::Problem& p) {
+                const std::string_view why = vectors_refuse(p);
+                return why.empty() ? vectors_refuse_reproducible(p) : why;
+              },
+          .cost = [](const plan::Problem& p) { return cost_of<"vectors", isa, In>(p, demand_of_vectors<isa, In>); },
+          .prepare =
+              [](const plan::Problem& p) {
+                return make_vectors<In>(with_team<"vectors", isa, In>(p, demand_of_vectors<isa, In>),
+                                        vector_kernels_of<isa, In>());
+              },
+          .gives_way = vectors_give_way,
+          .reproducible = true};
 }
 
 /// W of bytes with a sign or without one, and x of the same or the other bytes.
@@ -72,8 +80,9 @@ plan::KernelEntry byte_vector_entry(std::string_view name) {
   entry.prepare = [](const plan::Problem& p) {
     const GemmTypes types = p.description.types;
     const ElementType w = vector_roles(p.description).w_is_a ? types.input : types.input_b;
-    return w == ElementType::i8 ? make_byte_vectors<isa, std::int8_t, std::uint8_t>(p)
-                                : make_byte_vectors<isa, std::uint8_t, std::int8_t>(p);
+    const plan::Problem q = with_team<"vectors", isa, std::int8_t>(p, demand_of_vectors<isa, std::int8_t>);
+    return w == ElementType::i8 ? make_byte_vectors<isa, std::int8_t, std::uint8_t>(q)
+                                : make_byte_vectors<isa, std::uint8_t, std::int8_t>(q);
   };
   return entry;
 }

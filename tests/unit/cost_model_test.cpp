@@ -183,7 +183,7 @@ TEST(CostModel, KernelsOfOneOrderCompete) {
     }
 }
 
-/// Whatever shares a product out among threads counts that these wait for each other, more of them for longer.
+/// Whatever shares a product out among threads counts the teams that do.
 TEST(CostModel, TeamsMeet) {
   int teams = 0;
   for (const plan::KernelEntry& entry : kernel_list()) {
@@ -191,18 +191,16 @@ TEST(CostModel, TeamsMeet) {
     problem.description.b = {4096, 1};
     if (!entry.unavailable(0).empty() || !entry.refuses(problem).empty()) continue;
     latest_estimate() = {};
-    const auto meetings_of = [&](int threads) {
+    const auto demand_of = [&](int threads) {
       problem.threads = threads;
       static_cast<void>(entry.cost(problem));
-      return latest_estimate().demand[Work::meetings];
+      return latest_estimate().demand;
     };
-    const double of_one = meetings_of(1);
-    EXPECT_EQ(of_one, 0) << entry.name;
-    const double of_two = meetings_of(2);
-    if (latest_estimate().demand.threads < 2) continue;
-    EXPECT_GT(of_two, 0) << entry.name;
-    const double of_many = meetings_of(16);
-    EXPECT_EQ(of_many > of_two, latest_estimate().demand.threads > 2) << entry.name;
+    const Demand of_one = demand_of(1);
+    EXPECT_EQ(of_one.teams + of_one.meetings, 0) << entry.name;
+    const Demand of_two = demand_of(2);
+    if (of_two.threads < 2) continue;
+    EXPECT_GT(of_two.teams, 0) << entry.name;
     ++teams;
   }
   if (widest_isa() != Isa::portable) {

@@ -13,7 +13,7 @@
 #include "cpu/certified/finish.hpp"
 #include "cpu/certified/panels.hpp"
 #include "cpu/loops/partition.hpp"
-#include "cpu/loops/rates.hpp"
+#include "cpu/model/team.hpp"
 #include "cpu/threads/scratch.hpp"
 #include "cpu/threads/team.hpp"
 #include "plan/column_major.hpp"

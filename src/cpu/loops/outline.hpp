@@ -10,8 +10,8 @@
 #include "cpu/loops/a_block.hpp"
 #include "cpu/loops/blocking.hpp"
 #include "cpu/loops/product.hpp"
-#include "cpu/loops/rates.hpp"
 #include "cpu/loops/tuned_blocking.hpp"
+#include "cpu/model/team.hpp"
 
 namespace exactile::cpu {
 
@@ -63,10 +63,9 @@ template <class K>
   const LoopTile tile = choose_loop_tile(kernels, o.m);
   const int width = tile.vectors * kernels.lanes;
   const std::int64_t panels = core::ceil_divide(o.n, std::int64_t{width});
-  const double terms = static_cast<double>(o.m) * static_cast<double>(o.n) * static_cast<double>(o.k);
   const std::int64_t tiles =
       core::checked_multiply(core::ceil_divide(o.m, tile.rows), panels).value_or(problem.threads);
-  const int threads = useful_threads(likely_cycles(kernels, terms), tiles, problem.threads);
+  const int threads = members(tiles, problem.threads);
   const bool rounds_c = problem.description.types.output != element_type_v<Sum<K>>;
   const std::int64_t chunk = rounds_c ? std::max(o.k, chunk_terms<K>) : chunk_terms<K>;
   const auto blocking = [&](bool a_is_packed) {

@@ -57,9 +57,10 @@ Demand packed_demand(const plan::Problem& problem, const MicroKernels<K>& kernel
       d.threads == 1 ? 1 : unevenness(core::ceil_divide(o.m, blocks.mr) * core::ceil_divide(o.n, blocks.nr), d.threads);
   d[is_near ? Work::near_cycles : Work::far_cycles] = products * uneven * cycles_of(kernels, m * n * k);
   d[Work::starts] = products;
-  // Before each step, and when all is done.
+  // Before each step.
   const auto sharing = static_cast<double>(std::min<std::int64_t>(outline.column_blocks, d.threads)) / d.threads;
-  add_team(d, products * static_cast<double>(core::ceil_divide(o.m, blocks.mc) * core::ceil_divide(o.k, blocks.kc) + 1),
+  add_team(d, products,
+           products * static_cast<double>(core::ceil_divide(o.m, blocks.mc) * core::ceil_divide(o.k, blocks.kc)),
            products * sharing * static_cast<double>(size) * m * k);
   return d;
 }

@@ -2,11 +2,12 @@
 /// \file
 /// THE cost model of the CPU backend. One formula ranks all kernels:
 ///
-///     seconds = start + (max(C, M) + overlap * min(C, M)) / threads + meetings * meeting
-///     C = sum of amount * rate over cycles, calls, packed bytes and displaced rows
-///     M = read_bytes * read + reread_bytes * reread
+///     seconds = start + (max(C, M) + overlap * min(C, M)) / threads + teams * team(threads) + meetings *
+///     meeting(threads) C = sum of amount * rate over cycles, calls, packed bytes and displaced rows M = read_bytes *
+///     read + reread_bytes * reread
 ///
-/// A family counts the amounts (Demand) from sizes, strides, caches and registers. The rates are data:
+/// A family counts the amounts (Demand) from sizes, strides, caches and registers; for which number of threads, that
+/// formula decides, too (team.hpp). The rates are data:
 /// src/tuning/rows/cpu.tsv has those of processors that were measured, and of any other. `exactile tune --backend cpu
 /// --costs` measures them.
 #pragma once
@@ -39,7 +40,6 @@ enum class Work : std::uint8_t {
   paged_bytes,     ///< of an operand that is read a line or two of each page at a time
   read_bytes,      ///< from behind the second cache, for the first time
   reread_bytes,    ///< and again, or in lines that nothing asks for ahead
-  meetings,        ///< of two threads; of more, their logarithm
   starts           ///< of products
 };
 inline constexpr int work_count = static_cast<int>(Work::starts) + 1;
@@ -47,6 +47,8 @@ inline constexpr int work_count = static_cast<int>(Work::starts) + 1;
 struct Demand {
   std::array<double, work_count> amounts{};
   int threads = 1;
+  double teams = 0;     ///< that are called, one after the other; none where there is one thread
+  double meetings = 0;  ///< of their threads, beside the end of each
 
   double& operator[](Work work) { return amounts[static_cast<std::size_t>(work)]; }
   double operator[](Work work) const { return amounts[static_cast<std::size_t>(work)]; }
@@ -89,13 +91,6 @@ template <class K>
          (vectors_per_cycle<K> * kernels.lanes * static_cast<double>(Elements<K>::group));
 }
 
-/// By which threads are counted: tiles of AMX wait, and in products that a few threads do reach less than two fifths of
-/// their rate.
-template <class K>
-[[nodiscard]] double likely_cycles(const MicroKernels<K>& kernels, double terms) {
-  return (in_tile_registers<K> ? 4 : 1) * cycles_of(kernels, terms);
-}
-
 /// Adds the micro-kernels' calls for m x n x k, in panels of so many vectors, and the cycles in which their
 /// multiply-adds wait: each for the one before of the same sum, or for operands.
 template <class K>
@@ -120,11 +115,11 @@ void add_tiles(Demand& demand, const MicroKernels<K>& kernels, std::int64_t m, s
   add(rest > 0 ? 1 : 0, static_cast<int>(core::ceil_divide(std::max<std::int64_t>(rest, 1), kernels.lanes)));
 }
 
-/// What a team adds: its members meet, two taking half as long as four, and each but the first reads once more what all
-/// share.
-inline void add_team(Demand& demand, double meetings, double shared_bytes) {
+/// What teams add: they are called, their members meet, and each but the first reads once more what all share.
+inline void add_team(Demand& demand, double teams, double meetings, double shared_bytes) {
   if (demand.threads == 1) return;
-  demand[Work::meetings] += meetings * std::log2(demand.threads);
+  demand.teams += teams;
+  demand.meetings += meetings;
   demand[Work::reread_bytes] += (demand.threads - 1) * shared_bytes;
 }
 

@@ -18,6 +18,7 @@
 #include "cpu/kernel_list.hpp"
 #include "cpu/model/fit.hpp"
 #include "cpu/model/rows.hpp"
+#include "cpu/model/team.hpp"
 #include "cpu/order_of_sums.hpp"
 #include "tuning/table/draw.hpp"
 #include "tuning/table/table.hpp"
@@ -191,6 +192,9 @@ Result<Measurements> measure(const Measuring& measuring) {
   const Result<std::string> file = file_of(measuring);
   if (!file.ok()) return file.status();
   Measurements measurements{.file = file.value(), .choices = {}};
+  const int threads = core::thread_count(0);
+  if (threads > 1)
+    if (Status s = tuning::replace_rows(measurements.file, {measured_team(threads)}); !s.ok()) return s;
   std::mt19937_64 dice(measuring.seed);
   const Clock::time_point begin = Clock::now();
   std::size_t types_left = std::size(measured_types);

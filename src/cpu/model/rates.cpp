@@ -6,24 +6,23 @@
 #include "cpu/caches.hpp"
 #include "cpu/model/cost.hpp"
 #include "cpu/model/rows.hpp"
+#include "cpu/model/team.hpp"
 #include "tuning/table/table.hpp"
 
 namespace exactile::cpu {
 namespace {
 
-constexpr int version = 2;  ///< rises whenever the same rates mean another time
+constexpr int version = 3;  ///< rises whenever the same rates mean another time
 
-constexpr std::array<std::string_view, work_count> names{"near", "far",    "slow",    "idle",      "call",
-                                                         "way",  "tile",   "block",   "displaced", "page",
-                                                         "read", "reread", "meeting", "start"};
+constexpr std::array<std::string_view, work_count> names{"near",  "far",       "slow", "idle", "call",   "way",  "tile",
+                                                         "block", "displaced", "page", "read", "reread", "start"};
 constexpr std::string_view overlap_name = "overlap";
 constexpr double unit = 1e-15;  // of a rate in a row
 constexpr double unit_of_share = 1e-3;
 
-/// Rates are fitted to tell apart what a processor has: a guest that is not shown AMX has others.
-std::string device_of_rates() { return fmt::format("{} {}", processor_identity(), to_string(processor_isa())); }
-
 }  // namespace
+
+std::string device_of_rates() { return fmt::format("{} {}", processor_identity(), to_string(processor_isa())); }
 
 double seconds(const Demand& demand, const Rates& rates) {
   const auto of = [&](Work work) { return demand[work] * rates.seconds[static_cast<std::size_t>(work)]; };
@@ -31,7 +30,10 @@ double seconds(const Demand& demand, const Rates& rates) {
   for (int w = 0; w < static_cast<int>(Work::read_bytes); ++w) computing += of(static_cast<Work>(w));
   const double moving = of(Work::read_bytes) + of(Work::reread_bytes);
   const double both = std::max(computing, moving) + rates.overlap * std::min(computing, moving);
-  return of(Work::starts) + both / demand.threads + of(Work::meetings);
+  const double of_teams = demand.teams == 0 ? 0
+                                            : demand.teams * team_times().start(demand.threads) +
+                                                  demand.meetings * team_times().meeting(demand.threads);
+  return of(Work::starts) + both / demand.threads + of_teams;
 }
 
 tuning::Row row_of(const RatesKey& key, const Rates& rates) {

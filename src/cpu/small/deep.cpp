@@ -7,8 +7,8 @@
 
 #include "cpu/loops/partition.hpp"
 #include "cpu/loops/product.hpp"
-#include "cpu/loops/rates.hpp"
 #include "cpu/micro/choose_tile.hpp"
+#include "cpu/model/team.hpp"
 #include "cpu/small/deep_reading.hpp"
 #include "cpu/threads/scratch.hpp"
 #include "cpu/threads/team.hpp"
@@ -30,8 +30,7 @@ class Deep final : public Product<K> {
     const auto m = static_cast<double>(o_.m);
     const auto n = static_cast<double>(o_.n);
     const auto k = static_cast<double>(o_.k);
-    threads_ = useful_threads(likely_cycles(kernels, m * n * k),
-                              core::checked_multiply(chunks_, panels_).value_or(problem.threads), problem.threads);
+    threads_ = members(core::checked_multiply(chunks_, panels_).value_or(problem.threads), problem.threads);
     this->blocking_ = fmt::format("MR={} NR={} KC={} chunks={}", rows_of_tile(vectors_of_panel()), reading_.width,
                                   std::min(chunk_terms<K>, o_.k), chunks_);
     this->model_bytes_ = static_cast<double>(problem.description.batch_count) *

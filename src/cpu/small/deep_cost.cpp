@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "cpu/loops/kinds.hpp"
-#include "cpu/loops/rates.hpp"
+#include "cpu/model/team.hpp"
 #include "cpu/small/deep.hpp"
 #include "cpu/small/deep_reading.hpp"
 
@@ -66,7 +66,7 @@ Demand deep_demand(const plan::Problem& problem, const MicroKernels<K>& kernels)
   const std::int64_t panels = core::ceil_divide(o.n, reading.width);
   const std::int64_t all_parts = core::checked_multiply(chunks, panels).value_or(problem.threads);
   Demand d;
-  d.threads = useful_threads(likely_cycles(kernels, m * n * k), all_parts, problem.threads);
+  d.threads = members(all_parts, problem.threads);
   const double cycles = products * cycles_of(kernels, c * k);
   add_tiles(d, kernels, o.m, o.n, o.k, static_cast<int>(reading.width / kernels.lanes), products);
   d[Work::block_bytes] =
@@ -85,7 +85,7 @@ Demand deep_demand(const plan::Problem& problem, const MicroKernels<K>& kernels)
   d[Work::far_cycles] = cycles * unevenness(all_parts, d.threads);
   // The chunks' sums are written, and read again to be added.
   d[Work::block_bytes] += products * c * static_cast<double>(chunks) * static_cast<double>(sizeof(Sum<K>)) * 2;
-  add_team(d, 3 * products, 0);
+  add_team(d, products, 2 * products, 0);
   return d;
 }
 

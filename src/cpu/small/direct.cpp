@@ -11,7 +11,7 @@
 #include "cpu/caches.hpp"
 #include "cpu/loops/partition.hpp"
 #include "cpu/loops/product.hpp"
-#include "cpu/loops/rates.hpp"
+#include "cpu/model/team.hpp"
 #include "cpu/small/few_terms.hpp"
 #include "cpu/small/in_place.hpp"
 #include "cpu/small/panel.hpp"
@@ -111,10 +111,8 @@ Direct<T>::Direct(const plan::Problem& problem, const MicroKernels<T>& kernels)
       asks_for_a_(cpu::asks_for_a(o_, order_, kernels)),
       asks_for_c_(cpu::asks_for_c<T>(o_)) {
   const GemmDescription& d = problem.description;
-  const double terms = static_cast<double>(o_.m) * static_cast<double>(o_.n) * static_cast<double>(o_.k) *
-                       static_cast<double>(d.batch_count);
   const std::int64_t parts = std::max(d.batch_count, full_.tiles + last_.tiles);
-  threads_ = useful_threads(likely_cycles(kernels, terms), parts, problem.threads);
+  threads_ = members(parts, problem.threads);
   const std::int64_t calls = full_panels_ * full_.tiles + last_.tiles;
   const bool whole_products = threads_ == 1 || d.batch_count >= threads_;
   if (whole_products && calls <= most_calls && o_.k <= chunk_terms<T> && !asks_for_a_ && !asks_for_c_) {

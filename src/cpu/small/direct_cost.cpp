@@ -4,7 +4,7 @@
 #include "core/checked.hpp"
 #include "cpu/caches.hpp"
 #include "cpu/loops/kinds.hpp"
-#include "cpu/loops/rates.hpp"
+#include "cpu/model/team.hpp"
 #include "cpu/small/direct.hpp"
 #include "cpu/small/panel.hpp"
 
@@ -35,7 +35,7 @@ Demand direct_demand(const plan::Problem& problem, const MicroKernels<T>& kernel
   const double a_reads = bytes_of(o.m, o.k, size) <= l2_share ? 1 : static_cast<double>(core::ceil_divide(o.n, width));
   const std::int64_t parts = std::max(problem.description.batch_count, core::ceil_divide(o.m, kernels.rows));
   Demand d;
-  d.threads = useful_threads(likely_cycles(kernels, m * n * k * products), parts, problem.threads);
+  d.threads = members(parts, problem.threads);
   const double cycles = cycles_of(kernels, m * k * static_cast<double>(core::round_up(o.n, kernels.lanes))) *
                         unevenness(parts, d.threads);
   // One vector of columns leaves few multiply-adds to each element of A, which is then waited for.
@@ -56,7 +56,7 @@ Demand direct_demand(const plan::Problem& problem, const MicroKernels<T>& kernel
                             displaced_share(o.k, width * size, o.b.row_stride * size);
   d[Work::starts] = products / d.threads;
   const bool shares_products = problem.description.batch_count >= d.threads;
-  add_team(d, shares_products ? 1 : products, shares_products ? 0 : products * b_bytes);
+  add_team(d, shares_products ? 1 : products, 0, shares_products ? 0 : products * b_bytes);
   return d;
 }
 

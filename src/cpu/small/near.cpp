@@ -9,7 +9,7 @@
 #include "cpu/loops/a_block.hpp"
 #include "cpu/loops/partition.hpp"
 #include "cpu/loops/product.hpp"
-#include "cpu/loops/rates.hpp"
+#include "cpu/model/team.hpp"
 #include "cpu/threads/scratch.hpp"
 #include "cpu/threads/team.hpp"
 
@@ -50,8 +50,7 @@ class Near final : public Product<K> {
     const auto n = static_cast<double>(o_.n);
     const auto k = static_cast<double>(o_.k);
     const std::int64_t products = problem.description.batch_count;
-    threads_ =
-        useful_threads(likely_cycles(kernels, m * n * k * static_cast<double>(products)), products, problem.threads);
+    threads_ = members(products, problem.threads);
     this->blocking_ = fmt::format("MR={} NR={}", kernels.rows, width_);
     this->model_bytes_ = static_cast<double>(products) * (static_cast<double>(sizeof(Input<K>)) * (m * k + k * n) +
                                                           static_cast<double>(sizeof(Sum<K>)) * m * n);
@@ -157,8 +156,7 @@ Demand near_demand(const plan::Problem& problem, const MicroKernels<K>& kernels)
   const auto k = static_cast<double>(o.k);
   const auto products = static_cast<double>(problem.description.batch_count);
   Demand d;
-  d.threads = useful_threads(likely_cycles(kernels, m * static_cast<double>(o.n) * k * products),
-                             problem.description.batch_count, problem.threads);
+  d.threads = members(problem.description.batch_count, problem.threads);
   d[Work::near_cycles] = products * cycles_of(kernels, m * n * k);
   add_tiles(d, kernels, o.m, o.n, o.k, kernels.vectors, products);
   const auto packed = [&](double bytes, bool by_terms) {
@@ -168,7 +166,7 @@ Demand near_demand(const plan::Problem& problem, const MicroKernels<K>& kernels)
   packed(n * k, o.b.column_stride == 1);
   d[Work::read_bytes] = products * bytes_once<K>(m, static_cast<double>(o.n), k);
   d[Work::starts] = products / d.threads;
-  add_team(d, 1, 0);
+  add_team(d, 1, 0, 0);
   return d;
 }
 

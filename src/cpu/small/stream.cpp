@@ -5,7 +5,7 @@
 
 #include "cpu/loops/partition.hpp"
 #include "cpu/loops/product.hpp"
-#include "cpu/loops/rates.hpp"
+#include "cpu/model/team.hpp"
 #include "cpu/threads/team.hpp"
 
 namespace exactile::cpu {
@@ -13,10 +13,7 @@ namespace {
 
 constexpr std::int64_t columns_per_part = 256;
 
-int stream_threads(const Orientation& o, int most) {
-  const double terms = static_cast<double>(o.m) * static_cast<double>(o.n) * static_cast<double>(o.k);
-  return useful_threads(terms / terms_of_memory, core::ceil_divide(o.n, columns_per_part), most);
-}
+int stream_threads(const Orientation& o, int most) { return members(core::ceil_divide(o.n, columns_per_part), most); }
 
 template <class T>
 class Stream final : public Product<T> {
@@ -92,7 +89,7 @@ Demand stream_demand(const plan::Problem& problem, const MicroKernels<T>& kernel
   d[Work::tile_bytes] = products * static_cast<double>(sizeof(T)) * static_cast<double>(o.m) * n;  // sums, to C
   d[Work::read_bytes] = products * static_cast<double>(sizeof(T)) * k * n;
   d[Work::starts] = products;
-  add_team(d, products, 0);
+  add_team(d, products, 0, 0);
   return d;
 }
 

@@ -6,7 +6,7 @@
 
 #include "core/checked.hpp"
 #include "cpu/loops/partition.hpp"
-#include "cpu/loops/rates.hpp"
+#include "cpu/model/team.hpp"
 #include "cpu/small/vector_roles.hpp"
 
 namespace exactile::cpu {
@@ -34,15 +34,14 @@ template <class In>
   return roles.w_term_stride != 1 ? lines_copied : lines_along;
 }
 
-/// Lines that a thread takes at least, where terms could be shared instead.
-inline constexpr std::int64_t least_lines_of_part = 256;
+/// Lines that a thread takes at a time: of neighbours several lines of a cache.
+[[nodiscard]] inline std::int64_t lines_of_part(const VectorRoles& roles) { return roles.across ? 64 : 8; }
 
+/// What threads can share: products, parts of the lines or blocks of terms.
 template <class In>
-[[nodiscard]] int vector_threads(const VectorRoles& r, std::int64_t products, int most) {
-  const double terms = static_cast<double>(r.vectors) * static_cast<double>(r.lines) * static_cast<double>(r.terms);
-  const std::int64_t parts = std::max(
-      {products, core::ceil_divide(r.lines, least_lines_of_part), core::ceil_divide(r.terms, block_terms<In>(r))});
-  return useful_threads(terms * static_cast<double>(products) / terms_of_memory, parts, most);
+[[nodiscard]] std::int64_t parts_of(const VectorRoles& roles, std::int64_t products) {
+  return std::max({products, core::ceil_divide(roles.lines, lines_of_part(roles)),
+                   core::ceil_divide(roles.terms, block_terms<In>(roles))});
 }
 
 template <class In>

@@ -106,8 +106,8 @@ class Vectors final : public plan::Executable, public plan::QuickProduct {
 template <class In>
 Vectors<In>::Vectors(const plan::Problem& problem, const VectorKernels<In>& kernels)
     : d_(problem.description), r_(vector_roles(d_)), kernels_(kernels), blocks_(r_, kernels) {
-  const std::int64_t parts_of_lines = core::ceil_divide(r_.lines, least_lines_of_part);
-  threads_ = vector_threads<In>(r_, d_.batch_count, problem.threads);
+  const std::int64_t parts_of_lines = core::ceil_divide(r_.lines, lines_of_part(r_));
+  threads_ = members(parts_of<In>(r_, d_.batch_count), problem.threads);
   in_place_ = updates_by_chunk() && lie_as_c();
   const std::int64_t bytes_of_block = r_.vectors * r_.lines * size_of_sum;
   if (threads_ > std::max(d_.batch_count, parts_of_lines))
@@ -263,7 +263,7 @@ Status Vectors<In>::run(const GemmArguments& arguments, const Execution&) const 
         run_blocks(arguments, data, room, partial, member);
         continue;
       }
-      constexpr std::int64_t unit = 64;  // of lines: no two members write to one line of a cache
+      const std::int64_t unit = lines_of_part(r_);
       const Range units = part_of(core::ceil_divide(r_.lines, unit), member.count, member.id);
       run_lines(arguments, data, {units.begin * unit, std::min(units.end * unit, r_.lines)}, room);
     }

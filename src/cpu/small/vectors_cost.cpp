@@ -23,10 +23,12 @@ Demand vectors_demand(const plan::Problem& problem, int vector_bytes) {
   const double elements = products * static_cast<double>(r.lines) * terms;
   const double lanes = vector_bytes / static_cast<double>(sizeof(Accumulator<In>));
   Demand demand;
-  demand.threads = vector_threads<In>(r, d.batch_count, problem.threads);
+  const std::int64_t parts = parts_of<In>(r, d.batch_count);
+  demand.threads = members(parts, problem.threads);
   // Two multiply-adds a cycle of so many lanes as sum; but each waits for a term of x that is loaded, too. Where a lane
   // adds several narrow terms at once, the rates are as much lower.
-  demand[r.across ? Work::far_cycles : Work::near_cycles] = elements * vectors / (2 * lanes);
+  demand[r.across ? Work::far_cycles : Work::near_cycles] =
+      unevenness(parts, demand.threads) * elements * vectors / (2 * lanes);
   demand[Work::read_bytes] = elements * size;
   // Lines that are summed along, or taken across by eight, and the last ones by themselves.
   constexpr std::int64_t together = 8;
@@ -41,7 +43,7 @@ Demand vectors_demand(const plan::Problem& problem, int vector_bytes) {
       products * blocks * static_cast<double>(r.lines) * vectors * static_cast<double>(sizeof(Accumulator<In>));
   if (!r.across && r.w_term_stride != 1) demand[Work::block_bytes] = elements * size;
   demand[Work::starts] = products;
-  add_team(demand, 1, 0);
+  add_team(demand, 1, 0, 0);
   return demand;
 }
 
