@@ -40,9 +40,7 @@ Isa cap() noexcept {
   return name ? isa_named(*name).value_or(Isa::amx) : Isa::amx;
 }
 
-}  // namespace
-
-Isa processor_isa() noexcept {
+Isa detected_isa() noexcept {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -60,6 +58,14 @@ Isa processor_isa() noexcept {
   return Isa::neon;
 #endif
   return Isa::portable;
+}
+
+}  // namespace
+
+Isa processor_isa() noexcept {
+  // Once: in a virtual machine the hypervisor answers cpuid, for tens of microseconds.
+  static const Isa isa = detected_isa();
+  return isa;
 }
 
 std::string_view to_string(Isa isa) noexcept {
