@@ -88,17 +88,31 @@ struct Estimated {
   Demand demand;
 };
 
-/// What a product asks of a family of kernels with as many threads as are worth it. Rates are looked for once.
+/// Rates of a family, which are looked for once.
+struct KeptRates {
+  RatesKey key;
+  Rates rates;
+};
+template <Name family, Isa isa, class In>
+const KeptRates& kept_rates() {
+  static const KeptRates kept = [] {
+    const RatesKey key{family.view(), isa, element_type_v<In>};
+    return KeptRates{key, rates_of(key)};
+  }();
+  return kept;
+}
+
+/// What a product asks of a family of kernels with as many threads as are worth it. Its time, by which kernels are
+/// compared, is that of threads that do not sleep: of a program that multiplies again and again.
 template <Name family, Isa isa, class In, class DemandOf>
 Estimated estimated(plan::Problem problem, const DemandOf& demand_of) {
-  static const RatesKey key{family.view(), isa, element_type_v<In>};
-  static const Rates rates = rates_of(key);
+  const KeptRates& kept = kept_rates<family, isa, In>();
   const Estimated best = best_team(problem.threads, [&](int threads) {
     problem.threads = threads;
     const Demand demand = demand_of(problem);
-    return Estimated{demand.threads, seconds(demand, rates), demand};
+    return Estimated{demand.threads, seconds(demand, kept.rates), demand};
   });
-  latest_estimate() = {key, best.demand};
+  latest_estimate() = {kept.key, best.demand};
   return best;
 }
 

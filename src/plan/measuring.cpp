@@ -16,8 +16,8 @@ namespace {
 constexpr std::size_t least_ways = 3, most_ways = 6;
 constexpr int rounds = 4;               ///< of timings; one of products that are as long as one
 constexpr double least_timing = 25e-5;  ///< seconds: so much of each way's calls is timed in a round
-/// Seconds beside ten calls, what comes before the first included: ways that would be timed later are left out, but the
-/// first ones. A kernel's first call loads it, for milliseconds.
+/// Seconds beside ten calls, of which what comes before the first way may take half: ways that would be timed later are
+/// left out, but the first ones. A kernel's first call loads it, for milliseconds.
 constexpr double most_planning = 0.018;
 constexpr double worth_a_try = 4;       ///< times the cheapest estimate: no estimate is further off
 constexpr double worth_more_tries = 2;  ///< and few are as far off as that
@@ -145,7 +145,7 @@ std::optional<Choice> measured_choice(std::span<const BackendEntry* const> backe
     contenders.push_back({way.kernel, way.offer.parameters, way.kernel->prepare(pinned)});
   }
   const Clock clock(*operands.value(), context.get());
-  warm_up(contenders, clock, begin + most);
+  warm_up(contenders, clock, std::max<Time>(begin + most, Time::clock::now() + most / 2));
   race(contenders, clock);
   if (contenders.empty()) return std::nullopt;
   const Contender& best = *std::ranges::min_element(contenders, {}, &Contender::seconds);

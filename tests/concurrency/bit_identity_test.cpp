@@ -42,7 +42,7 @@ void expect_same_on_all_thread_counts(const GemmDescription& d, Matrices& matric
         << threads << " threads";
 }
 
-/// Most have 2^23 terms and more, so that several threads are worth waking; of tiles of AMX, those of 2^24.
+/// Most have 2^23 terms and more, so that several threads are worth waking.
 std::vector<GemmDescription> shapes_for_threads(GemmTypes types) {
   std::vector<GemmDescription> shapes{contiguous(types, 257, 251, 263)};
   if (!is_tuned(types)) return shapes;

@@ -212,6 +212,8 @@ TEST(CudaChoice, RowsAreReadAsTheyWereWritten) {
                     .host_launch = 2.5e-6};
   rows.ways = {{"simt_f32", {.bm = 64, .bn = 64, .split_k = 2}}, {"short_sums", {}}};
   rows.rates[rates_key("simt_f32", ElementType::f32, rows.ways[0].configuration, 1)] = {.step = 3e-7, .tile = 0};
+  const RatesKey stored_otherwise = rates_key("simt_f32", ElementType::f32, rows.ways[0].configuration, 1, 2);
+  rows.rates[stored_otherwise] = {.step = 3e-7, .tile = 5e-7};
   rows.products = {{.description = test::row_major(f32, 5, 7, 9), .times = {{1, 2e-6}, {0, 2.5e-6}}}};
   const std::vector<DeviceRows> read =
       parse_rows("# a comment\n" + to_text(rows) + "product\ta GPU\tf32\tno shape\t0:1\n" +
@@ -220,6 +222,8 @@ TEST(CudaChoice, RowsAreReadAsTheyWereWritten) {
                  "BANDWIDTH_MBS=9\tSHARE_PM=1\n");
   ASSERT_EQ(read.size(), 1U);
   EXPECT_EQ(to_text(read[0]), to_text(rows));
+  ASSERT_TRUE(read[0].rates.contains(stored_otherwise));
+  EXPECT_NEAR(read[0].rates.at(stored_otherwise).tile, 5e-7, 1e-12);
   EXPECT_EQ(read[0].products.size(), 1U) << "a damaged line was read";
   EXPECT_EQ(read[0].products[0].description.k, 9);
 }

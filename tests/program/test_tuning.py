@@ -221,6 +221,8 @@ def test_costs_of_the_cpu(caches):
         if rates:
             break
     assert rates and all("near=" in row and "overlap=" in row for row in rates)
+    threads = caches.json("explain", "--m", 2000, "--n", 2000, "--k", 2000, "--backend", "cpu")["threads"]
+    assert len(teams) == (1 if threads > 1 else 0)
     assert all("start=" in row and "wake=" in row for row in teams)
     caches("verify", "--m", 31, "--n", 29, "--k", 150, "--backend", "cpu")
 

@@ -13,6 +13,7 @@
 #include "cpu/kernel_list.hpp"
 #include "cpu/model/fit.hpp"
 #include "cpu/model/rows.hpp"
+#include "cpu/model/team.hpp"
 #include "cpu/order_of_sums.hpp"
 #include "tuning/table/table.hpp"
 
@@ -205,6 +206,22 @@ TEST(CostModel, TeamsMeet) {
   }
   if (widest_isa() != Isa::portable) {
     EXPECT_GT(teams, 10);
+  }
+}
+
+/// More threads for more work, as long as there are parts; none is woken for what is done before it would wake.
+TEST(CostModel, WorkDecidesHowManyThreads) {
+  constexpr std::int64_t many = 1000;
+  EXPECT_EQ(useful_threads(1e3, many, 16), 1);
+  EXPECT_EQ(useful_threads(1e10, many, 16), 16);
+  EXPECT_EQ(useful_threads(1e10, many, 12), 12);
+  EXPECT_EQ(useful_threads(1e10, 3, 16), 3);
+  EXPECT_EQ(useful_threads(1e10, 0, 16), 1);
+  int before = 1;
+  for (double cycles = 1e3; cycles < 1e8; cycles *= 1.5) {
+    const int threads = useful_threads(cycles, many, 16);
+    EXPECT_GE(threads, before) << cycles;
+    before = threads;
   }
 }
 

@@ -2,14 +2,14 @@
 /// \file
 /// THE cost model of the CPU backend. One formula ranks all kernels:
 ///
-///     seconds = start + (max(C, M) + overlap * min(C, M)) / threads + teams * team(threads) + meetings *
-///     meeting(threads) C = sum of amount * rate over cycles, calls, packed bytes and displaced rows M = read_bytes *
-///     read + reread_bytes * reread
+///     seconds = start + (max(C, M) + overlap * min(C, M)) / threads + T
+///     C = sum of amount * rate over cycles, calls, packed bytes and displaced rows
+///     M = read_bytes * read + reread_bytes * reread
+///     T = teams * time to call one of so many threads + meetings * time until so many have met
 ///
-/// A family counts the amounts (Demand) from sizes, strides, caches and registers; for which number of threads, that
-/// formula decides, too (team.hpp). The rates are data:
-/// src/tuning/rows/cpu.tsv has those of processors that were measured, and of any other. `exactile tune --backend cpu
-/// --costs` measures them.
+/// A family counts the amounts (Demand) from sizes, strides, caches and registers; the same formula decides the number
+/// of threads (team.hpp). The rates are data: src/tuning/rows/cpu.tsv has those of processors that were measured, and
+/// of any other. `exactile tune --backend cpu --costs` measures them.
 #pragma once
 
 #include <algorithm>

@@ -194,7 +194,7 @@ Result<Measurements> measure(const Measuring& measuring) {
   Measurements measurements{.file = file.value(), .choices = {}};
   const int threads = core::thread_count(0);
   if (threads > 1)
-    if (Status s = tuning::replace_rows(measurements.file, {measured_team(threads)}); !s.ok()) return s;
+    if (Status s = tuning::replace_rows(measurements.file, {measure_team(threads)}); !s.ok()) return s;
   std::mt19937_64 dice(measuring.seed);
   const Clock::time_point begin = Clock::now();
   std::size_t types_left = std::size(measured_types);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/model/team.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -90,15 +91,20 @@ OneTeam measure_one(int threads) {
   return {start, median_time(threads, few, until_they_sleep, nothing), std::max(0.0, with_meetings - start) / meetings};
 }
 
+std::atomic<const TeamTimes*> latest_times{nullptr};
+
 }  // namespace
 
 const TeamTimes& team_times() {
-  static const TeamTimes times = known_times();
-  return times;
+  if (const TeamTimes* const measured = latest_times.load(std::memory_order_acquire)) return *measured;
+  static const TeamTimes known = known_times();
+  return known;
 }
 
-tuning::Row measured_team(int threads) {
-  TeamTimes times = team_times();  // what two threads do not show stays as it was
+tuning::Row measure_team(int threads) {
+  // Never destroyed: products that are planned meanwhile read it.
+  auto* const measured = new TeamTimes(team_times());  // what two threads do not show stays as it was
+  TeamTimes& times = *measured;
   const OneTeam two = measure_one(2);
   const auto set = [&](TimeOfTeam& time, double OneTeam::*of, const OneTeam& all) {
     time.of_two = two.*of;
@@ -108,6 +114,7 @@ tuning::Row measured_team(int threads) {
   set(times.start, &OneTeam::start, all);
   set(times.wake, &OneTeam::wake, all);
   set(times.meeting, &OneTeam::meeting, all);
+  latest_times.store(measured, std::memory_order_release);
   tuning::Row row{.key = row_key(device_of_rates()), .parameters = {}, .rate = 1};
   for_each_number(times, [&](std::string_view name, const double& seconds) {
     row.parameters.set(name, std::llround(seconds / unit));

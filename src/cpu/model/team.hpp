@@ -30,11 +30,13 @@ struct TeamTimes {
 /// Measured on this processor: here, or what ships; else those for any.
 [[nodiscard]] const TeamTimes& team_times();
 
-/// Measures them with up to so many threads, at least two; takes some tenths of a second.
-[[nodiscard]] tuning::Row measured_team(int threads);
+/// Measures them with up to so many threads, at least two, for team_times() from then on; takes some tenths of a
+/// second.
+[[nodiscard]] tuning::Row measure_team(int threads);
 
 /// How much longer a team takes than its share of so many equal parts: some have one more than others.
 [[nodiscard]] inline double unevenness(std::int64_t parts, int threads) {
+  if (parts == 0) return 1;
   return static_cast<double>(core::round_up(parts, std::int64_t{threads})) / static_cast<double>(parts);
 }
 
@@ -45,7 +47,8 @@ struct TeamTimes {
 
 /// Whether the team's threads sleep when they are called is not known, and waking them takes longer than many products.
 /// So a team's worth is the geometric mean of its times in both cases, by which neither loses more than the other wins.
-/// `estimate(threads)` is of a team without sleep, and says with which number of threads; asked for 1, 2, 4 ... `most`.
+/// `estimate(threads)` says how many of so many threads have work and what they take if none sleeps. It is called for
+/// 1, 2, 4 ... and `most` threads, until more of them lose much.
 template <class Estimate>
 [[nodiscard]] auto best_team(int most, const Estimate& estimate) {
   const TeamTimes& times = team_times();
@@ -61,10 +64,11 @@ template <class Estimate>
     const auto team = estimate(threads);
     if (team.threads == before) break;  // there are no more parts
     before = team.threads;
-    if (const double product = worth(team); product < least) {
-      best = team;
-      least = product;
-    }
+    const double product = worth(team);
+    if (product > 2 * least) break;
+    if (product >= least) continue;
+    best = team;
+    least = product;
   }
   return best;
 }

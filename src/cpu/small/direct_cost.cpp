@@ -36,8 +36,9 @@ Demand direct_demand(const plan::Problem& problem, const MicroKernels<T>& kernel
   const std::int64_t parts = std::max(problem.description.batch_count, core::ceil_divide(o.m, kernels.rows));
   Demand d;
   d.threads = members(parts, problem.threads);
+  const bool shares_products = problem.description.batch_count >= d.threads;
   const double cycles = cycles_of(kernels, m * k * static_cast<double>(core::round_up(o.n, kernels.lanes))) *
-                        unevenness(parts, d.threads);
+                        unevenness(shares_products ? problem.description.batch_count : parts, d.threads);
   // One vector of columns leaves few multiply-adds to each element of A, which is then waited for.
   const bool is_slow = o.n <= kernels.lanes && a_streams(o, size);
   const bool is_near = b_bytes <= static_cast<double>(caches().l1);
@@ -55,8 +56,7 @@ Demand direct_demand(const plan::Problem& problem, const MicroKernels<T>& kernel
   d[Work::displaced_rows] = products * row_tiles * k * static_cast<double>(core::ceil_divide(o.n, width)) *
                             displaced_share(o.k, width * size, o.b.row_stride * size);
   d[Work::starts] = products / d.threads;
-  const bool shares_products = problem.description.batch_count >= d.threads;
-  add_team(d, shares_products ? 1 : products, 0, shares_products ? 0 : products * b_bytes);
+  add_team(d, 1, 0, shares_products ? 0 : products * b_bytes);
   return d;
 }
 

@@ -157,7 +157,8 @@ Demand near_demand(const plan::Problem& problem, const MicroKernels<K>& kernels)
   const auto products = static_cast<double>(problem.description.batch_count);
   Demand d;
   d.threads = members(problem.description.batch_count, problem.threads);
-  d[Work::near_cycles] = products * cycles_of(kernels, m * n * k);
+  d[Work::near_cycles] =
+      unevenness(problem.description.batch_count, d.threads) * products * cycles_of(kernels, m * n * k);
   add_tiles(d, kernels, o.m, o.n, o.k, kernels.vectors, products);
   const auto packed = [&](double bytes, bool by_terms) {
     d[by_terms ? Work::tile_bytes : Work::block_bytes] += products * static_cast<double>(sizeof(Input<K>)) * bytes;

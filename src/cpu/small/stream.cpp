@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t columns_per_part = 256;
 
-int stream_threads(const Orientation& o, int most) { return members(core::ceil_divide(o.n, columns_per_part), most); }
+std::int64_t stream_parts(const Orientation& o) { return core::ceil_divide(o.n, columns_per_part); }
 
 template <class T>
 class Stream final : public Product<T> {
@@ -24,7 +24,7 @@ class Stream final : public Product<T> {
     const auto m = static_cast<double>(o_.m);
     const auto n = static_cast<double>(o_.n);
     const auto k = static_cast<double>(o_.k);
-    threads_ = stream_threads(o_, problem.threads);
+    threads_ = members(stream_parts(o_), problem.threads);
     this->blocking_ = fmt::format("MR={}", o_.m);
     this->model_bytes_ =
         static_cast<double>(sizeof(T)) * (m * k + k * n + m * n) * static_cast<double>(problem.description.batch_count);
@@ -82,9 +82,10 @@ Demand stream_demand(const plan::Problem& problem, const MicroKernels<T>& kernel
   const auto n = static_cast<double>(core::round_up(o.n, kernels.lanes));
   const auto k = static_cast<double>(o.k);
   Demand d;
-  d.threads = stream_threads(o, problem.threads);
+  d.threads = members(stream_parts(o), problem.threads);
   // One load a term from the copy of A keeps the multiply-adds below their rate.
-  d[Work::near_cycles] = products * cycles_of(kernels, static_cast<double>(o.m) * n * k);
+  d[Work::near_cycles] =
+      unevenness(stream_parts(o), d.threads) * products * cycles_of(kernels, static_cast<double>(o.m) * n * k);
   d[Work::calls] = products * k;
   d[Work::tile_bytes] = products * static_cast<double>(sizeof(T)) * static_cast<double>(o.m) * n;  // sums, to C
   d[Work::read_bytes] = products * static_cast<double>(sizeof(T)) * k * n;

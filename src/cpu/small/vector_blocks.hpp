@@ -34,14 +34,28 @@ template <class In>
   return roles.w_term_stride != 1 ? lines_copied : lines_along;
 }
 
-/// Lines that a thread takes at a time: of neighbours several lines of a cache.
-[[nodiscard]] inline std::int64_t lines_of_part(const VectorRoles& roles) { return roles.across ? 64 : 8; }
-
-/// What threads can share: products, parts of the lines or blocks of terms.
+/// Lines that a thread takes at a time. Where they are neighbours it reads 256 bytes of each row.
 template <class In>
-[[nodiscard]] std::int64_t parts_of(const VectorRoles& roles, std::int64_t products) {
-  return std::max({products, core::ceil_divide(roles.lines, lines_of_part(roles)),
-                   core::ceil_divide(roles.terms, block_terms<In>(roles))});
+[[nodiscard]] std::int64_t lines_of_part(const VectorRoles& roles) {
+  return roles.across ? std::max<std::int64_t>(64, 256 / static_cast<std::int64_t>(sizeof(In))) : 8;
+}
+
+/// How threads share the work: whole products where there are enough, else lines where these are, else blocks of terms.
+struct VectorShares {
+  enum class Of : std::uint8_t { products, lines, blocks };
+  Of of;
+  std::int64_t parts;
+  int threads;
+};
+
+template <class In>
+[[nodiscard]] VectorShares shares_of(const VectorRoles& roles, std::int64_t products, int most) {
+  const std::int64_t lines = core::ceil_divide(roles.lines, lines_of_part<In>(roles));
+  const std::int64_t blocks = core::ceil_divide(roles.terms, block_terms<In>(roles));
+  const int threads = members(std::max({products, lines, blocks}), most);
+  if (products >= threads) return {VectorShares::Of::products, products, threads};
+  if (lines >= threads) return {VectorShares::Of::lines, lines, threads};
+  return {VectorShares::Of::blocks, blocks, threads};
 }
 
 template <class In>

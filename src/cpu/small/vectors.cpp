@@ -106,11 +106,11 @@ class Vectors final : public plan::Executable, public plan::QuickProduct {
 template <class In>
 Vectors<In>::Vectors(const plan::Problem& problem, const VectorKernels<In>& kernels)
     : d_(problem.description), r_(vector_roles(d_)), kernels_(kernels), blocks_(r_, kernels) {
-  const std::int64_t parts_of_lines = core::ceil_divide(r_.lines, lines_of_part(r_));
-  threads_ = members(parts_of<In>(r_, d_.batch_count), problem.threads);
+  const VectorShares shares = shares_of<In>(r_, d_.batch_count, problem.threads);
+  threads_ = shares.threads;
   in_place_ = updates_by_chunk() && lie_as_c();
   const std::int64_t bytes_of_block = r_.vectors * r_.lines * size_of_sum;
-  if (threads_ > std::max(d_.batch_count, parts_of_lines))
+  if (shares.of == VectorShares::Of::blocks)
     partial_blocks_ = std::clamp<std::int64_t>(most_partial / bytes_of_block, threads_,
                                                std::max<std::int64_t>(blocks_.count(), threads_));
 }
@@ -263,7 +263,7 @@ Status Vectors<In>::run(const GemmArguments& arguments, const Execution&) const 
         run_blocks(arguments, data, room, partial, member);
         continue;
       }
-      const std::int64_t unit = lines_of_part(r_);
+      const std::int64_t unit = lines_of_part<In>(r_);
       const Range units = part_of(core::ceil_divide(r_.lines, unit), member.count, member.id);
       run_lines(arguments, data, {units.begin * unit, std::min(units.end * unit, r_.lines)}, room);
     }

@@ -23,12 +23,12 @@ Demand vectors_demand(const plan::Problem& problem, int vector_bytes) {
   const double elements = products * static_cast<double>(r.lines) * terms;
   const double lanes = vector_bytes / static_cast<double>(sizeof(Accumulator<In>));
   Demand demand;
-  const std::int64_t parts = parts_of<In>(r, d.batch_count);
-  demand.threads = members(parts, problem.threads);
+  const VectorShares shares = shares_of<In>(r, d.batch_count, problem.threads);
+  demand.threads = shares.threads;
   // Two multiply-adds a cycle of so many lanes as sum; but each waits for a term of x that is loaded, too. Where a lane
   // adds several narrow terms at once, the rates are as much lower.
   demand[r.across ? Work::far_cycles : Work::near_cycles] =
-      unevenness(parts, demand.threads) * elements * vectors / (2 * lanes);
+      unevenness(shares.parts, shares.threads) * elements * vectors / (2 * lanes);
   demand[Work::read_bytes] = elements * size;
   // Lines that are summed along, or taken across by eight, and the last ones by themselves.
   constexpr std::int64_t together = 8;
@@ -37,13 +37,15 @@ Demand vectors_demand(const plan::Problem& problem, int vector_bytes) {
   const auto tiles = static_cast<double>(core::ceil_divide(r.lines, lines_of_tile<In>(r)));
   demand[Work::calls] = products * (r.across ? groups * tiles : static_cast<double>(r.lines) * blocks);
   const bool holds_x = !std::is_same_v<In, LaneOf<In>> || r.x_term_stride != 1;
-  if (holds_x) demand[Work::tile_bytes] = products * tiles * vectors * terms * size;
+  // Threads that share lines hold it each for itself.
+  const double holds = shares.of == VectorShares::Of::lines ? std::max(tiles, 1.0 * shares.threads) : tiles;
+  if (holds_x) demand[Work::tile_bytes] = products * holds * vectors * terms * size;
   // Sums of blocks, to C.
   demand[Work::way_bytes] =
       products * blocks * static_cast<double>(r.lines) * vectors * static_cast<double>(sizeof(Accumulator<In>));
   if (!r.across && r.w_term_stride != 1) demand[Work::block_bytes] = elements * size;
   demand[Work::starts] = products;
-  add_team(demand, 1, 0, 0);
+  add_team(demand, 1, shares.of == VectorShares::Of::blocks ? 2 * products * tiles : 0, 0);
   return demand;
 }
 

@@ -16,8 +16,8 @@ struct Demand {
   double turned_bytes = 0;  ///< the same where rows become columns
   int side_kernels = 0;     ///< kernels beside the one that computes tiles
   int path = 0;             ///< how operands lie, 0 as the kernel likes it best, and what else has rates of its own
-  int store = 0;          ///< how C is stored, 0 as the kernel likes it best: the time of a tile depends on it, no more
-  bool stream_k = false;  ///< all SMs have as much to do: waves are not rounded up
+  int store = 0;            ///< how C is stored, 0 as the kernel likes it best: the time of a tile alone depends on it
+  bool stream_k = false;    ///< all SMs have as much to do: waves are not rounded up
 };
 
 }  // namespace exactile::cuda

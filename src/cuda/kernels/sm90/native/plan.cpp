@@ -166,7 +166,9 @@ int storing(const GemmDescription& d) {
   const std::int64_t size = size_in_bytes(d.types.output);
   const std::int64_t pitch = has_rows ? d.c.row_stride : d.c.column_stride;
   const std::int64_t length = has_rows ? d.n : d.m;
-  const bool is_aligned = !d.c.pointer_array && pitch * size % 16 == 0 && length * size % 16 == 0;
+  const bool is_aligned = !d.c.pointer_array && pitch * size % 16 == 0 && length * size % 16 == 0 &&
+                          (d.batch_count == 1 || d.c.batch_stride * size % 16 == 0);
+  if (d.bias != Bias::none || d.activation != Activation::none) return 2;
   if (has_rows) return is_aligned ? 0 : 1;
   return is_aligned && d.c.row_stride == 1 ? 0 : 2;
 }
@@ -185,7 +187,7 @@ Demand demand_of(const LaunchConfig& layout, const Device& device) {
                                   d.n * plan::distinct_matrices(d.b, d.batch_count)) +
                          real(size_in_bytes(d.types.output)) * c_elements};
   demand.path = std::max(straddling(d.a, true, layout), straddling(plan::transposed(d.b), false, layout));
-  demand.store = storing(d);
+  demand.store = layout.split_k > 1 ? 0 : storing(d);  // the partial sums' buffer is aligned
   add_copies(demand, layout);
   if (layout.split_k > 1) {
     ++demand.side_kernels;
