@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cfenv>
 #include <cstring>
+#include <map>
 #include <span>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -42,6 +44,13 @@ void expect_same_on_all_thread_counts(const GemmDescription& d, Matrices& matric
         << threads << " threads";
 }
 
+/// Of four, those that would share the product; none where the kernel refuses it, or nothing is multiplied.
+int threads_of(const GemmDescription& d, const KernelOfType& kernel) {
+  if (d.m == 0) return 0;
+  const Result<Plan> plan = Plan::make(d, {.kernel = kernel.kernel, .threads = 4});
+  return plan.ok() ? plan.value().summary().threads : 0;
+}
+
 /// Most have 2^23 terms and more, so that several threads are worth waking.
 std::vector<GemmDescription> shapes_for_threads(GemmTypes types) {
   std::vector<GemmDescription> shapes{contiguous(types, 257, 251, 263)};
@@ -70,10 +79,16 @@ TEST(BitIdentity, AnyNumberOfThreads) {
     std::vector<KernelOfType> kernels{{"", types}};
     for (const KernelOfType& kernel : available_kernels())
       if (kernel.types == types && kernel.kernel != "cpu_naive") kernels.push_back(kernel);  // naive: one thread
+    std::map<std::string, int> most_threads;
     for (const GemmDescription& d : shapes_for_threads(types)) {
       Matrices matrices(d, 11, verification::Fill::uniform);
-      for (const KernelOfType& kernel : kernels) expect_same_on_all_thread_counts(d, matrices, kernel);
+      for (const KernelOfType& kernel : kernels) {
+        expect_same_on_all_thread_counts(d, matrices, kernel);
+        most_threads[kernel.kernel] = std::max(most_threads[kernel.kernel], threads_of(d, kernel));
+      }
     }
+    for (const auto& [kernel, threads] : most_threads)
+      EXPECT_TRUE(threads != 1 || !is_tuned(types)) << "no product is shared by threads of " << kernel;
   }
 }
 

@@ -198,10 +198,11 @@ Result<Measurements> measure(const Measuring& measuring) {
   std::mt19937_64 dice(measuring.seed);
   const Clock::time_point begin = Clock::now();
   std::size_t types_left = std::size(measured_types);
+  double fitting = 1;  // takes so many times as long as measuring: as it was for the type before
   for (const GemmTypes types : measured_types) {
-    // A share of what the types before it, and fitting them, have left.
+    // A share of what the types before it have left.
     const double now = seconds_since(begin);
-    const double until = now + (measuring.seconds - now) / static_cast<double>(types_left--);
+    const double until = now + (measuring.seconds - now) / static_cast<double>(types_left--) / (1 + fitting);
     const Pools pools(types);
     std::vector<TimedProduct> products;
     bool goes_on = true;
@@ -210,7 +211,9 @@ Result<Measurements> measure(const Measuring& measuring) {
       products.back().is_fitted_to = index % held_out_every != 0;
       goes_on = measuring.goes_on(seconds_since(begin) / measuring.seconds);
     }
+    const double measured = seconds_since(begin);
     const std::vector<FittedRates> fitted = fit(products);
+    fitting = (seconds_since(begin) - measured) / (measured - now);
     std::vector<tuning::Row> rows;
     for (const FittedRates& one : fitted) rows.push_back(row_of(one.key, one.rates));
     if (Status s = tuning::replace_rows(measurements.file, rows); !s.ok()) return s;
