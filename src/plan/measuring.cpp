@@ -16,9 +16,9 @@ namespace {
 constexpr std::size_t least_ways = 3, most_ways = 6;
 constexpr int rounds = 4;               ///< of timings; one of products that are as long as one
 constexpr double least_timing = 25e-5;  ///< seconds: so much of each way's calls is timed in a round
-/// Seconds beside ten calls, of which what comes before the first way may take half: ways that would be timed later are
-/// left out, but the first ones. A kernel's first call loads it, for milliseconds.
-constexpr double most_planning = 0.018;
+/// Seconds beside ten calls: for all of planning, and so long at least and at most for loading and timing ways. Ways that
+/// would be timed later are left out, but the first ones. A kernel's first call loads it, for milliseconds.
+constexpr double most_planning = 0.018, least_for_ways = 0.009, most_for_ways = 0.014;
 constexpr double worth_a_try = 4;       ///< times the cheapest estimate: no estimate is further off
 constexpr double worth_more_tries = 2;  ///< and few are as far off as that
 /// Copies of the operands have so many bytes together that no cache of a GPU holds them all (but for small operands, of
@@ -126,7 +126,7 @@ std::optional<Choice> measured_choice(std::span<const BackendEntry* const> backe
   const Time begin = Time::clock::now();
   std::vector<Way> ways = cheapest_ways(backends, problem, options, most_ways);
   if (ways.empty()) return std::nullopt;
-  const std::chrono::duration<double> most(most_planning + 10 * ways.front().offer.seconds);
+  const double ten_calls = 10 * ways.front().offer.seconds;
   keep_what_is_worth_it(ways);
   const BackendEntry& backend = backend_of(backends, *ways.front().kernel);
   std::unique_ptr<DeviceContext> context;
@@ -145,7 +145,10 @@ std::optional<Choice> measured_choice(std::span<const BackendEntry* const> backe
     contenders.push_back({way.kernel, way.offer.parameters, way.kernel->prepare(pinned)});
   }
   const Clock clock(*operands.value(), context.get());
-  warm_up(contenders, clock, std::max<Time>(begin + most, Time::clock::now() + most / 2));
+  const Time now = Time::clock::now();
+  const double for_ways =
+      std::clamp(most_planning - std::chrono::duration<double>(now - begin).count(), least_for_ways, most_for_ways);
+  warm_up(contenders, clock, now + std::chrono::duration<double>(for_ways + ten_calls));
   race(contenders, clock);
   if (contenders.empty()) return std::nullopt;
   const Contender& best = *std::ranges::min_element(contenders, {}, &Contender::seconds);
