@@ -16,8 +16,8 @@ namespace {
 constexpr std::size_t least_ways = 3, most_ways = 6;
 constexpr int rounds = 4;               ///< of timings; one of products that are as long as one
 constexpr double least_timing = 25e-5;  ///< seconds: so much of each way's calls is timed in a round
-/// Seconds beside ten calls: for all of planning, and so long at least and at most for loading and timing ways. Ways that
-/// would be timed later are left out, but the first ones. A kernel's first call loads it, for milliseconds.
+/// Seconds beside ten calls: for all of planning, and so long at least and at most for loading and timing ways. Ways
+/// that would be timed later are left out, but the first ones. A kernel's first call loads it, for milliseconds.
 constexpr double most_planning = 0.018, least_for_ways = 0.009, most_for_ways = 0.014;
 constexpr double worth_a_try = 4;       ///< times the cheapest estimate: no estimate is further off
 constexpr double worth_more_tries = 2;  ///< and few are as far off as that
