@@ -91,20 +91,24 @@ OneTeam measure_one(int threads) {
   return {start, median_time(threads, few, until_they_sleep, nothing), std::max(0.0, with_meetings - start) / meetings};
 }
 
-std::atomic<const TeamTimes*> latest_times{nullptr};
+/// Never destroyed, as products that are planned meanwhile read them; what came before stays known, so that it is no
+/// leak.
+struct Measured {
+  TeamTimes times;
+  const Measured* before = nullptr;
+};
+std::atomic<const Measured*> latest{nullptr};
 
 }  // namespace
 
 const TeamTimes& team_times() {
-  if (const TeamTimes* const measured = latest_times.load(std::memory_order_acquire)) return *measured;
+  if (const Measured* const measured = latest.load(std::memory_order_acquire)) return measured->times;
   static const TeamTimes known = known_times();
   return known;
 }
 
 tuning::Row measure_team(int threads) {
-  // Never destroyed: products that are planned meanwhile read it.
-  auto* const measured = new TeamTimes(team_times());  // what two threads do not show stays as it was
-  TeamTimes& times = *measured;
+  TeamTimes times = team_times();  // what two threads do not show stays as it was
   const OneTeam two = measure_one(2);
   const auto set = [&](TimeOfTeam& time, double OneTeam::*of, const OneTeam& all) {
     time.of_two = two.*of;
@@ -114,7 +118,7 @@ tuning::Row measure_team(int threads) {
   set(times.start, &OneTeam::start, all);
   set(times.wake, &OneTeam::wake, all);
   set(times.meeting, &OneTeam::meeting, all);
-  latest_times.store(measured, std::memory_order_release);
+  latest.store(new Measured{times, latest.load(std::memory_order_acquire)}, std::memory_order_release);
   tuning::Row row{.key = row_key(device_of_rates()), .parameters = {}, .rate = 1};
   for_each_number(times, [&](std::string_view name, const double& seconds) {
     row.parameters.set(name, std::llround(seconds / unit));

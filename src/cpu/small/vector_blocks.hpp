@@ -34,13 +34,14 @@ template <class In>
   return roles.w_term_stride != 1 ? lines_copied : lines_along;
 }
 
-/// Lines that a thread takes at a time. Where they are neighbours it reads 256 bytes of each row.
+/// Lines that a thread takes at a time. Where they are neighbours it reads at least 256 bytes of each row.
 template <class In>
 [[nodiscard]] std::int64_t lines_of_part(const VectorRoles& roles) {
   return roles.across ? std::max<std::int64_t>(64, 256 / static_cast<std::int64_t>(sizeof(In))) : 8;
 }
 
-/// How threads share the work: whole products where there are enough, else lines where these are, else blocks of terms.
+/// How threads share the work: whole products where there are enough; else lines, where half of the threads have some;
+/// else blocks of terms, whose sums one thread adds.
 struct VectorShares {
   enum class Of : std::uint8_t { products, lines, blocks };
   Of of;
@@ -54,7 +55,7 @@ template <class In>
   const std::int64_t blocks = core::ceil_divide(roles.terms, block_terms<In>(roles));
   const int threads = members(std::max({products, lines, blocks}), most);
   if (products >= threads) return {VectorShares::Of::products, products, threads};
-  if (lines >= threads) return {VectorShares::Of::lines, lines, threads};
+  if (2 * lines >= threads && lines > products) return {VectorShares::Of::lines, lines, members(lines, threads)};
   return {VectorShares::Of::blocks, blocks, threads};
 }
 

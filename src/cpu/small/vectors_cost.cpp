@@ -40,12 +40,13 @@ Demand vectors_demand(const plan::Problem& problem, int vector_bytes) {
   // Threads that share lines hold it each for itself.
   const double holds = shares.of == VectorShares::Of::lines ? std::max(tiles, 1.0 * shares.threads) : tiles;
   if (holds_x) demand[Work::tile_bytes] = products * holds * vectors * terms * size;
-  // Sums of blocks, to C.
-  demand[Work::way_bytes] =
-      products * blocks * static_cast<double>(r.lines) * vectors * static_cast<double>(sizeof(Accumulator<In>));
+  // Sums of blocks, to C; those that threads share, one of them adds.
+  const bool shares_blocks = shares.of == VectorShares::Of::blocks;
+  demand[Work::way_bytes] = (shares_blocks ? shares.threads : 1) * products * blocks * static_cast<double>(r.lines) *
+                            vectors * static_cast<double>(sizeof(Accumulator<In>));
   if (!r.across && r.w_term_stride != 1) demand[Work::block_bytes] = elements * size;
   demand[Work::starts] = products;
-  add_team(demand, 1, shares.of == VectorShares::Of::blocks ? 2 * products * tiles : 0, 0);
+  add_team(demand, 1, shares_blocks ? 2 * products * tiles : 0, 0);
   return demand;
 }
 
