@@ -164,11 +164,8 @@ int straddling(const OperandLayout& operand, bool is_a, const LaunchConfig& layo
 /// elements.
 int storing(const GemmDescription& d) {
   const bool has_rows = d.c.column_stride == 1;
-  const std::int64_t size = size_in_bytes(d.types.output);
-  const std::int64_t pitch = has_rows ? d.c.row_stride : d.c.column_stride;
-  const std::int64_t length = has_rows ? d.n : d.m;
   const bool is_aligned =
-      !d.c.pointer_array && pitch * size % 16 == 0 && length * size % 16 == 0 && d.c.batch_stride * size % 16 == 0;
+      has_rows ? has_aligned_strides(d, d.n, d.c.row_stride) : has_aligned_strides(d, d.m, d.c.column_stride);
   if (d.bias != Bias::none || d.activation != Activation::none) return 2;
   if (has_rows) return is_aligned ? 0 : 1;
   return is_aligned && d.c.row_stride == 1 ? 0 : 2;

@@ -150,6 +150,15 @@ enum class OperandMajor { k, mn, none };
 /// than some of the k of all.
 [[nodiscard]] constexpr bool shares_boxes(int tile_mn, int shares) { return tile_mn / 64 % shares == 0; }
 
+/// Whether the contiguous rows or columns of C, that long and so far apart, begin and end at multiples of 16 bytes
+/// where C does: TMA cuts a box off there.
+[[nodiscard]] inline bool has_aligned_strides(const GemmDescription& d, std::int64_t length, std::int64_t pitch) {
+  const std::int64_t size = size_in_bytes(d.types.output);
+  constexpr std::int64_t most_pitch = std::int64_t{1} << 36;  // TMA takes less than 2^40 bytes
+  return !d.c.pointer_array && length * size % 16 == 0 && pitch * size % 16 == 0 && pitch > 0 && pitch < most_pitch &&
+         d.c.batch_stride * size % 16 == 0;
+}
+
 /// Whether TMA can store a tile of that width, `bytes` an element: in boxes of 128 bytes.
 [[nodiscard]] constexpr bool stores_boxes(int tile_n, std::int64_t bytes) { return tile_n * bytes % 128 == 0; }
 
