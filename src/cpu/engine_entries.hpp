@@ -107,11 +107,12 @@ const KeptRates& kept_rates() {
 template <Name family, Isa isa, class In, class DemandOf>
 Estimated estimated(plan::Problem problem, const DemandOf& demand_of) {
   const KeptRates& kept = kept_rates<family, isa, In>();
-  const Estimated best = best_team(problem.threads, [&](int threads) {
+  const auto estimate = [&](int threads) {
     problem.threads = threads;
     const Demand demand = demand_of(problem);
     return Estimated{demand.threads, seconds(demand, kept.rates), demand};
-  });
+  };
+  const Estimated best = problem.has_all_threads ? estimate(problem.threads) : best_team(problem.threads, estimate);
   latest_estimate() = {kept.key, best.demand};
   return best;
 }

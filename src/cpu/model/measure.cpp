@@ -29,6 +29,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double most_terms = 0x1p26;          ///< for each thread
+constexpr double least_terms = 0x1p14;         ///< the same, where there are several: with fewer none would be called
 constexpr std::int64_t pool_bytes = 64 << 20;  ///< of each operand: more than caches hold, with the others
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
@@ -57,19 +58,27 @@ struct Drawn {
   bool is_cold;
 };
 
-/// Every third product has a side of at most 8. Half have all threads; half of these, as of the others, come from
-/// memory.
+/// How many threads a product has: one, or of 2, 4 ... and all of them any.
+int draw_threads(int index, std::mt19937_64& dice) {
+  const int all = core::thread_count(0);
+  if (index / 2 % 2 == 0 || all == 1) return 1;
+  const int teams = static_cast<int>(std::ceil(std::log2(all)));
+  return std::min(all, 2 << std::uniform_int_distribution<int>(0, teams - 1)(dice));
+}
+
+/// Every third product has a side of at most 8. Half have several threads, exactly so many: the number that known rates
+/// would choose shows least where they are wrong. Half of these, as of the others, come from memory.
 Drawn draw(GemmTypes types, int index, std::mt19937_64& dice) {
   std::uniform_real_distribution<double> uniform(0, 1);
   const auto size = [&](double most) { return tuning::draw_size(dice, 1, most); };
-  const int threads = index / 2 % 2 == 1 ? core::thread_count(0) : 1;
+  const int threads = draw_threads(index, dice);
   constexpr double most = 4096;
   for (;;) {
     std::array<std::int64_t, 3> s{size(most), size(most), size(most)};
     if (index % 3 == 0) s[static_cast<std::size_t>(index / 3 % 2)] = size(8);
-    if (static_cast<double>(s[0]) * static_cast<double>(s[1]) * static_cast<double>(s[2]) > most_terms * threads)
-      continue;
     const auto [m, n, k] = s;
+    const double terms = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) / threads;
+    if (terms > most_terms || (threads > 1 && terms < least_terms)) continue;
     constexpr std::int64_t most_elements = pool_bytes / 16;  // of the largest type
     if (std::max({m * k, k * n, m * n}) > most_elements) continue;
     const auto layout = [&](std::int64_t rows, std::int64_t columns, double turned) {
@@ -82,7 +91,8 @@ Drawn draw(GemmTypes types, int index, std::mt19937_64& dice) {
                              .a = layout(m, k, 0.3),
                              .b = layout(k, n, 0.5),
                              .c = layout(m, n, 0.2)},
-             .threads = threads},
+             .threads = threads,
+             .has_all_threads = true},
             index % 2 == 0};
   }
 }
@@ -119,24 +129,30 @@ class Operands {
 /// One kernel on one product.
 class Contender {
  public:
-  Contender(Operands& operands, std::unique_ptr<plan::Executable> product)
-      : operands_(operands), product_(std::move(product)) {}
+  Contender(Operands& operands, std::unique_ptr<plan::Executable> product, int threads)
+      : operands_(operands), product_(std::move(product)), threads_(threads) {}
 
   /// Of one call, the fastest of the groups that were timed.
   [[nodiscard]] double fastest() const { return fastest_; }
 
+  /// One call ahead wakes the threads, which have slept where the contenders before this one had no use for them.
   void time_group() {
     constexpr double shortest_group = 50e-6;
     const std::int64_t calls = std::clamp<std::int64_t>(std::llround(shortest_group / fastest_), 1, 1 << 12);
+    if (threads_ > 1) run();
     const Clock::time_point begin = Clock::now();
-    for (std::int64_t i = 0; i < calls; ++i)
-      if (const Status status = product_->run(operands_.next(), {}); !status.ok()) throw std::bad_alloc();
+    for (std::int64_t i = 0; i < calls; ++i) run();
     fastest_ = std::min(fastest_, seconds_since(begin) / static_cast<double>(calls));
   }
 
  private:
+  void run() {
+    if (const Status status = product_->run(operands_.next(), {}); !status.ok()) throw std::bad_alloc();
+  }
+
   Operands& operands_;
   std::unique_ptr<plan::Executable> product_;
+  int threads_;
   double fastest_ = 1;
 };
 
@@ -161,7 +177,7 @@ TimedProduct time_all(const Drawn& drawn, const Pools& pools) {
     static_cast<void>(entry.cost(alone(drawn.problem)));
     timed.kernels.push_back(
         {key, demand, latest_estimate().demand, 0, timed.sums_differ || entry.gives_way(drawn.problem).empty()});
-    contenders.emplace_back(operands, entry.prepare(drawn.problem));
+    contenders.emplace_back(operands, entry.prepare(drawn.problem), demand.threads);
   }
   const Clock::time_point begin = Clock::now();
   for (int round = 0; round < rounds || seconds_since(begin) < enough; ++round)
