@@ -7,10 +7,12 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <new>
 #include <random>
+#include <vector>
 
 #include "core/aligned_memory.hpp"
 #include "core/thread_count.hpp"
@@ -30,6 +32,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double most_terms = 0x1p26;          ///< for each thread
 constexpr double least_terms = 0x1p14;         ///< the same, where there are several: with fewer none would be called
+constexpr double most_large_terms = 0x1p28;    ///< of some, whose kernels differ by a few percent, from most_terms on
 constexpr std::int64_t pool_bytes = 64 << 20;  ///< of each operand: more than caches hold, with the others
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
@@ -66,19 +69,22 @@ int draw_threads(int index, std::mt19937_64& dice) {
   return std::min(all, 2 << std::uniform_int_distribution<int>(0, teams - 1)(dice));
 }
 
-/// Every third product has a side of at most 8. Half have several threads, exactly so many: the number that known rates
-/// would choose shows least where they are wrong. Half of these, as of the others, come from memory.
+/// Every third product has a side of at most 8, every seventh is large. Half have several threads, exactly so many: the
+/// number that known rates would choose shows least where they are wrong. Half of these, as of the others, come from
+/// memory.
 Drawn draw(GemmTypes types, int index, std::mt19937_64& dice) {
   std::uniform_real_distribution<double> uniform(0, 1);
   const auto size = [&](double most) { return tuning::draw_size(dice, 1, most); };
   const int threads = draw_threads(index, dice);
   constexpr double most = 4096;
+  const bool is_large = index % 7 == 6;
+  const double from = is_large ? most_terms : threads > 1 ? least_terms : 0;
   for (;;) {
     std::array<std::int64_t, 3> s{size(most), size(most), size(most)};
-    if (index % 3 == 0) s[static_cast<std::size_t>(index / 3 % 2)] = size(8);
+    if (index % 3 == 0 && !is_large) s[static_cast<std::size_t>(index / 3 % 2)] = size(8);
     const auto [m, n, k] = s;
     const double terms = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) / threads;
-    if (terms > most_terms || (threads > 1 && terms < least_terms)) continue;
+    if (terms < from || terms > (is_large ? most_large_terms : most_terms)) continue;
     constexpr std::int64_t most_elements = pool_bytes / 16;  // of the largest type
     if (std::max({m * k, k * n, m * n}) > most_elements) continue;
     const auto layout = [&](std::int64_t rows, std::int64_t columns, double turned) {
@@ -132,17 +138,23 @@ class Contender {
   Contender(Operands& operands, std::unique_ptr<plan::Executable> product, int threads)
       : operands_(operands), product_(std::move(product)), threads_(threads) {}
 
-  /// Of one call, the fastest of the groups that were timed.
-  [[nodiscard]] double fastest() const { return fastest_; }
+  /// Of one call, the lower quartile of the groups that were timed: the fastest is a team's luck, and what others do
+  /// on a shared machine spoils a median of so few.
+  [[nodiscard]] double lower_quartile() {
+    const auto quarter = seconds_.begin() + static_cast<std::ptrdiff_t>(seconds_.size() / 4);
+    std::ranges::nth_element(seconds_, quarter);
+    return *quarter;
+  }
 
   /// One call ahead wakes the threads, which have slept where the contenders before this one had no use for them.
   void time_group() {
     constexpr double shortest_group = 50e-6;
-    const std::int64_t calls = std::clamp<std::int64_t>(std::llround(shortest_group / fastest_), 1, 1 << 12);
+    const double once = seconds_.empty() ? shortest_group : seconds_.back();
+    const std::int64_t calls = std::clamp<std::int64_t>(std::llround(shortest_group / once), 1, 1 << 12);
     if (threads_ > 1) run();
     const Clock::time_point begin = Clock::now();
     for (std::int64_t i = 0; i < calls; ++i) run();
-    fastest_ = std::min(fastest_, seconds_since(begin) / static_cast<double>(calls));
+    seconds_.push_back(seconds_since(begin) / static_cast<double>(calls));
   }
 
  private:
@@ -153,12 +165,13 @@ class Contender {
   Operands& operands_;
   std::unique_ptr<plan::Executable> product_;
   int threads_;
-  double fastest_ = 1;
+  std::vector<double> seconds_;  ///< of a call, in each group
 };
 
 /// All kernels that the model ranks, turn by turn.
 TimedProduct time_all(const Drawn& drawn, const Pools& pools) {
-  constexpr int rounds = 6;
+  constexpr int rounds = 6, least_rounds = 2;
+  constexpr double most = 0.3;     // seconds of all together, but for the least rounds
   constexpr double enough = 0.02;  // seconds of all together
   TimedProduct timed{.types = drawn.problem.description.types,
                      .is_fitted_to = true,
@@ -180,9 +193,11 @@ TimedProduct time_all(const Drawn& drawn, const Pools& pools) {
     contenders.emplace_back(operands, entry.prepare(drawn.problem), demand.threads);
   }
   const Clock::time_point begin = Clock::now();
-  for (int round = 0; round < rounds || seconds_since(begin) < enough; ++round)
+  for (int round = 0;
+       round < least_rounds || (round < rounds && seconds_since(begin) < most) || seconds_since(begin) < enough;
+       ++round)
     for (Contender& contender : contenders) contender.time_group();
-  for (std::size_t i = 0; i < contenders.size(); ++i) timed.kernels[i].seconds = contenders[i].fastest();
+  for (std::size_t i = 0; i < contenders.size(); ++i) timed.kernels[i].seconds = contenders[i].lower_quartile();
   return timed;
 }
 
