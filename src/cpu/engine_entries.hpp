@@ -102,8 +102,8 @@ const KeptRates& kept_rates() {
   return kept;
 }
 
-/// What a product asks of a family of kernels with as many threads as are worth it. Its time, by which kernels are
-/// compared, is that of threads that do not sleep: of a program that multiplies again and again.
+/// What a product asks of a family of kernels with as many threads as are worth it, or as its team is fixed. Its time,
+/// by which kernels are compared, is that of threads that do not sleep: of a program that multiplies again and again.
 template <Name family, Isa isa, class In, class DemandOf>
 Estimated estimated(plan::Problem problem, const DemandOf& demand_of) {
   const KeptRates& kept = kept_rates<family, isa, In>();
@@ -112,7 +112,7 @@ Estimated estimated(plan::Problem problem, const DemandOf& demand_of) {
     const Demand demand = demand_of(problem);
     return Estimated{demand.threads, seconds(demand, kept.rates), demand};
   };
-  const Estimated best = problem.has_all_threads ? estimate(problem.threads) : best_team(problem.threads, estimate);
+  const Estimated best = problem.is_team_fixed ? estimate(problem.threads) : best_team(problem.threads, estimate);
   latest_estimate() = {kept.key, best.demand};
   return best;
 }

@@ -19,8 +19,8 @@ namespace exactile::plan {
 struct Problem {
   GemmDescription description;
   Accuracy accuracy = Accuracy::standard;
-  int threads = 1;               ///< upper limit, settled
-  bool has_all_threads = false;  ///< no fewer either, as far as there is work for them: measuring asks for it
+  int threads = 1;             ///< upper limit, settled
+  bool is_team_fixed = false;  ///< kernels with rates take exactly `threads`, as far as they have parts: for measuring
   Memory memory = Memory::host;
   int device = 0;
   Planning planning = Planning::estimate;

@@ -225,6 +225,30 @@ TEST(CostModel, WorkDecidesHowManyThreads) {
   }
 }
 
+/// What no thread would be woken for is shared by a team that is fixed, and prepared for it.
+TEST(CostModel, AFixedTeamIsTaken) {
+  int teams = 0;
+  for (const plan::KernelEntry& entry : kernel_list()) {
+    plan::Problem problem = problem_of(entry.types.front(), 64, 64, 2);
+    problem.threads = 4;
+    if (!entry.unavailable(0).empty() || !entry.refuses(problem).empty()) continue;
+    const auto threads = [&] {
+      static_cast<void>(entry.cost(problem));
+      return latest_estimate().demand.threads;
+    };
+    latest_estimate() = {};
+    EXPECT_EQ(threads(), 1) << entry.name;
+    if (latest_estimate().key.family.empty()) continue;  // without rates
+    problem.is_team_fixed = true;
+    const int team = threads();
+    EXPECT_EQ(entry.prepare(problem)->threads(), team) << entry.name;
+    teams += team > 1 ? 1 : 0;
+  }
+  if (widest_isa() != Isa::portable) {
+    EXPECT_GT(teams, 5);
+  }
+}
+
 /// Columns a power of two apart meet few sets of L1: what reads operands in place waits there.
 TEST(CostModel, RowsThatDisplaceOneAnotherAreCounted) {
   int judged = 0;

@@ -30,10 +30,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double most_terms = 0x1p26;          ///< for each thread
-constexpr double least_terms = 0x1p14;         ///< the same, where there are several: with fewer none would be called
-constexpr double most_large_terms = 0x1p28;    ///< of some, whose kernels differ by a few percent, from most_terms on
 constexpr std::int64_t pool_bytes = 64 << 20;  ///< of each operand: more than caches hold, with the others
+
+/// Multiply-adds of a product, for each of its threads.
+struct Terms {
+  double least, most;
+};
+constexpr Terms common{0, 0x1p26};
+constexpr Terms of_teams{0x1p14, 0x1p26};  ///< with fewer no team would be called
+constexpr Terms large{0x1p26, 0x1p28};     ///< kernels differ by a few percent, which many small products would hide
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
@@ -61,7 +66,7 @@ struct Drawn {
   bool is_cold;
 };
 
-/// How many threads a product has: one, or of 2, 4 ... and all of them any.
+/// One thread, or by lot one of 2, 4, 8 ... and all.
 int draw_threads(int index, std::mt19937_64& dice) {
   const int all = core::thread_count(0);
   if (index / 2 % 2 == 0 || all == 1) return 1;
@@ -69,22 +74,25 @@ int draw_threads(int index, std::mt19937_64& dice) {
   return std::min(all, 2 << std::uniform_int_distribution<int>(0, teams - 1)(dice));
 }
 
-/// Every third product has a side of at most 8, every seventh is large. Half have several threads, exactly so many: the
-/// number that known rates would choose shows least where they are wrong. Half of these, as of the others, come from
-/// memory.
-Drawn draw(GemmTypes types, int index, std::mt19937_64& dice) {
+/// Every seventh product is large where `has_time` says so; of the others every third has a side of at most 8. Half
+/// have several threads, exactly so many: the number that known rates would choose shows least where they are wrong.
+/// Half of these, as of the others, come from memory.
+Drawn draw(GemmTypes types, int index, bool has_time, std::mt19937_64& dice) {
   std::uniform_real_distribution<double> uniform(0, 1);
   const auto size = [&](double most) { return tuning::draw_size(dice, 1, most); };
   const int threads = draw_threads(index, dice);
   constexpr double most = 4096;
-  const bool is_large = index % 7 == 6;
-  const double from = is_large ? most_terms : threads > 1 ? least_terms : 0;
+  const bool is_large = has_time && index % 7 == 6;
+  const bool is_thin = !is_large && index % 3 == 0;
+  const Terms terms = is_large ? large : threads > 1 ? of_teams : common;
+  // However many threads there are, operands that fit into the pools must reach it.
+  const double least = std::min(terms.least * threads, is_thin ? 0x1p20 : 0x1p30);
   for (;;) {
     std::array<std::int64_t, 3> s{size(most), size(most), size(most)};
-    if (index % 3 == 0 && !is_large) s[static_cast<std::size_t>(index / 3 % 2)] = size(8);
+    if (is_thin) s[static_cast<std::size_t>(index / 3 % 2)] = size(8);
     const auto [m, n, k] = s;
-    const double terms = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) / threads;
-    if (terms < from || terms > (is_large ? most_large_terms : most_terms)) continue;
+    const double drawn = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+    if (drawn < least || drawn > terms.most * threads) continue;
     constexpr std::int64_t most_elements = pool_bytes / 16;  // of the largest type
     if (std::max({m * k, k * n, m * n}) > most_elements) continue;
     const auto layout = [&](std::int64_t rows, std::int64_t columns, double turned) {
@@ -98,7 +106,7 @@ Drawn draw(GemmTypes types, int index, std::mt19937_64& dice) {
                              .b = layout(k, n, 0.5),
                              .c = layout(m, n, 0.2)},
              .threads = threads,
-             .has_all_threads = true},
+             .is_team_fixed = true},
             index % 2 == 0};
   }
 }
@@ -135,8 +143,8 @@ class Operands {
 /// One kernel on one product.
 class Contender {
  public:
-  Contender(Operands& operands, std::unique_ptr<plan::Executable> product, int threads)
-      : operands_(operands), product_(std::move(product)), threads_(threads) {}
+  Contender(Operands& operands, std::unique_ptr<plan::Executable> product, bool competes_with_teams)
+      : operands_(operands), product_(std::move(product)), competes_with_teams_(competes_with_teams) {}
 
   /// Of one call, the lower quartile of the groups that were timed: the fastest is a team's luck, and what others do
   /// on a shared machine spoils a median of so few.
@@ -146,15 +154,16 @@ class Contender {
     return *quarter;
   }
 
-  /// One call ahead wakes the threads, which have slept where the contenders before this one had no use for them.
+  /// One call ahead wakes the threads, which have slept where the contenders before this one had no use for them, or
+  /// brings what they had in their caches.
   void time_group() {
     constexpr double shortest_group = 50e-6;
-    const double once = seconds_.empty() ? shortest_group : seconds_.back();
-    const std::int64_t calls = std::clamp<std::int64_t>(std::llround(shortest_group / once), 1, 1 << 12);
-    if (threads_ > 1) run();
+    const std::int64_t calls = std::clamp<std::int64_t>(std::llround(shortest_group / fastest_), 1, 1 << 12);
+    if (competes_with_teams_) run();
     const Clock::time_point begin = Clock::now();
     for (std::int64_t i = 0; i < calls; ++i) run();
     seconds_.push_back(seconds_since(begin) / static_cast<double>(calls));
+    fastest_ = std::min(fastest_, seconds_.back());
   }
 
  private:
@@ -164,15 +173,16 @@ class Contender {
 
   Operands& operands_;
   std::unique_ptr<plan::Executable> product_;
-  int threads_;
+  bool competes_with_teams_;
+  double fastest_ = 1;
   std::vector<double> seconds_;  ///< of a call, in each group
 };
 
 /// All kernels that the model ranks, turn by turn.
 TimedProduct time_all(const Drawn& drawn, const Pools& pools) {
-  constexpr int rounds = 6, least_rounds = 2;
-  constexpr double most = 0.3;     // seconds of all together, but for the least rounds
-  constexpr double enough = 0.02;  // seconds of all together
+  constexpr int rounds = 6, least_rounds = 4;
+  constexpr double at_most = 0.3;    // seconds of all together, but for the least rounds
+  constexpr double at_least = 0.02;  // the same
   TimedProduct timed{.types = drawn.problem.description.types,
                      .is_fitted_to = true,
                      .sums_differ = sums_may_differ(drawn.problem),
@@ -190,11 +200,11 @@ TimedProduct time_all(const Drawn& drawn, const Pools& pools) {
     static_cast<void>(entry.cost(alone(drawn.problem)));
     timed.kernels.push_back(
         {key, demand, latest_estimate().demand, 0, timed.sums_differ || entry.gives_way(drawn.problem).empty()});
-    contenders.emplace_back(operands, entry.prepare(drawn.problem), demand.threads);
+    contenders.emplace_back(operands, entry.prepare(drawn.problem), drawn.problem.threads > 1);
   }
   const Clock::time_point begin = Clock::now();
   for (int round = 0;
-       round < least_rounds || (round < rounds && seconds_since(begin) < most) || seconds_since(begin) < enough;
+       round < least_rounds || (round < rounds && seconds_since(begin) < at_most) || seconds_since(begin) < at_least;
        ++round)
     for (Contender& contender : contenders) contender.time_group();
   for (std::size_t i = 0; i < contenders.size(); ++i) timed.kernels[i].seconds = contenders[i].lower_quartile();
@@ -220,6 +230,7 @@ Result<std::string> file_of(const Measuring& measuring) {
 
 Result<Measurements> measure(const Measuring& measuring) {
   constexpr int held_out_every = 5;
+  constexpr double enough_for_large = 10;  // seconds of a type, where one such product may take some
   const Result<std::string> file = file_of(measuring);
   if (!file.ok()) return file.status();
   Measurements measurements{.file = file.value(), .choices = {}};
@@ -238,7 +249,7 @@ Result<Measurements> measure(const Measuring& measuring) {
     std::vector<TimedProduct> products;
     bool goes_on = true;
     for (int index = 0; goes_on && seconds_since(begin) < until; ++index) {
-      products.push_back(time_all(draw(types, index, dice), pools));
+      products.push_back(time_all(draw(types, index, until - now > enough_for_large, dice), pools));
       products.back().is_fitted_to = index % held_out_every != 0;
       goes_on = measuring.goes_on(seconds_since(begin) / measuring.seconds);
     }

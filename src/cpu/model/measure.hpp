@@ -6,7 +6,7 @@
 namespace exactile::cpu {
 
 /// exactile::measure_device() for this backend. Every fifth product is not fitted to, and is what the choices are
-/// judged by. Half of the products have all threads, and half of these as of the others operands from memory.
+/// judged by: among kernels with as many threads as the product was drawn with.
 [[nodiscard]] Result<Measurements> measure(const Measuring& measuring);
 
 }  // namespace exactile::cpu

@@ -160,8 +160,8 @@ int straddling(const OperandLayout& operand, bool is_a, const LaunchConfig& layo
   return pitch % 128 == 0 || pitch < 128 ? 0 : pitch % 32 == 0 ? 1 : 2;
 }
 
-/// As store_by() in alignment.hpp decides, but for addresses and beta: 0 by TMA, 1 by rows that lie anywhere, 2 by
-/// elements.
+/// As store_by() in alignment.hpp decides, but for addresses, beta and the tile's width: 0 by TMA, 1 by rows that lie
+/// anywhere, 2 by elements.
 int storing(const GemmDescription& d) {
   const bool has_rows = d.c.column_stride == 1;
   const bool is_aligned =

@@ -150,12 +150,12 @@ enum class OperandMajor { k, mn, none };
 /// than some of the k of all.
 [[nodiscard]] constexpr bool shares_boxes(int tile_mn, int shares) { return tile_mn / 64 % shares == 0; }
 
-/// Whether the contiguous rows or columns of C, that long and so far apart, begin and end at multiples of 16 bytes
-/// where C does: TMA cuts a box off there.
+/// Whether the contiguous rows or columns of C, `length` elements long and `pitch` apart, begin and end at multiples of
+/// 16 bytes where C does: TMA cuts a box off there.
 [[nodiscard]] inline bool has_aligned_strides(const GemmDescription& d, std::int64_t length, std::int64_t pitch) {
   const std::int64_t size = size_in_bytes(d.types.output);
   constexpr std::int64_t most_pitch = std::int64_t{1} << 36;  // TMA takes less than 2^40 bytes
-  return !d.c.pointer_array && length * size % 16 == 0 && pitch * size % 16 == 0 && pitch > 0 && pitch < most_pitch &&
+  return !d.c.pointer_array && pitch > 0 && pitch < most_pitch && length * size % 16 == 0 && pitch * size % 16 == 0 &&
          d.c.batch_stride * size % 16 == 0;
 }
 
