@@ -42,10 +42,17 @@ def running(program, ignored):
 
 def has_output(program, process):
     """Its output, which has no name yet, or a temporary one where the file system has no files without names."""
-    descriptors = pathlib.Path(f"/proc/{process.pid}/fd")
-    targets = [os.readlink(file) for file in descriptors.iterdir() if file.is_symlink()]
+    targets = [target_of(file) for file in pathlib.Path(f"/proc/{process.pid}/fd").iterdir()]
     return any(str(program.folder) in target and target.endswith("(deleted)") for target in targets) or \
         temporary_files(program)
+
+
+def target_of(descriptor):
+    """Nothing where the program has closed it meanwhile."""
+    try:
+        return os.readlink(descriptor)
+    except FileNotFoundError:
+        return ""
 
 
 def temporary_files(program):
