@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstddef>
@@ -70,7 +71,7 @@ struct Drawn {
 int draw_threads(int index, std::mt19937_64& dice) {
   const int all = core::thread_count(0);
   if (index / 2 % 2 == 0 || all == 1) return 1;
-  const int teams = static_cast<int>(std::ceil(std::log2(all)));
+  const int teams = std::bit_width(static_cast<unsigned>(all - 1));
   return std::min(all, 2 << std::uniform_int_distribution<int>(0, teams - 1)(dice));
 }
 
@@ -182,7 +183,7 @@ class Contender {
 TimedProduct time_all(const Drawn& drawn, const Pools& pools) {
   constexpr int rounds = 6, least_rounds = 4;
   constexpr double at_most = 0.3;    // seconds of all together, but for the least rounds
-  constexpr double at_least = 0.02;  // the same
+  constexpr double at_least = 0.02;  // of all together, too
   TimedProduct timed{.types = drawn.problem.description.types,
                      .is_fitted_to = true,
                      .sums_differ = sums_may_differ(drawn.problem),
@@ -245,11 +246,12 @@ Result<Measurements> measure(const Measuring& measuring) {
     // A share of what the types before it have left.
     const double now = seconds_since(begin);
     const double until = now + (measuring.seconds - now) / static_cast<double>(types_left--) / (1 + fitting);
+    const bool has_time = until - now > enough_for_large;
     const Pools pools(types);
     std::vector<TimedProduct> products;
     bool goes_on = true;
     for (int index = 0; goes_on && seconds_since(begin) < until; ++index) {
-      products.push_back(time_all(draw(types, index, until - now > enough_for_large, dice), pools));
+      products.push_back(time_all(draw(types, index, has_time, dice), pools));
       products.back().is_fitted_to = index % held_out_every != 0;
       goes_on = measuring.goes_on(seconds_since(begin) / measuring.seconds);
     }
