@@ -172,7 +172,8 @@ void expect_sums(const MicroKernels<K>& kernels, int rows, std::int64_t columns,
       {rows, width, columns, lanes_of<K>(k), last}, packed_a.data(), packed_b.data(), c.data(), Sum<K>(1), Sum<K>(0));
   if (of_a.column == 1) {
     const std::int64_t stride = lanes_of<K>(k) + 5;
-    std::vector<Lane<K>> copied(static_cast<std::size_t>(rows * stride));
+    constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(Lane<K>));  // the last row may end within one
+    std::vector<Lane<K>> copied(static_cast<std::size_t>(rows * stride + line));
     for (std::int64_t i = 0; i < rows; ++i) kernels.copy_a(a.data() + i * of_a.row, k, copied.data() + i * stride);
     std::vector<Sum<K>> by_rows(c.size());
     kernels.tile(AOrder::rows, rows, vectors, last != kernels.lanes)({stride, width, columns, lanes_of<K>(k), last},

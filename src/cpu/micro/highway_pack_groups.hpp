@@ -86,7 +86,8 @@ void pack_rows_of_panels(const Input<K>* from, std::int64_t term_stride, std::in
   }
 }
 
-/// Terms of one lane, which are neighbours, as lanes one behind the other.
+/// Terms of one lane, which are neighbours, as lanes one behind the other; `to` has room for whole vectors. What is
+/// stored with a mask would not be forwarded to the loads that follow.
 template <class K, class G>
 HWY_INLINE void pack_terms(const Input<K>* from, std::int64_t terms, Lane<K>* to) {
   constexpr std::int64_t group = Elements<K>::group;
@@ -96,9 +97,10 @@ HWY_INLINE void pack_terms(const Input<K>* from, std::int64_t terms, Lane<K>* to
   for (; p + step <= terms; p += step, to += lane_count<Lane<K>>)
     hn::StoreU(G::vector_of_terms(d, from + p, AllLanes()), d, to);
   if (p == terms) return;
-  const std::int64_t left = terms - p, lanes = lanes_of<K>(left);
-  store_first(G::vector_of_terms(d, from + p, SomeLanes{left}), first_lanes(d, static_cast<std::size_t>(lanes)), d, to);
-  if (G::exchanges && left % 2 == 1) to[lanes - 1] = G::lane(1, from + terms - 1, 1);  // has none to change with
+  const std::int64_t left = terms - p;
+  hn::StoreU(G::vector_of_terms(d, from + p, SomeLanes{left}), d, to);
+  if (G::exchanges && left % 2 == 1)
+    to[lanes_of<K>(left) - 1] = G::lane(1, from + terms - 1, 1);  // has none to change with
 }
 
 /// A row of A whose terms are neighbours.

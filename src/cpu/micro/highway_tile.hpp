@@ -149,12 +149,14 @@ HWY_INLINE void multiply_numbers(const TileShape& shape, const T* a_rows, const 
   constexpr int blocks = of_element == 1 ? block_rows<T, Order, Rows, Vectors> : 0;
   RowsOfA<T, Order, Rows, blocks, of_element> a(a_rows, shape.a_stride);
   const std::int64_t b_stride = shape.b_stride;
+  // Of kinds whose B is read in place. Whole vectors have a mask, too, where whole_as_partial.
+  constexpr bool asks = Vectors == 1 || std::is_integral_v<K>;
 
   const auto term = [&]<int Term, bool Whole, int... Row>(std::integer_sequence<int, Row...>)
       __attribute__((always_inline)) {
     Vector<T> b_row[Vectors];
 #pragma GCC unroll 4
-    for (int v = 0; v < Vectors; ++v) b_row[v] = load<T, Vectors, Masked>(b, v, mask);
+    for (int v = 0; v < Vectors; ++v) b_row[v] = load<T, Vectors, Masked, asks>(b, v, mask);
     aside.row_of_b(b, b_row);
     const auto multiply_row = [&](Vector<T>(&row_sums)[Vectors], Vector<T> element) __attribute__((always_inline)) {
 #pragma GCC unroll 4

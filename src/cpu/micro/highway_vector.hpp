@@ -48,9 +48,9 @@ HWY_INLINE void multiply_add_into(V& sum, V a, V b) {
 }
 #endif
 
-template <class T, int Vectors, bool Masked>
+template <class T, int Vectors, bool Masked, bool Asks = Vectors == 1>
 HWY_INLINE Vector<T> load(const T* from, int v, FirstLanes<Lanes<T>> mask) {
-  if (Masked && v == Vectors - 1) return load_first(mask, Lanes<T>(), from + v * lane_count<T>);
+  if (Masked && v == Vectors - 1) return load_first<Asks>(mask, Lanes<T>(), from + v * lane_count<T>);
   return hn::LoadU(Lanes<T>(), from + v * lane_count<T>);
 }
 

@@ -87,7 +87,8 @@ struct MicroKernels {
   void (*add_sums)(const Sum* sums, Sum* c, std::int64_t columns, Sum alpha, Sum beta) = nullptr;
   Pack pack_a;
   Pack pack_b;
-  /// A row of A whose terms are neighbours, as lanes one behind the other; null where it is read as it is.
+  /// A row of A whose terms are neighbours, as lanes one behind the other, for which there must be room in whole lines;
+  /// null where it is read as it is.
   void (*copy_a)(const Input<K>* from, std::int64_t terms, Lane* to) = nullptr;
   /// The smallest exponent, as it is stored, of rows of A whose terms are neighbours; null where no micro-kernel asks.
   std::int32_t (*least_of_a)(const Input<K>* from, std::int64_t rows, std::int64_t stride,
