@@ -109,7 +109,7 @@ Direct<T>::Direct(const plan::Problem& problem, const MicroKernels<T>& kernels)
       full_(panel_of(o_, kernels, order_, full_panels_ > 0 ? width_ : 0)),
       last_(panel_of(o_, kernels, order_, o_.n % width_)),
       asks_for_a_(cpu::asks_for_a(o_, order_, kernels)),
-      asks_for_c_(cpu::asks_for_c<T>(o_)) {
+      asks_for_c_(cpu::asks_for_c(o_, kernels)) {
   const GemmDescription& d = problem.description;
   const std::int64_t parts = std::max(d.batch_count, full_.tiles + last_.tiles);
   threads_ = members(parts, problem.threads);

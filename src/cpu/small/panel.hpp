@@ -22,7 +22,7 @@ template <class T>
   const double all = bytes_of(o.m, o.k, size) + bytes_of(o.k, o.n, size) + bytes_of(o.m, o.n, size);
   const bool is_near =
       all <= static_cast<double>(caches().l2) && bytes_of(o.k, widest, size) <= static_cast<double>(caches().l1);
-  return is_near || asks_for_c<T>(o) ? widest : kernels.vectors * kernels.lanes;
+  return is_near || asks_for_c(o, kernels) ? widest : kernels.vectors * kernels.lanes;
 }
 
 /// The columns of C are cut into panels of full width and a last one, each of these into row tiles of two heights.
