@@ -3,7 +3,7 @@
 /// Sums along lines, each in the lanes of highway_lane_sums.hpp. A group of lines is read side by side, part after
 /// part: as many streams as lines, which the processors' own prefetchers follow. With AVX-512 each line is asked for
 /// ahead: on a Xeon that gains up to 7 % where lines are short, and asking for the next group's lines instead costs 17
-/// % from memory; on Zen 5 it gains 20 to 50 % for two vectors and more; on Zen 3 asking costs 15 %.
+/// % from memory; on Zen 5 it gains 15 to 50 % for two vectors and more; on Zen 3 asking costs 15 %.
 #pragma once
 
 #include "cpu/micro/highway_lane_sums.hpp"

@@ -86,8 +86,8 @@ void pack_rows_of_panels(const Input<K>* from, std::int64_t term_stride, std::in
   }
 }
 
-/// Terms of one lane, which are neighbours, as lanes one behind the other; `to` has room for whole vectors. What is
-/// stored with a mask would not be forwarded to the loads that follow.
+/// Terms of one lane, which are neighbours, as lanes one behind the other; `to` has room for whole vectors. Stored
+/// with a mask, what is read again at once would take small products of bytes up to 1.5 times as long (Zen 5).
 template <class K, class G>
 HWY_INLINE void pack_terms(const Input<K>* from, std::int64_t terms, Lane<K>* to) {
   constexpr std::int64_t group = Elements<K>::group;
