@@ -55,7 +55,7 @@ int threads_of(const GemmDescription& d, const KernelOfType& kernel) {
 std::vector<GemmDescription> shapes_for_threads(GemmTypes types) {
   std::vector<GemmDescription> shapes{contiguous(types, 257, 251, 263)};
   if (!is_tuned(types)) return shapes;
-  for (const auto& [m, n, k] : {std::tuple{35, 1000, 600},
+  for (const auto& [m, n, k] : {std::tuple{35, 1100, 1100},
                                 {1000, 40, 450},
                                 {7, 3000, 900},
                                 {3000, 7, 900},

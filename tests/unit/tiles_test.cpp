@@ -108,6 +108,13 @@ class Tile {
     kernel(shape_in(order), a_in(order).data(), b_.data(), c.data(), factors.alpha, factors.beta, packed.data());
     return c;
   }
+  /// By the same, which is given no place for what it would pack.
+  [[nodiscard]] std::vector<T> run_without_place(typename MicroKernels<T>::PackingKernel kernel, AOrder order,
+                                                 Factors<T> factors) const {
+    std::vector<T> c = c_;
+    kernel(shape_in(order), a_in(order).data(), b_.data(), c.data(), factors.alpha, factors.beta, nullptr);
+    return c;
+  }
   /// By a kernel that asks for what comes next.
   [[nodiscard]] std::vector<T> run(typename MicroKernels<T>::AskingKernel kernel, AOrder order,
                                    Factors<T> factors) const {
@@ -246,6 +253,9 @@ void expect_packing_tiles_to_agree(const MicroKernels<T>& kernels, AOrder order,
         << rows << " rows, " << vectors << " vectors, " << k << " terms, " << factors;
     EXPECT_TRUE(have_same_bits(packed, tile.rows_of_b()))
         << rows << " rows, " << vectors << " vectors, " << k << " terms";
+    EXPECT_TRUE(have_same_bits(tile.run_without_place(kernels.packing_tile(order, rows, vectors), order, factors),
+                               tile.run_by_vectors(kernels, rows, vectors, factors)))
+        << "nothing packed, " << rows << " rows, " << vectors << " vectors, " << k << " terms, " << factors;
   });
 }
 

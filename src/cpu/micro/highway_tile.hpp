@@ -66,7 +66,7 @@ struct NothingAside {
 /// Tiles between what a packing kernel copies and what it asks for.
 inline constexpr int packing_ahead = 2;
 
-/// Copies the rows of B, one after the other.
+/// Asks for the rows of the panels of B that come, and copies this one's, one after the other, where there is a place.
 template <class T>
 struct PackingAside : NothingAside<T> {
   T* packed_b;
@@ -77,9 +77,9 @@ struct PackingAside : NothingAside<T> {
     for (int v = 0; v < Vectors; ++v) {
       // The columns that follow are packed soon; their rows lie pages apart, where no hardware prefetcher looks.
       __builtin_prefetch(b + (packing_ahead * Vectors + v) * lane_count<T>);
-      hn::StoreU(b_row[v], Lanes<T>(), packed_b + v * lane_count<T>);
+      if (packed_b != nullptr) hn::StoreU(b_row[v], Lanes<T>(), packed_b + v * lane_count<T>);
     }
-    packed_b += Vectors * lane_count<T>;
+    if (packed_b != nullptr) packed_b += Vectors * lane_count<T>;
   }
 };
 

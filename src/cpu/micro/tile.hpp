@@ -73,8 +73,8 @@ struct MicroKernels {
   /// One vector wide, A by rows, computed a row after the other (highway_rows.hpp); null where the instruction set has
   /// no such kernels.
   Kernel (*row_tile)(int rows, bool masked) = nullptr;
-  /// Whole vectors, whose rows of B are copied to packed_b on the way, one after the other: two vectors, or, with A by
-  /// columns, three. Of no tile that is short.
+  /// Whole vectors, whose rows of B are copied to packed_b on the way, unless that is null, one after the other, while
+  /// those of the panels that come are asked for: two vectors, or, with A by columns, three. Of no tile that is short.
   PackingKernel (*packing_tile)(AOrder order, int rows, int vectors) = nullptr;
   /// Whole vectors, and asks for what comes next on the way: two vectors, most_vectors, or, with A by columns,
   /// three. Of no tile that is short.

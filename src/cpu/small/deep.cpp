@@ -198,6 +198,13 @@ class Deep final : public Product<K> {
     Sum* const c = target.c + rows.begin * target.stride + panel.column;
     const bool masked = panel.last_lanes != kernels_.lanes;
     if constexpr (reads_operands<K>)
+      if (reading_.asks_for_b && rows.begin == 0 && panel.columns == reading_.width &&
+          !kernels_.is_short(height, panel.vectors)) {
+        kernels_.packing_tile(reading_.order, height, panel.vectors)(shape, a.first, b.first, c, target.alpha,
+                                                                     target.beta, nullptr);
+        return;
+      }
+    if constexpr (reads_operands<K>)
       if (panel.vectors == kernels_.most_vectors && !masked && reading_.order == AOrder::rows && !reading_.packs_b &&
           !kernels_.is_short(height, panel.vectors)) {
         kernels_.asking_tile(AOrder::rows, height, panel.vectors)(shape, a.first, b.first, c, target.alpha, target.beta,

@@ -14,6 +14,7 @@
 #include "cpu/model/team.hpp"
 #include "cpu/small/few_terms.hpp"
 #include "cpu/small/in_place.hpp"
+#include "cpu/small/paged_b.hpp"
 #include "cpu/small/panel.hpp"
 #include "cpu/small/streamed_a.hpp"
 #include "cpu/threads/team.hpp"
@@ -91,6 +92,7 @@ class Direct final : public Product<T>, public plan::QuickProduct {
   Panel<T> last_;
   int threads_;
   bool asks_for_a_;
+  bool asks_for_b_;
   bool asks_for_c_;
   /// A small product's calls, on one thread each. The first begins with the operands' first elements.
   bool has_calls_ = false;
@@ -109,13 +111,15 @@ Direct<T>::Direct(const plan::Problem& problem, const MicroKernels<T>& kernels)
       full_(panel_of(o_, kernels, order_, full_panels_ > 0 ? width_ : 0)),
       last_(panel_of(o_, kernels, order_, o_.n % width_)),
       asks_for_a_(cpu::asks_for_a(o_, order_, kernels)),
+      asks_for_b_(cpu::asks_for_b(o_, kernels)),
       asks_for_c_(cpu::asks_for_c(o_, kernels)) {
   const GemmDescription& d = problem.description;
   const std::int64_t parts = std::max(d.batch_count, full_.tiles + last_.tiles);
   threads_ = members(parts, problem.threads);
   const std::int64_t calls = full_panels_ * full_.tiles + last_.tiles;
   const bool whole_products = threads_ == 1 || d.batch_count >= threads_;
-  if (whole_products && calls <= most_calls && o_.k <= chunk_terms<T> && !asks_for_a_ && !asks_for_c_) {
+  const bool asks = asks_for_a_ || asks_for_b_ || asks_for_c_;
+  if (whole_products && calls <= most_calls && o_.k <= chunk_terms<T> && !asks) {
     others_.reserve(static_cast<std::size_t>(calls - 1));
     visit_tiles(0, 1, [&](const TileShape& shape, Kernel kernel, std::int64_t a, std::int64_t b, std::int64_t c) {
       if (has_calls_) return others_.push_back({shape, kernel, a, b, c});
@@ -175,6 +179,7 @@ inline void Direct<T>::with_copy(const Operands<T>& data, const Visit& visit) co
 template <class T>
 void Direct<T>::run_tiles(const Operands<T>& data, std::int64_t part, std::int64_t parts) const {
   if (asks_for_a_) return multiply_streamed_a(o_, kernels_, data, part, parts);
+  if (asks_for_b_) return multiply_paged_b(o_, kernels_, order_, data, part, parts);
   if (asks_for_c_) return multiply_few_terms(o_, kernels_, order_, data, part, parts);
   visit_tiles(part, parts, [&](const TileShape& chunk, Kernel kernel, std::int64_t a, std::int64_t b, std::int64_t c) {
     if (o_.k <= chunk_terms<T>) return kernel(chunk, data.a + a, data.b + b, data.c + c, data.alpha, data.beta);

@@ -6,6 +6,7 @@
 #include "cpu/loops/kinds.hpp"
 #include "cpu/model/team.hpp"
 #include "cpu/small/direct.hpp"
+#include "cpu/small/paged_b.hpp"
 #include "cpu/small/panel.hpp"
 
 namespace exactile::cpu {
@@ -45,11 +46,14 @@ Demand direct_demand(const plan::Problem& problem, const MicroKernels<T>& kernel
   d[is_slow ? Work::slow_cycles : is_near ? Work::near_cycles : Work::far_cycles] = products * cycles;
   add_tiles(d, kernels, o.m, o.n, o.k, static_cast<int>(panel_width(o, kernels) / kernels.lanes), products);
   d[Work::read_bytes] = products * (bytes_once<T>(m, n, k) + (b_by_rows(o) ? 0 : b_bytes));  // a copy is read, too
-  // B is read down its columns, a few lines of each row, and nothing asks for them ahead.
+  // B is read down its columns, a few lines of each row.
   if (b_bytes > l2_share) {
     d[Work::paged_bytes] = products * b_bytes * b_reads * paged_share_of_b(o, size);
     d[Work::reread_bytes] = products * static_cast<double>(size) * (m * k * (a_reads - 1) + k * n * (b_reads - 1));
   }
+  if (!copies_b(o, size) && !asks_for_b(o, kernels))
+    d[Work::reread_bytes] += products * b_bytes * walked_share(o.b.row_stride, size);
+  if (o.k > few_terms) d[Work::paged_bytes] += products * bytes_of(o.m, o.n, size) * walked_share(o.c.row_stride, size);
   // Each term of a tile is on a page of its own, of which little is used before it is gone, once for every panel.
   const bool turns_pages = o.n > kernels.lanes && a_streams(o, size) && !a_by_rows(o);
   if (turns_pages) d[Work::paged_bytes] += products * static_cast<double>(size) * m * k * a_reads;

@@ -27,6 +27,13 @@ namespace exactile::cpu {
   return std::min(1.0, row / page) * std::min(1.0, bytes_of(o.k, o.n, element_size) / (page * entries));
 }
 
+/// The share of an operand that is walked down its rows, a panel's width of each, whose lines no prefetcher brings: it
+/// follows rows that share a page.
+[[nodiscard]] inline double walked_share(std::int64_t row_stride, std::int64_t element_size) {
+  constexpr double page = 4096;
+  return std::min(1.0, std::abs(static_cast<double>(row_stride)) * static_cast<double>(element_size) / page);
+}
+
 /// How many waits for a panel's row, a line or so, a sweep over `rows` of them is worth, where rows displace one
 /// another: strides with a large power of two meet few of L1's sets, whose lines of one way are a page apart. Where all
 /// rows meet one set each is waited for; measured, the wait falls with the square of the sets' number, as fetches
@@ -42,6 +49,14 @@ namespace exactile::cpu {
 /// Whether an operand comes from memory, see streamed_rows.
 [[nodiscard]] inline bool a_streams(const Orientation& o, std::int64_t element_size) {
   return bytes_of(o.m, o.k, element_size) > static_cast<double>(caches().l2);
+}
+
+/// Whether all operands do.
+template <class T>
+[[nodiscard]] bool stays_in_l2(const Orientation& o) {
+  constexpr std::int64_t size = sizeof(T);
+  const double all = bytes_of(o.m, o.k, size) + bytes_of(o.k, o.n, size) + bytes_of(o.m, o.n, size);
+  return all <= static_cast<double>(caches().l2);
 }
 
 [[nodiscard]] inline bool b_by_rows(const Orientation& o) { return o.b.column_stride == 1 || o.n == 1; }

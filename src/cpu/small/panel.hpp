@@ -17,11 +17,8 @@ namespace exactile::cpu {
 /// two and twelve. They need B's panel in L1, and C's lines near, which they visit in fewer rows at a time.
 template <class T>
 [[nodiscard]] std::int64_t panel_width(const Orientation& o, const MicroKernels<T>& kernels) {
-  constexpr std::int64_t size = sizeof(T);
   const std::int64_t widest = kernels.most_vectors * kernels.lanes;
-  const double all = bytes_of(o.m, o.k, size) + bytes_of(o.k, o.n, size) + bytes_of(o.m, o.n, size);
-  const bool is_near =
-      all <= static_cast<double>(caches().l2) && bytes_of(o.k, widest, size) <= static_cast<double>(caches().l1);
+  const bool is_near = stays_in_l2<T>(o) && bytes_of(o.k, widest, sizeof(T)) <= static_cast<double>(caches().l1);
   return is_near || asks_for_c(o, kernels) ? widest : kernels.vectors * kernels.lanes;
 }
 

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file A B that comes from memory, a panel after the other down all its rows, where no hardware prefetcher follows.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/checked.hpp"
+#include "cpu/loops/partition.hpp"
+#include "cpu/loops/product.hpp"
+#include "cpu/micro/choose_tile.hpp"
+#include "cpu/small/few_terms.hpp"
+#include "cpu/small/in_place.hpp"
+
+namespace exactile::cpu {
+
+/// Where a tile would be short, micro-kernels have nothing that asks.
+template <class T>
+[[nodiscard]] bool asks_for_b(const Orientation& o, const MicroKernels<T>& kernels) {
+  return o.k > few_terms && b_by_rows(o) && o.n >= 2 * kernels.vectors * kernels.lanes &&
+         !kernels.is_short(static_cast<int>(std::min<std::int64_t>(o.m, kernels.rows)), kernels.vectors) &&
+         !stays_in_l2<T>(o);
+}
+
+/// Part `part` of `parts` of each panel's row tiles. The first tile asks for the panels that come, row by row.
+template <class T>
+void multiply_paged_b(const Orientation& o, const MicroKernels<T>& kernels, AOrder order, const Operands<T>& data,
+                      std::int64_t part, std::int64_t parts) {
+  const std::int64_t width = kernels.vectors * kernels.lanes;
+  const std::int64_t tiles = core::ceil_divide(o.m, std::int64_t{kernels.rows});
+  const Range mine = part_of(tiles, parts, part);
+  for (std::int64_t j = 0; j < o.n; j += width) {
+    const std::int64_t columns = std::min(width, o.n - j);
+    const int vectors = static_cast<int>(core::ceil_divide(columns, kernels.lanes));
+    TileShape shape{order == AOrder::columns ? o.a.column_stride : o.a.row_stride,
+                    o.b.row_stride,
+                    o.c.row_stride,
+                    0,
+                    columns - (vectors - 1) * kernels.lanes,
+                    o.a.conjugate,
+                    o.b.conjugate};
+    for (std::int64_t t = mine.begin; t < mine.end; ++t) {
+      const Range rows = part_of(o.m, tiles, t);
+      const int height = static_cast<int>(rows.end - rows.begin);
+      const bool asks = t == mine.begin && columns == width && !kernels.is_short(height, vectors);
+      const auto kernel = choose_tile(kernels, order, height, vectors, shape.last_lanes != kernels.lanes);
+      T* const c = data.c + rows.begin * o.c.row_stride + j;
+      for (std::int64_t p = 0; p < o.k; p += chunk_terms<T>) {
+        shape.k = std::min(o.k - p, chunk_terms<T>);
+        const T* const a = data.a + rows.begin * o.a.row_stride + p * o.a.column_stride;
+        const T* const b = data.b + p * o.b.row_stride + j;
+        const T beta = p == 0 ? data.beta : T(1);
+        if (asks)
+          kernels.packing_tile(order, height, vectors)(shape, a, b, c, data.alpha, beta, nullptr);
+        else
+          kernel(shape, a, b, c, data.alpha, beta);
+      }
+    }
+  }
+}
+
+}  // namespace exactile::cpu
