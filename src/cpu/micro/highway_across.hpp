@@ -30,16 +30,16 @@ struct Factors {
   Lane x[Strips][lines_together];
 };
 
-template <class Part, class Lane, int Strips>
+template <class Part, class Lane, int Strips, class Load = AllLanes>
 HWY_INLINE void add_vector_of(const Part* w, std::int64_t stride, std::int64_t distance,
-                              const Factors<Lane, Strips>& factors, Lane* strips, std::int64_t strip) {
+                              const Factors<Lane, Strips>& factors, Lane* strips, std::int64_t strip, Load load = {}) {
   const Lanes<Lane> d;
   Vector<Lane> sums[Strips];
 #pragma GCC unroll 8
   for (int i = 0; i < Strips; ++i) sums[i] = hn::LoadU(d, strips + i * strip);
 #pragma GCC unroll 8
   for (int q = 0; q < lines_together; ++q) {
-    const Vector<Lane> line = load_lanes(w + q * stride);
+    const Vector<Lane> line = load_lanes(w + q * stride, load);
     __builtin_prefetch(w + q * stride + distance);
 #pragma GCC unroll 8
     for (int i = 0; i < Strips; ++i) add_product<Part>(sums[i], hn::Set(d, factors.x[i][q]), line);
@@ -48,9 +48,13 @@ HWY_INLINE void add_vector_of(const Part* w, std::int64_t stride, std::int64_t d
   for (int i = 0; i < Strips; ++i) hn::StoreU(sums[i], d, strips + i * strip);
 }
 
-/// What does not fill the unrolled loops: `count` lines, fewer than lines_together or of fewer columns than a vector
-/// has. One function for all numbers of strips, which is compiled in a fraction of the time. `x`: `count` factors of
-/// each strip, one strip's behind the other's.
+/// Whether some lanes are loaded by one instruction everywhere, see SomeLanes.
+template <class Part>
+inline constexpr bool has_masks = sizeof(Part) >= 4;
+
+/// What does not fill the unrolled loops: `count` lines, fewer than lines_together, or without masks fewer columns than
+/// a vector has. One function for all numbers of strips, which is compiled in a fraction of the time. `x`: `count`
+/// factors of each strip, one strip's behind the other's.
 template <class Part, class Lane>
 HWY_NOINLINE void add_rest(const Part* w, std::int64_t stride, std::int64_t columns, const Lane* x, int strip_count,
                            int count, Lane* strips, std::int64_t strip) {
@@ -81,7 +85,11 @@ void add_lines(const Part* w, std::int64_t stride, std::int64_t columns, const F
   std::int64_t j = 0;
   for (; j + lanes <= columns; j += lanes)
     add_vector_of(w + j, stride, j + lanes <= columns - ahead ? ahead : to_next, factors, strips + j, strip);
-  if (j < columns) add_rest(w + j, stride, columns - j, factors.x[0], Strips, lines_together, strips + j, strip);
+  if (j == columns) return;
+  if constexpr (has_masks<Part>)
+    add_vector_of(w + j, stride, to_next, factors, strips + j, strip, SomeLanes{columns - j});
+  else
+    add_rest(w + j, stride, columns - j, factors.x[0], Strips, lines_together, strips + j, strip);
 }
 
 /// The factor of term p for strip s: of complex x its real part for even strips, its imaginary part for odd ones.
