@@ -229,7 +229,7 @@ TEST(CostModel, WorkDecidesHowManyThreads) {
 TEST(CostModel, AFixedTeamIsTaken) {
   int teams = 0;
   for (const plan::KernelEntry& entry : kernel_list()) {
-    plan::Problem problem = problem_of(entry.types.front(), 64, 64, 2);
+    plan::Problem problem = problem_of(entry.types.front(), 32, 32, 2);
     problem.threads = 4;
     if (!entry.unavailable(0).empty() || !entry.refuses(problem).empty()) continue;
     const auto threads = [&] {

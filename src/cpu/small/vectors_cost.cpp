@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 
 #include "core/checked.hpp"
 #include "cpu/small/vector_blocks.hpp"
@@ -36,6 +37,14 @@ Demand vectors_demand(const plan::Problem& problem, int vector_bytes) {
   const auto blocks = static_cast<double>(core::ceil_divide(r.terms, block_terms<In>(r)));
   const auto tiles = static_cast<double>(core::ceil_divide(r.lines, lines_of_tile<In>(r)));
   demand[Work::calls] = products * (r.across ? groups * tiles : static_cast<double>(r.lines) * blocks);
+  if (r.across) {
+    // The sums of a tile are in so few registers that each multiply-add waits for the one before; and each term's
+    // factors are laid side by side for each tile.
+    constexpr double latency = 4;
+    const double width = std::ceil(static_cast<double>(r.lines) / tiles / lanes);
+    demand[Work::idle_cycles] = products * tiles * terms * std::max(0.0, latency - vectors * width / 2);
+    demand[Work::slow_cycles] = products * tiles * terms * vectors;
+  }
   const bool holds_x = !std::is_same_v<In, LaneOf<In>> || r.x_term_stride != 1;
   // Threads that share lines hold it each for itself.
   const double holds = shares.of == VectorShares::Of::lines ? std::max(tiles, 1.0 * shares.threads) : tiles;
