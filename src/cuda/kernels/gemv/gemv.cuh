@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Vectors times a matrix. A CTA brings its slice of the vectors to shared memory, in the type it multiplies (8-bit
-/// floats for tensor cores as they are), and streams a tile of W from memory to registers, a step or two ahead of the
+/// floats for tensor cores as they are), and streams a tile of W from memory to registers, some steps ahead of the
 /// multiply-adds.
 ///
 ///     K contiguous            32 or 8 lanes share K and have 2 to 4 columns of W; they add their sums by shuffles
