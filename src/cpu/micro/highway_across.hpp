@@ -48,9 +48,9 @@ HWY_INLINE void add_vector_of(const Part* w, std::int64_t stride, std::int64_t d
   for (int i = 0; i < Strips; ++i) hn::StoreU(sums[i], d, strips + i * strip);
 }
 
-/// Whether some lanes are loaded by one instruction everywhere, see SomeLanes.
+/// Whether some lanes are loaded by one instruction, see SomeLanes; of narrow types it is not worth its code.
 template <class Part>
-inline constexpr bool has_masks = sizeof(Part) >= 4;
+inline constexpr bool has_masks = sizeof(Part) >= 4 && HWY_TARGET != HWY_NEON;
 
 /// What does not fill the unrolled loops: `count` lines, fewer than lines_together, or without masks fewer columns than
 /// a vector has. One function for all numbers of strips, which is compiled in a fraction of the time. `x`: `count`
@@ -81,7 +81,7 @@ void add_lines(const Part* w, std::int64_t stride, std::int64_t columns, const F
   constexpr std::int64_t lanes = lane_count<Lane>;
   const Factors<Lane, Strips> factors = given;  // on this stack: nothing that is stored can change them
   // At the end of the lines it asks for the beginnings of the next ones.
-  const std::int64_t to_next = lines_together * stride - (columns - ahead);
+  const std::int64_t to_next = lines_together * stride - std::max<std::int64_t>(columns - ahead, 0);
   std::int64_t j = 0;
   for (; j + lanes <= columns; j += lanes)
     add_vector_of(w + j, stride, j + lanes <= columns - ahead ? ahead : to_next, factors, strips + j, strip);

@@ -63,9 +63,6 @@ struct NothingAside {
   HWY_INLINE void step() const {}
 };
 
-/// Tiles between what a packing kernel copies and what it asks for.
-inline constexpr int packing_ahead = 2;
-
 /// Asks for the rows of the panels of B that come, and copies this one's, one after the other, where there is a place.
 template <class T>
 struct PackingAside : NothingAside<T> {

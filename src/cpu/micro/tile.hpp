@@ -54,6 +54,9 @@ struct Ahead {
 /// An A that comes from memory is read along so many rows at once: as many as prefetchers follow.
 inline constexpr int streamed_rows = 8;
 
+/// Panels of B from the one that a packing kernel reads to the one that it asks for.
+inline constexpr int packing_ahead = 2;
+
 /// The micro-kernels of one instruction set and kind, and the register blocks they are best called with. Those that
 /// read operands where they lie are null for kinds whose operands are always packed (see reads_operands).
 template <class K>

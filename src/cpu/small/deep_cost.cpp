@@ -76,13 +76,11 @@ Demand deep_demand(const plan::Problem& problem, const MicroKernels<K>& kernels)
   d[Work::reread_bytes] = products * (bytes_of(o.m, o.n, sizeof(Sum<K>)) +
                                       (reading.packs_b && !reading.packs_a ? bytes_of(o.m, o.k, size) : 0));
   if (!reading.packs_b && !reading.asks_for_b && !reading.asks_for_chunk(o, kernels))
-    d[Work::reread_bytes] += products * bytes_of(o.k, o.n, size) * walked_share(o.b.row_stride, size);
+    d[Work::reread_bytes] += products * bytes_of(o.k, o.n, size) * walked_share_of_b(o, size);
   if (!reading.packs_b) d[Work::paged_bytes] = products * bytes_of(o.k, o.n, size) * paged_share_of_b(o, size);
   d[Work::displaced_rows] = products * displaced_rows(o, kernels, reading);
   d[Work::starts] = products;
   if (d.threads == 1) {
-    d[Work::paged_bytes] += products * static_cast<double>(chunks) * bytes_of(o.m, o.n, sizeof(Sum<K>)) *
-                            walked_share(o.c.row_stride, sizeof(Sum<K>));
     d[stays_near(o, kernels, reading) ? Work::near_cycles : Work::slow_cycles] = cycles;
     return d;
   }

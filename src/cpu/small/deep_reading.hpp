@@ -8,6 +8,7 @@
 #include "cpu/micro/amx.hpp"
 #include "cpu/micro/tile.hpp"
 #include "cpu/small/in_place.hpp"
+#include "cpu/small/paged_b.hpp"
 
 namespace exactile::cpu {
 
@@ -16,7 +17,7 @@ template <class K>
 struct DeepReading {
   bool packs_a;
   bool packs_b;
-  bool asks_for_b;  ///< of rows that come: no prefetcher follows B's panels, of which L2 does not hold a chunk
+  bool asks_for_b;  ///< the first tile of rows, for the panels that come: L2 does not hold a chunk of B
   AOrder order;
   std::int64_t width;     ///< columns of a panel
   std::int64_t a_stride;  ///< of packed rows of A, which lie a line further apart than they are long
@@ -26,7 +27,9 @@ struct DeepReading {
   DeepReading(const Orientation& o, const MicroKernels<K>& kernels)
       : packs_a(!reads_operands<K> || (!a_by_rows(o) && !a_by_columns(o))),
         packs_b(!reads_operands<K> || !b_by_rows(o)),
-        asks_for_b(!packs_a && !packs_b && asks(o, kernels)) {
+        asks_for_b(!packs_a && !packs_b && has_panels_ahead(o, kernels) &&
+                   bytes_of(std::min(o.k, chunk_terms<K>), o.n, packed_size<K>) >
+                       static_cast<double>(caches().l2) / 2) {
     constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(Lane<K>));
     const bool by_rows =
         packs_a ? !reads_operands<K> && !in_tile_registers<K> && a_by_rows(o) : o.a.row_stride != 1 && o.m != 1;
@@ -37,16 +40,11 @@ struct DeepReading {
     a_lanes = packs_a ? core::round_up(o.m * a_stride, line) : 0;
     b_lanes = packs_b ? core::round_up(width * packed_lanes<K>(terms), line) : 0;
   }
-  /// Where a tile would be short, micro-kernels have nothing that asks.
-  [[nodiscard]] static bool asks(const Orientation& o, const MicroKernels<K>& kernels) {
-    const auto rows = static_cast<int>(std::min<std::int64_t>(o.m, kernels.rows));
-    return o.n >= 2 * kernels.vectors * kernels.lanes && !kernels.is_short(rows, kernels.vectors) &&
-           bytes_of(std::min(o.k, chunk_terms<K>), o.n, packed_size<K>) > static_cast<double>(caches().l2) / 2;
-  }
-  /// Whether tiles ask for their share of the next chunk's B instead.
+  /// Whether tiles ask for their share of the next chunk's B.
   [[nodiscard]] bool asks_for_chunk(const Orientation& o, const MicroKernels<K>& kernels) const {
     const auto rows = static_cast<int>(std::min<std::int64_t>(o.m, kernels.rows_of(kernels.most_vectors)));
-    return !packs_b && !asks_for_b && order == AOrder::rows && !kernels.is_short(rows, kernels.most_vectors);
+    return !packs_b && !asks_for_b && order == AOrder::rows && o.k > chunk_terms<K> &&
+           o.n >= kernels.most_vectors * kernels.lanes && !kernels.is_short(rows, kernels.most_vectors);
   }
   [[nodiscard]] std::int64_t bytes() const { return (a_lanes + b_lanes) * static_cast<std::int64_t>(sizeof(Lane<K>)); }
 };

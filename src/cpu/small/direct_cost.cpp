@@ -51,9 +51,8 @@ Demand direct_demand(const plan::Problem& problem, const MicroKernels<T>& kernel
     d[Work::paged_bytes] = products * b_bytes * b_reads * paged_share_of_b(o, size);
     d[Work::reread_bytes] = products * static_cast<double>(size) * (m * k * (a_reads - 1) + k * n * (b_reads - 1));
   }
-  if (!copies_b(o, size) && !asks_for_b(o, kernels))
-    d[Work::reread_bytes] += products * b_bytes * walked_share(o.b.row_stride, size);
-  if (o.k > few_terms) d[Work::paged_bytes] += products * bytes_of(o.m, o.n, size) * walked_share(o.c.row_stride, size);
+  if (o.k > few_terms && !copies_b(o, size) && !asks_for_b(o, kernels))
+    d[Work::reread_bytes] += products * b_bytes * walked_share_of_b(o, size);
   // Each term of a tile is on a page of its own, of which little is used before it is gone, once for every panel.
   const bool turns_pages = o.n > kernels.lanes && a_streams(o, size) && !a_by_rows(o);
   if (turns_pages) d[Work::paged_bytes] += products * static_cast<double>(size) * m * k * a_reads;

@@ -27,11 +27,11 @@ namespace exactile::cpu {
   return std::min(1.0, row / page) * std::min(1.0, bytes_of(o.k, o.n, element_size) / (page * entries));
 }
 
-/// The share of an operand that is walked down its rows, a panel's width of each, whose lines no prefetcher brings: it
-/// follows rows that share a page.
-[[nodiscard]] inline double walked_share(std::int64_t row_stride, std::int64_t element_size) {
+/// The share of a B that is walked down its rows, a panel's width of each, whose lines no prefetcher brings: it follows
+/// rows that share a page.
+[[nodiscard]] inline double walked_share_of_b(const Orientation& o, std::int64_t element_size) {
   constexpr double page = 4096;
-  return std::min(1.0, std::abs(static_cast<double>(row_stride)) * static_cast<double>(element_size) / page);
+  return std::min(1.0, std::abs(static_cast<double>(o.b.row_stride)) * static_cast<double>(element_size) / page);
 }
 
 /// How many waits for a panel's row, a line or so, a sweep over `rows` of them is worth, where rows displace one
@@ -51,7 +51,7 @@ namespace exactile::cpu {
   return bytes_of(o.m, o.k, element_size) > static_cast<double>(caches().l2);
 }
 
-/// Whether all operands do.
+/// Whether L2 holds all operands.
 template <class T>
 [[nodiscard]] bool stays_in_l2(const Orientation& o) {
   constexpr std::int64_t size = sizeof(T);

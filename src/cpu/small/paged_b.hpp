@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/// \file A B that comes from memory, a panel after the other down all its rows, where no hardware prefetcher follows.
+/// \file A B that is read in place from memory, a panel after the other down all its rows, where no hardware prefetcher
+/// follows.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
 #include "core/checked.hpp"
+#include "cpu/caches.hpp"
 #include "cpu/loops/partition.hpp"
 #include "cpu/loops/product.hpp"
 #include "cpu/micro/choose_tile.hpp"
@@ -14,15 +16,21 @@
 
 namespace exactile::cpu {
 
-/// Where a tile would be short, micro-kernels have nothing that asks.
-template <class T>
-[[nodiscard]] bool asks_for_b(const Orientation& o, const MicroKernels<T>& kernels) {
-  return o.k > few_terms && b_by_rows(o) && o.n >= 2 * kernels.vectors * kernels.lanes &&
-         !kernels.is_short(static_cast<int>(std::min<std::int64_t>(o.m, kernels.rows)), kernels.vectors) &&
-         !stays_in_l2<T>(o);
+/// Whether packing kernels, given no place, can ask for panels that come: there are some, and tiles are not short.
+template <class K>
+[[nodiscard]] bool has_panels_ahead(const Orientation& o, const MicroKernels<K>& kernels) {
+  const auto rows = static_cast<int>(std::min<std::int64_t>(o.m, kernels.rows));
+  return o.n > packing_ahead * kernels.vectors * kernels.lanes && !kernels.is_short(rows, kernels.vectors);
 }
 
-/// Part `part` of `parts` of each panel's row tiles. The first tile asks for the panels that come, row by row.
+/// Whether the first tile of rows asks for the panels that come: L2 does not hold B.
+template <class T>
+[[nodiscard]] bool asks_for_b(const Orientation& o, const MicroKernels<T>& kernels) {
+  return o.k > few_terms && b_by_rows(o) && has_panels_ahead(o, kernels) && !stays_in_l2<T>(o) &&
+         bytes_of(o.k, o.n, sizeof(T)) > static_cast<double>(caches().l2) / 2;
+}
+
+/// Part `part` of `parts` of each panel's row tiles.
 template <class T>
 void multiply_paged_b(const Orientation& o, const MicroKernels<T>& kernels, AOrder order, const Operands<T>& data,
                       std::int64_t part, std::int64_t parts) {
@@ -32,6 +40,7 @@ void multiply_paged_b(const Orientation& o, const MicroKernels<T>& kernels, AOrd
   for (std::int64_t j = 0; j < o.n; j += width) {
     const std::int64_t columns = std::min(width, o.n - j);
     const int vectors = static_cast<int>(core::ceil_divide(columns, kernels.lanes));
+    const bool has_more = j + packing_ahead * width < o.n;
     TileShape shape{order == AOrder::columns ? o.a.column_stride : o.a.row_stride,
                     o.b.row_stride,
                     o.c.row_stride,
@@ -42,7 +51,7 @@ void multiply_paged_b(const Orientation& o, const MicroKernels<T>& kernels, AOrd
     for (std::int64_t t = mine.begin; t < mine.end; ++t) {
       const Range rows = part_of(o.m, tiles, t);
       const int height = static_cast<int>(rows.end - rows.begin);
-      const bool asks = t == mine.begin && columns == width && !kernels.is_short(height, vectors);
+      const bool asks = t == mine.begin && has_more && !kernels.is_short(height, vectors);
       const auto kernel = choose_tile(kernels, order, height, vectors, shape.last_lanes != kernels.lanes);
       T* const c = data.c + rows.begin * o.c.row_stride + j;
       for (std::int64_t p = 0; p < o.k; p += chunk_terms<T>) {

@@ -38,12 +38,13 @@ Demand vectors_demand(const plan::Problem& problem, int vector_bytes) {
   const auto tiles = static_cast<double>(core::ceil_divide(r.lines, lines_of_tile<In>(r)));
   demand[Work::calls] = products * (r.across ? groups * tiles : static_cast<double>(r.lines) * blocks);
   if (r.across) {
-    // The sums of a tile are in so few registers that each multiply-add waits for the one before; and each term's
-    // factors are laid side by side for each tile.
-    constexpr double latency = 4;
-    const double width = std::ceil(static_cast<double>(r.lines) / tiles / lanes);
-    demand[Work::idle_cycles] = products * tiles * terms * std::max(0.0, latency - vectors * width / 2);
-    demand[Work::slow_cycles] = products * tiles * terms * vectors;
+    // Where the sums of a tile are few, each term waits for the one before; and each is laid out for each tile.
+    constexpr double latency = std::is_integral_v<Accumulator<In>> ? 1 : 4;
+    constexpr double strips = core::is_complex_v<In> ? 2 : 1;
+    const double of_tiles = shares.of == VectorShares::Of::lines ? std::max(tiles, 1.0 * shares.threads) : tiles;
+    const double sums = strips * vectors * std::ceil(static_cast<double>(r.lines) / of_tiles / lanes);
+    demand[Work::idle_cycles] = products * of_tiles * terms * std::max(0.0, latency - sums / 2);
+    demand[Work::slow_cycles] = products * of_tiles * terms * strips * vectors;
   }
   const bool holds_x = !std::is_same_v<In, LaneOf<In>> || r.x_term_stride != 1;
   // Threads that share lines hold it each for itself.

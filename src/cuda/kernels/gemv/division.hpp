@@ -93,8 +93,8 @@ enum class Lines {
   return (by_mma ? most_rows * columns / 4 : rows * columns) * size_of_sum;
 }
 
-/// Steps that are on their way while one is multiplied. f32 and f64 have three where the sums leave the registers: two
-/// CTAs of an SM ask for more bytes so than three with one step (1 x 4096 x 4096 on an H200: 19 us instead of 23).
+/// Steps that are on their way while one is multiplied. f32 and f64 have three where the sums leave registers for them:
+/// two CTAs of an SM ask for more bytes so than three with one step (1 x 4096 x 4096 on an H200: 19 us instead of 23).
 [[nodiscard]] constexpr int steps_ahead(ElementType type, Contiguous contiguous, bool by_mma,
                                         std::int64_t bytes_of_sums) {
   const bool is_deep = (type == ElementType::f32 || type == ElementType::f64) && bytes_of_sums <= 64;
