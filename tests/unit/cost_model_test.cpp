@@ -10,6 +10,7 @@
 #include <random>
 #include <string>
 
+#include "cpu/caches.hpp"
 #include "cpu/kernel_list.hpp"
 #include "cpu/model/fit.hpp"
 #include "cpu/model/rows.hpp"
@@ -269,6 +270,32 @@ TEST(CostModel, RowsThatDisplaceOneAnotherAreCounted) {
     if (is_deep) {
       EXPECT_GT(displaced(2048, true), displaced(2048, false)) << entry.name;  // of both operands
     }
+    ++judged;
+  }
+  if (widest_isa() != Isa::portable) {
+    EXPECT_GE(judged, 8);
+  }
+}
+
+/// A B that is walked down its rows: prefetchers follow rows that share a page, or tiles of many rows ask.
+TEST(CostModel, LinesThatNothingAsksForAreReadAgain) {
+  int judged = 0;
+  for (const plan::KernelEntry& entry : kernel_list()) {
+    const bool reads_in_place = entry.name.ends_with("_deep") || entry.name.ends_with("_direct");
+    const GemmTypes types = entry.types.front();
+    if (!reads_in_place || !entry.unavailable(0).empty() || size_in_bytes(types.input) < 4) continue;
+    if (types.input == ElementType::i32 && types.output == ElementType::i64) continue;  // always packed
+    const auto reread = [&](std::int64_t m, std::int64_t n, std::int64_t distance) {
+      plan::Problem problem = problem_of(types, m, n, 600);
+      problem.description.b = {distance, 1};
+      static_cast<void>(entry.cost(problem));
+      return latest_estimate().demand[Work::reread_bytes];
+    };
+    EXPECT_GT(reread(1, 64, 4096), reread(1, 64, 64)) << entry.name;
+    const std::int64_t many = 2 * caches().l2 / 600;  // columns of which L2 does not hold 600 elements each
+    const auto bytes = static_cast<double>(600 * many * size_in_bytes(types.input));
+    EXPECT_GE(reread(1, many, many), bytes) << entry.name;
+    EXPECT_LT(reread(24, many, many), bytes) << entry.name;
     ++judged;
   }
   if (widest_isa() != Isa::portable) {

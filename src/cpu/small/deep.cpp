@@ -197,20 +197,20 @@ class Deep final : public Product<K> {
                           panel.last_lanes, o_.a.conjugate, o_.b.conjugate};
     Sum* const c = target.c + rows.begin * target.stride + panel.column;
     const bool masked = panel.last_lanes != kernels_.lanes;
-    if constexpr (reads_operands<K>)
+    if constexpr (reads_operands<K>) {
       if (reading_.asks_for_b && rows.begin == 0 && panel.column + packing_ahead * reading_.width < o_.n &&
           !kernels_.is_short(height, panel.vectors)) {
         kernels_.packing_tile(reading_.order, height, panel.vectors)(shape, a.first, b.first, c, target.alpha,
                                                                      target.beta, nullptr);
         return;
       }
-    if constexpr (reads_operands<K>)
       if (panel.vectors == kernels_.most_vectors && !masked && reading_.order == AOrder::rows && !reading_.packs_b &&
           !reading_.asks_for_b && !kernels_.is_short(height, panel.vectors)) {
         kernels_.asking_tile(AOrder::rows, height, panel.vectors)(shape, a.first, b.first, c, target.alpha, target.beta,
                                                                   ahead_of(data, chunk, rows, panel.column));
         return;
       }
+    }
     choose_tile(kernels_, reading_.order, height, panel.vectors, masked)(shape, a.first, b.first, c, target.alpha,
                                                                          target.beta);
   }

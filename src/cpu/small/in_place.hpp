@@ -17,21 +17,19 @@ namespace exactile::cpu {
   return static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(element_size);
 }
 
-/// The share of a B that is read in place, a panel down all its rows, whose lines come each from a page of its own and
-/// by a walk of the page tables, as it has more pages than the second-level TLB has entries (2048 on Zen, 1536 to 2048
-/// on Intel's); rows shorter than a page share one.
-[[nodiscard]] inline double paged_share_of_b(const Orientation& o, std::int64_t element_size) {
-  constexpr double page = 4096;
-  constexpr double entries = 2048;
-  const double row = std::abs(static_cast<double>(o.b.row_stride)) * static_cast<double>(element_size);
-  return std::min(1.0, row / page) * std::min(1.0, bytes_of(o.k, o.n, element_size) / (page * entries));
-}
-
 /// The share of a B that is walked down its rows, a panel's width of each, whose lines no prefetcher brings: it follows
 /// rows that share a page.
 [[nodiscard]] inline double walked_share_of_b(const Orientation& o, std::int64_t element_size) {
   constexpr double page = 4096;
   return std::min(1.0, std::abs(static_cast<double>(o.b.row_stride)) * static_cast<double>(element_size) / page);
+}
+
+/// The share of a B that is read in place, a panel down all its rows, whose lines come each from a page of its own and
+/// by a walk of the page tables, as it has more pages than the second-level TLB has entries (2048 on Zen, 1536 to 2048
+/// on Intel's); rows shorter than a page share one.
+[[nodiscard]] inline double paged_share_of_b(const Orientation& o, std::int64_t element_size) {
+  constexpr double reach = 4096.0 * 2048;  // of all entries, a page each
+  return walked_share_of_b(o, element_size) * std::min(1.0, bytes_of(o.k, o.n, element_size) / reach);
 }
 
 /// How many waits for a panel's row, a line or so, a sweep over `rows` of them is worth, where rows displace one

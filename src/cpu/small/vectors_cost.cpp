@@ -36,20 +36,19 @@ Demand vectors_demand(const plan::Problem& problem, int vector_bytes) {
   const auto groups = static_cast<double>(r.terms / together + r.terms % together);
   const auto blocks = static_cast<double>(core::ceil_divide(r.terms, block_terms<In>(r)));
   const auto tiles = static_cast<double>(core::ceil_divide(r.lines, lines_of_tile<In>(r)));
+  // Threads that share lines have tiles of their own.
+  const double of_tiles = shares.of == VectorShares::Of::lines ? std::max(tiles, 1.0 * shares.threads) : tiles;
   demand[Work::calls] = products * (r.across ? groups * tiles : static_cast<double>(r.lines) * blocks);
   if (r.across) {
     // Where the sums of a tile are few, each term waits for the one before; and each is laid out for each tile.
     constexpr double latency = std::is_integral_v<Accumulator<In>> ? 1 : 4;
     constexpr double strips = core::is_complex_v<In> ? 2 : 1;
-    const double of_tiles = shares.of == VectorShares::Of::lines ? std::max(tiles, 1.0 * shares.threads) : tiles;
     const double sums = strips * vectors * std::ceil(static_cast<double>(r.lines) / of_tiles / lanes);
     demand[Work::idle_cycles] = products * of_tiles * terms * std::max(0.0, latency - sums / 2);
     demand[Work::slow_cycles] = products * of_tiles * terms * strips * vectors;
   }
   const bool holds_x = !std::is_same_v<In, LaneOf<In>> || r.x_term_stride != 1;
-  // Threads that share lines hold it each for itself.
-  const double holds = shares.of == VectorShares::Of::lines ? std::max(tiles, 1.0 * shares.threads) : tiles;
-  if (holds_x) demand[Work::tile_bytes] = products * holds * vectors * terms * size;
+  if (holds_x) demand[Work::tile_bytes] = products * of_tiles * vectors * terms * size;
   // Sums of blocks, to C; those that threads share, one of them adds.
   const bool shares_blocks = shares.of == VectorShares::Of::blocks;
   demand[Work::way_bytes] = (shares_blocks ? shares.threads : 1) * products * blocks * static_cast<double>(r.lines) *
