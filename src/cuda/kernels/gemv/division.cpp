@@ -104,7 +104,7 @@ Candidate candidate(const GemmDescription& d, const Division& division, const De
   const auto size = static_cast<double>(size_of(d));
   const double matrix = static_cast<double>(d.n) * static_cast<double>(d.k) * size;
   const double vectors = static_cast<double>(d.m) * static_cast<double>(d.k) * size;
-  const int ctas_per_sm = ctas_of_sm(of_sums, steps_ahead(d.types.input, division.contiguous, by_mma, of_sums));
+  const int ctas_per_sm = ctas_of_sm(of_sums, steps_ahead(size_of(d), division.contiguous, by_mma, of_sums));
   const int clusters = ctas_per_sm * sms_filled(device, division.ranks) / division.ranks;
   const double sums = static_cast<double>(workspace_bytes(d, division));
   return {{.bm = division.rows, .bn = division.tile_columns, .split_k = division.split_k},

@@ -93,11 +93,11 @@ enum class Lines {
   return (by_mma ? most_rows * columns / 4 : rows * columns) * size_of_sum;
 }
 
-/// Steps that are on their way while one is multiplied. f32 and f64 have three where the sums leave registers for them:
-/// two CTAs of an SM ask for more bytes so than three with one step (1 x 4096 x 4096 on an H200: 19 us instead of 23).
-[[nodiscard]] constexpr int steps_ahead(ElementType type, Contiguous contiguous, bool by_mma,
-                                        std::int64_t bytes_of_sums) {
-  const bool is_deep = (type == ElementType::f32 || type == ElementType::f64) && bytes_of_sums <= 64;
+/// Steps that are on their way while one is multiplied. Elements of 4 bytes and more have three where the sums leave
+/// registers for them: two CTAs of an SM ask for more bytes so than three with one step. An H200 is 1.05 to 1.15 times
+/// as fast by it in the mean; bytes and cf64 along K are slower by 3 and up to 20 %.
+[[nodiscard]] constexpr int steps_ahead(int size, Contiguous contiguous, bool by_mma, std::int64_t bytes_of_sums) {
+  const bool is_deep = size >= 4 && (size < 16 || contiguous == Contiguous::n) && bytes_of_sums <= 64;
   return is_deep ? 3 : by_mma && contiguous == Contiguous::n ? 2 : 1;
 }
 

@@ -59,7 +59,7 @@ struct Shape {
   static constexpr int chunk =
       by_mma ? along_k ? 2048 : 1536 : std::min(2048, 16384 / (rows * static_cast<int>(sizeof(Accumulator))));
   static constexpr auto of_sums = bytes_of_sums(by_mma, rows, columns, sizeof(Accumulator));
-  static constexpr int ahead = steps_ahead(type, where, by_mma, of_sums);
+  static constexpr int ahead = steps_ahead(size, where, by_mma, of_sums);
   static constexpr int ctas_per_sm = ctas_of_sm(of_sums, ahead);
   /// A lane's sums: [row][column], or [pair of columns][element of what a tensor core adds up].
   using Sums = std::conditional_t<by_mma, Accumulator[columns / 2][4], Accumulator[rows][columns]>;
