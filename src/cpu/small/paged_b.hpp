@@ -30,39 +30,40 @@ template <class T>
          bytes_of(o.k, o.n, sizeof(T)) > static_cast<double>(caches().l2) / 2;
 }
 
-/// Part `part` of `parts` of each panel's row tiles.
+/// Part `part` of `parts` of each panel's row tiles, a chunk of terms after the other: so many pages of B have their
+/// addresses translated at a time, where more would be looked up again for every panel.
 template <class T>
 void multiply_paged_b(const Orientation& o, const MicroKernels<T>& kernels, AOrder order, const Operands<T>& data,
                       std::int64_t part, std::int64_t parts) {
   const std::int64_t width = kernels.vectors * kernels.lanes;
   const std::int64_t tiles = core::ceil_divide(o.m, std::int64_t{kernels.rows});
   const Range mine = part_of(tiles, parts, part);
-  for (std::int64_t j = 0; j < o.n; j += width) {
-    const std::int64_t columns = std::min(width, o.n - j);
-    const int vectors = static_cast<int>(core::ceil_divide(columns, kernels.lanes));
-    const bool has_more = j + packing_ahead * width < o.n;
-    TileShape shape{order == AOrder::columns ? o.a.column_stride : o.a.row_stride,
-                    o.b.row_stride,
-                    o.c.row_stride,
-                    0,
-                    columns - (vectors - 1) * kernels.lanes,
-                    o.a.conjugate,
-                    o.b.conjugate};
-    for (std::int64_t t = mine.begin; t < mine.end; ++t) {
-      const Range rows = part_of(o.m, tiles, t);
-      const int height = static_cast<int>(rows.end - rows.begin);
-      const bool asks = t == mine.begin && has_more && !kernels.is_short(height, vectors);
-      const auto kernel = choose_tile(kernels, order, height, vectors, shape.last_lanes != kernels.lanes);
-      T* const c = data.c + rows.begin * o.c.row_stride + j;
-      for (std::int64_t p = 0; p < o.k; p += chunk_terms<T>) {
-        shape.k = std::min(o.k - p, chunk_terms<T>);
+  TileShape shape{order == AOrder::columns ? o.a.column_stride : o.a.row_stride,
+                  o.b.row_stride,
+                  o.c.row_stride,
+                  0,
+                  0,
+                  o.a.conjugate,
+                  o.b.conjugate};
+  for (std::int64_t p = 0; p < o.k; p += chunk_terms<T>) {
+    shape.k = std::min(o.k - p, chunk_terms<T>);
+    const T beta = p == 0 ? data.beta : T(1);
+    for (std::int64_t j = 0; j < o.n; j += width) {
+      const std::int64_t columns = std::min(width, o.n - j);
+      const int vectors = static_cast<int>(core::ceil_divide(columns, kernels.lanes));
+      const bool has_more = j + packing_ahead * width < o.n;
+      shape.last_lanes = columns - (vectors - 1) * kernels.lanes;
+      const T* const b = data.b + p * o.b.row_stride + j;
+      for (std::int64_t t = mine.begin; t < mine.end; ++t) {
+        const Range rows = part_of(o.m, tiles, t);
+        const int height = static_cast<int>(rows.end - rows.begin);
         const T* const a = data.a + rows.begin * o.a.row_stride + p * o.a.column_stride;
-        const T* const b = data.b + p * o.b.row_stride + j;
-        const T beta = p == 0 ? data.beta : T(1);
-        if (asks)
+        T* const c = data.c + rows.begin * o.c.row_stride + j;
+        if (t == mine.begin && has_more && !kernels.is_short(height, vectors))
           kernels.packing_tile(order, height, vectors)(shape, a, b, c, data.alpha, beta, nullptr);
         else
-          kernel(shape, a, b, c, data.alpha, beta);
+          choose_tile(kernels, order, height, vectors, shape.last_lanes != kernels.lanes)(shape, a, b, c, data.alpha,
+                                                                                          beta);
       }
     }
   }
