@@ -26,14 +26,19 @@ bool has_amx() noexcept {
 }
 #endif
 
-bool is_intel() noexcept {
 #if defined(__x86_64__)
+bool is_intel() noexcept {
   static const bool is_intel = (__builtin_cpu_init(), __builtin_cpu_is("intel") != 0);
   return is_intel;
-#else
-  return false;
-#endif
 }
+bool is_amd() noexcept {
+  static const bool is_amd = (__builtin_cpu_init(), __builtin_cpu_is("amd") != 0);
+  return is_amd;
+}
+#else
+bool is_intel() noexcept { return false; }
+bool is_amd() noexcept { return false; }
+#endif
 
 Isa cap() noexcept {
   const auto name = core::environment("EXACTILE_MAX_ISA");
@@ -112,6 +117,8 @@ bool amx_is_permitted() noexcept {
 bool shuffles_delay_multiply_adds() noexcept { return is_intel(); }
 
 bool reads_delay_multiply_adds() noexcept { return is_intel(); }
+
+bool reads_one_stream_faster() noexcept { return is_amd(); }
 
 std::string_view why_unavailable(Isa isa) noexcept {
   if (isa == Isa::amx && isa <= widest_isa() && !amx_is_permitted())

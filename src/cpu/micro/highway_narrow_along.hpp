@@ -62,7 +62,7 @@ HWY_INLINE void sum_narrow_lines(const In* w, std::int64_t w_stride, std::int64_
 /// See VectorKernels::along. Takes so many terms at a time that all x as shorts stay in L1.
 template <class In>
 void sums_along_narrow(const In* w, std::int64_t w_stride, std::int64_t lines, std::int64_t terms,
-                       const HeldVectors<In>& x, int vectors, std::int32_t* sums) {
+                       const HeldVectors<In>& x, int vectors, bool one_by_one, std::int32_t* sums) {
   constexpr std::int64_t group = 8, room = 2 * lane_block_terms;
   alignas(64) std::int16_t narrow[room];
   const std::int64_t most = room / vectors / held_padding * held_padding;
@@ -80,7 +80,7 @@ void sums_along_narrow(const In* w, std::int64_t w_stride, std::int64_t lines, s
         sum_narrow_lines<In, together>(w + j * w_stride, w_stride, here, narrow + i * most, begin > 0,
                                        sums + j * vectors + i, vectors);
     };
-    for (; j + group <= lines; j += group) sum.template operator()<group>();
+    for (; !one_by_one && j + group <= lines; j += group) sum.template operator()<group>();
     for (; j < lines; ++j) sum.template operator()<1>();
   }
 }

@@ -94,8 +94,9 @@ struct VectorKernels {
   /// x, elements of In, in the form that the others read: `terms` of them `stride` apart.
   void (*hold)(const void* x, std::int64_t stride, std::int64_t terms, Lane* held);
   /// Sums along lines: sums[j * vectors + i] = sum of w[j * w_stride + p] * x_i[p] over p < terms <= lane_block_terms.
+  /// Lines are read one by one, or some side by side.
   void (*along)(const In* w, std::int64_t w_stride, std::int64_t lines, std::int64_t terms, const HeldVectors<In>& x,
-                int vectors, Sum* sums);
+                int vectors, bool one_by_one, Sum* sums);
   /// One sum of neighbours, of any number of terms, block after block. Null for complex numbers, and where x has
   /// another type than w.
   Sum (*dot)(const In* w, const In* x, std::int64_t terms);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/checked.hpp"
+#include "cpu/isa.hpp"
 #include "cpu/loops/partition.hpp"
 #include "cpu/model/team.hpp"
 #include "cpu/small/vector_roles.hpp"
@@ -103,6 +104,12 @@ class VectorBlocks {
 
  private:
   [[nodiscard]] bool copies_lines() const { return !r_.across && r_.w_term_stride != 1; }
+  /// Whether lines are no longer than a page, or less the longer vectors take over each.
+  [[nodiscard]] bool reads_one_by_one() const {
+    constexpr std::int64_t page = 4096;
+    const std::int64_t line = r_.w_line_stride * static_cast<std::int64_t>(sizeof(In));
+    return line * std::max<std::int64_t>(r_.vectors, 2) <= 2 * page && reads_one_stream_faster();
+  }
   /// Whether x is read where it lies: its elements are the lanes, and neighbours.
   [[nodiscard]] bool reads_x_in_place() const { return std::is_same_v<In, Lane> && r_.x_term_stride == 1; }
   [[nodiscard]] std::int64_t held_lanes_of_vector() const {
@@ -167,7 +174,7 @@ void VectorBlocks<In>::sum(const VectorOperands<In>& data, std::int64_t block, R
     w = room.copies;
     stride = count;
   }
-  kernels_.along(w, stride, here, count, x, vectors, sums);
+  kernels_.along(w, stride, here, count, x, vectors, reads_one_by_one(), sums);
 }
 
 }  // namespace exactile::cpu
