@@ -5,6 +5,7 @@
 #include <array>
 
 #include "cpu/engine_entries.hpp"
+#include "cpu/isa.hpp"
 #include "cpu/small/vector_roles.hpp"
 #include "cpu/small/vectors.hpp"
 
@@ -25,8 +26,8 @@ template <class In>
 template <class In>
 inline constexpr auto vector_types = types_from<In>();
 
-/// With AVX2's dot, which reads memory in one stream, where that is faster; its bits are the same. Not of 64-bit
-/// integers and 8-bit floats, which AVX2 multiplies and converts slower.
+/// With AVX2's dot, which reads memory in one stream, where that is faster; its bits are the same. Not for i64 and
+/// 8-bit floats, which AVX2 multiplies and converts slower, nor for bytes, where it gains nothing.
 template <class In>
 const VectorKernels<In>& avx512_vectors_here() {
   constexpr bool is_as_fast = sizeof(In) > 1 && !std::is_same_v<In, std::int64_t>;

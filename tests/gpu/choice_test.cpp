@@ -466,6 +466,9 @@ TEST(CudaChoice, FewerCtasOfGemvShareAnSmWhereSumsAreMany) {
   EXPECT_EQ(ctas(4, by_columns), 2) << "4 x 4 sums of 8 bytes";
   EXPECT_EQ(ctas(8, by_columns), 2) << "8 x 2 sums";
   EXPECT_EQ(ctas(8, by_columns, {ElementType::cf64, ElementType::cf64}), 1) << "8 x 2 sums of 16 bytes";
+  EXPECT_EQ(ctas(1, by_columns, {ElementType::cf64, ElementType::cf64}), 3) << "one step ahead along K";
+  EXPECT_EQ(ctas(1, by_rows, {ElementType::cf64, ElementType::cf64}), 2);
+  EXPECT_EQ(ctas(1, by_columns, {ElementType::i32, ElementType::i32}), 2);
   EXPECT_EQ(ctas(4, by_rows), 2) << "4 x 2 sums, three steps ahead";
   EXPECT_EQ(ctas(8, by_rows), 2);
 }

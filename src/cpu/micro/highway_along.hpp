@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Sums along lines, each in the lanes of highway_lane_sums.hpp. A group of lines is read side by side, part after
-/// part: as many streams as lines, which the processors' own prefetchers follow. With AVX-512 each line is asked for
+/// part: as many streams as lines, which the processors' own prefetchers follow; or lines are read one by one, where
+/// VectorBlocks says so, and nothing is asked for. With AVX-512 each line of a group is asked for
 /// ahead: on a Xeon that gains up to 7 % where lines are short, and asking for the next group's lines instead costs 17
 /// % from memory; on Zen 5 it gains 15 to 50 % for two vectors and more; on Zen 3 asking costs 15 %. Asking 512 bytes
 /// ahead is 5 to 15 % faster than 1024 on Zen 4, and as fast on an Emerald Rapids.
@@ -30,8 +31,9 @@ template <class In, int LinesAtOnce, int Vectors, class Register, class Load>
 HWY_INLINE void add_terms(const LinesAt<In>& at, std::int64_t p, Register r, const LaneOf<In>* held,
                           std::int64_t held_stride, PartSums<In> (&sums)[LinesAtOnce][Vectors], const Load& load) {
   constexpr std::int64_t ahead = ahead_along / static_cast<std::int64_t>(sizeof(In));
-  [[maybe_unused]] const std::int64_t distance =
-      p + ahead < at.terms ? ahead : LinesAtOnce * at.stride + ahead - at.terms;
+  [[maybe_unused]] std::int64_t distance = ahead;
+  if constexpr (LinesAtOnce > 1)  // the stride of one line may be anything
+    if (p + ahead >= at.terms) distance = LinesAtOnce * at.stride + ahead - at.terms;
   unrolled<LinesAtOnce>([&](auto j) __attribute__((always_inline)) {
     if constexpr (LinesAtOnce > 1 && HWY_TARGET == HWY_AVX3) __builtin_prefetch(at.w + j * at.stride + p + distance);
     const Vector<LaneOf<In>> w = load(at.w + j * at.stride + p);

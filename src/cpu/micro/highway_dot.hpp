@@ -45,10 +45,11 @@ HWY_INLINE std::int64_t add_parts_of_dot(const In* w, const In* x, std::int64_t 
   return p;
 }
 
-/// Whether all parts are summed at once as long as all have terms, then two and two, as on Intel's processors: from L2
-/// that is 1.1 to 1.3 times as fast there, and as fast from memory. Else part after part, in one stream: so Zen 4 takes
-/// 0.3 to 0.6 of the time in L1, and 0.6 to 1.0 from memory. Its AVX-512 loads are halves, and memory another 15 %
-/// slower by them: AMD's processors with AVX-512 sum by AVX2, see vector_entries.hpp.
+/// Whether all parts are summed at once as long as all have terms, then two and two: on an Emerald Rapids that is 1.1
+/// to 1.3 times as fast from L2, and as fast from memory. Else part after part, in one stream: so Zen 4 takes 0.3 to
+/// 0.6 of the time in L1, and 0.6 to 1.0 from memory. Zen 4 splits AVX-512's loads, and reads memory 15 % slower with
+/// them than with AVX2's: AMD's processors take AVX2's dot, see vector_entries.hpp. Other processors without AVX-512
+/// were not measured.
 inline constexpr bool sums_parts_at_once = HWY_TARGET == HWY_AVX3;
 
 /// A block of at most lane_block_terms.

@@ -4,8 +4,8 @@
 /// ..., each with one multiply-add. Then lanes are added in pairs, l of a part and of the part two further on, l of
 /// both that are left, l and l + L/2, l and l + L/4, and so on. Parts and lanes are the same for every instruction set,
 /// and so are the bits. The lanes of a part are two registers of AVX2: so many leave room for the sums of several
-/// lines, which memory delivers faster than one, while the parts of a single line are as many streams. A complex sum is
-/// two: of w times the real part of x and of w times its imaginary part.
+/// lines, and the parts of a single line may be as many streams, where a processor reads several faster than one. A
+/// complex sum is two: of w times the real part of x and of w times its imaginary part.
 #pragma once
 
 #include <complex>

@@ -94,7 +94,7 @@ struct VectorKernels {
   /// x, elements of In, in the form that the others read: `terms` of them `stride` apart.
   void (*hold)(const void* x, std::int64_t stride, std::int64_t terms, Lane* held);
   /// Sums along lines: sums[j * vectors + i] = sum of w[j * w_stride + p] * x_i[p] over p < terms <= lane_block_terms.
-  /// Lines are read one by one, or some side by side.
+  /// With one_by_one a line is read to its end before the next one, else some lines side by side; bits are the same.
   void (*along)(const In* w, std::int64_t w_stride, std::int64_t lines, std::int64_t terms, const HeldVectors<In>& x,
                 int vectors, bool one_by_one, Sum* sums);
   /// One sum of neighbours, of any number of terms, block after block. Null for complex numbers, and where x has

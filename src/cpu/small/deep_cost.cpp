@@ -77,7 +77,7 @@ Demand deep_demand(const plan::Problem& problem, const MicroKernels<K>& kernels)
                                       (reading.packs_b && !reading.packs_a ? bytes_of(o.m, o.k, size) : 0));
   if (!reading.packs_b && !reading.asks_for_b && !reading.asks_for_chunk(o, kernels))
     d[Work::reread_bytes] += products * bytes_of(o.k, o.n, size) * walked_share_of_b(o, size);
-  if (!reading.packs_b) d[Work::paged_bytes] = products * bytes_of(o.k, o.n, size) * paged_share_of_b(o, size);
+  if (!reading.packs_b) d[Work::paged_bytes] = products * bytes_of(o.k, o.n, size) * paged_share_of_b(o, o.k, size);
   d[Work::displaced_rows] = products * displaced_rows(o, kernels, reading);
   d[Work::starts] = products;
   if (d.threads == 1) {

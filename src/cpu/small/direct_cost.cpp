@@ -32,8 +32,11 @@ Demand direct_demand(const plan::Problem& problem, const MicroKernels<T>& kernel
   // What does not stay in L2 is fetched again: a panel of B for every tile of rows, A for every panel.
   const double l2_share = static_cast<double>(caches().l2) / 2;
   const std::int64_t width = kernels.vectors * kernels.lanes;
-  const double b_reads = bytes_of(o.k, width, size) <= l2_share ? 1 : row_tiles;
-  const double a_reads = bytes_of(o.m, o.k, size) <= l2_share ? 1 : static_cast<double>(core::ceil_divide(o.n, width));
+  // Terms of all panels before the next ones.
+  const std::int64_t terms = asks_for_b(o, kernels) ? std::min(o.k, chunk_terms<T>) : o.k;
+  const double b_reads = bytes_of(terms, width, size) <= l2_share ? 1 : row_tiles;
+  const double a_reads =
+      bytes_of(o.m, terms, size) <= l2_share ? 1 : static_cast<double>(core::ceil_divide(o.n, width));
   const std::int64_t parts = std::max(problem.description.batch_count, core::ceil_divide(o.m, kernels.rows));
   Demand d;
   d.threads = members(parts, problem.threads);
@@ -48,7 +51,7 @@ Demand direct_demand(const plan::Problem& problem, const MicroKernels<T>& kernel
   d[Work::read_bytes] = products * (bytes_once<T>(m, n, k) + (b_by_rows(o) ? 0 : b_bytes));  // a copy is read, too
   // B is read down its columns, a few lines of each row.
   if (b_bytes > l2_share) {
-    d[Work::paged_bytes] = products * b_bytes * b_reads * paged_share_of_b(o, size);
+    d[Work::paged_bytes] = products * b_bytes * b_reads * paged_share_of_b(o, terms, size);
     d[Work::reread_bytes] = products * static_cast<double>(size) * (m * k * (a_reads - 1) + k * n * (b_reads - 1));
   }
   if (o.k > few_terms && !copies_b(o, size) && !asks_for_b(o, kernels))
@@ -57,7 +60,7 @@ Demand direct_demand(const plan::Problem& problem, const MicroKernels<T>& kernel
   const bool turns_pages = o.n > kernels.lanes && a_streams(o, size) && !a_by_rows(o);
   if (turns_pages) d[Work::paged_bytes] += products * static_cast<double>(size) * m * k * a_reads;
   d[Work::displaced_rows] = products * row_tiles * k * static_cast<double>(core::ceil_divide(o.n, width)) *
-                            displaced_share(o.k, width * size, o.b.row_stride * size);
+                            displaced_share(terms, width * size, o.b.row_stride * size);
   d[Work::starts] = products / d.threads;
   add_team(d, 1, 0, shares_products ? 0 : products * b_bytes);
   return d;

@@ -24,12 +24,12 @@ namespace exactile::cpu {
   return std::min(1.0, std::abs(static_cast<double>(o.b.row_stride)) * static_cast<double>(element_size) / page);
 }
 
-/// The share of a B that is read in place, a panel down all its rows, whose lines come each from a page of its own and
-/// by a walk of the page tables, as it has more pages than the second-level TLB has entries (2048 on Zen, 1536 to 2048
-/// on Intel's); rows shorter than a page share one.
-[[nodiscard]] inline double paged_share_of_b(const Orientation& o, std::int64_t element_size) {
+/// The share of a B that is read in place, a panel down `rows` of its rows, whose lines come each from a page of its
+/// own and by a walk of the page tables, as these have more pages than the second-level TLB has entries (2048 on Zen,
+/// 1536 to 2048 on Intel's); rows shorter than a page share one.
+[[nodiscard]] inline double paged_share_of_b(const Orientation& o, std::int64_t rows, std::int64_t element_size) {
   constexpr double reach = 4096.0 * 2048;  // of all entries, a page each
-  return walked_share_of_b(o, element_size) * std::min(1.0, bytes_of(o.k, o.n, element_size) / reach);
+  return walked_share_of_b(o, element_size) * std::min(1.0, bytes_of(rows, o.n, element_size) / reach);
 }
 
 /// How many waits for a panel's row, a line or so, a sweep over `rows` of them is worth, where rows displace one

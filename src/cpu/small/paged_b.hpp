@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// \file A B that is read in place from memory, a panel after the other down all its rows, where no hardware prefetcher
+/// \file A B that is read in place from memory, panel after panel down a chunk's rows, where no hardware prefetcher
 /// follows.
 #pragma once
 
@@ -30,8 +30,9 @@ template <class T>
          bytes_of(o.k, o.n, sizeof(T)) > static_cast<double>(caches().l2) / 2;
 }
 
-/// Part `part` of `parts` of each panel's row tiles, a chunk of terms after the other: so many pages of B have their
-/// addresses translated at a time, where more would be looked up again for every panel.
+/// Part `part` of `parts` of each panel's row tiles. The outermost loop takes chunks of terms: the TLB holds the pages
+/// of one chunk while all panels are walked. Down all of K each panel would look its pages up again, which takes twice
+/// as long where K is thousands (f32 14 x 2422 x 8106 on Zen 4 and on an Emerald Rapids).
 template <class T>
 void multiply_paged_b(const Orientation& o, const MicroKernels<T>& kernels, AOrder order, const Operands<T>& data,
                       std::int64_t part, std::int64_t parts) {

@@ -81,10 +81,7 @@ class VectorBlocks {
   }
 
   /// Whether there is one sum, of neighbours.
-  [[nodiscard]] bool is_dot() const {
-    return r_.lines == 1 && r_.vectors == 1 && r_.w_term_stride == 1 && r_.x_term_stride == 1 &&
-           kernels_.dot != nullptr;
-  }
+  [[nodiscard]] bool is_dot() const { return cpu::is_dot(r_) && kernels_.dot != nullptr; }
   [[nodiscard]] std::int64_t count() const { return core::ceil_divide(r_.terms, block_); }
   [[nodiscard]] std::int64_t terms() const { return std::min(block_, r_.terms); }  ///< of a block, but for the last
   [[nodiscard]] std::int64_t tile() const { return tile_; }  ///< lines whose sums are held at one time
@@ -104,11 +101,12 @@ class VectorBlocks {
 
  private:
   [[nodiscard]] bool copies_lines() const { return !r_.across && r_.w_term_stride != 1; }
-  /// Whether lines are no longer than a page, or less the longer vectors take over each.
+  /// Whether lines are read one by one: on processors that read one stream faster, where two lines, or one for each
+  /// vector if there are more, begin within two pages.
   [[nodiscard]] bool reads_one_by_one() const {
-    constexpr std::int64_t page = 4096;
-    const std::int64_t line = r_.w_line_stride * static_cast<std::int64_t>(sizeof(In));
-    return line * std::max<std::int64_t>(r_.vectors, 2) <= 2 * page && reads_one_stream_faster();
+    constexpr std::int64_t two_pages = 8192 / static_cast<std::int64_t>(sizeof(In));
+    const std::int64_t most = two_pages / std::max<std::int64_t>(r_.vectors, 2);
+    return r_.lines > 1 && -most <= r_.w_line_stride && r_.w_line_stride <= most && reads_one_stream_faster();
   }
   /// Whether x is read where it lies: its elements are the lanes, and neighbours.
   [[nodiscard]] bool reads_x_in_place() const { return std::is_same_v<In, Lane> && r_.x_term_stride == 1; }

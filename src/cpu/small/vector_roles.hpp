@@ -24,6 +24,11 @@ struct VectorRoles {
   std::int64_t c_vector_stride = 0;
 };
 
+/// Whether there is one sum, of neighbours.
+[[nodiscard]] inline bool is_dot(const VectorRoles& r) {
+  return r.lines == 1 && r.vectors == 1 && r.w_term_stride == 1 && r.x_term_stride == 1;
+}
+
 /// The operand with more rows or columns is W; of two small ones the one whose sums run along it. m or n is at most
 /// most_vectors_at_once.
 [[nodiscard]] VectorRoles vector_roles(const GemmDescription& description);

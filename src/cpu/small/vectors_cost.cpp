@@ -54,10 +54,10 @@ Demand vectors_demand(const plan::Problem& problem, int vector_bytes) {
   demand[Work::way_bytes] = (shares_blocks ? shares.threads : 1) * products * blocks * static_cast<double>(r.lines) *
                             vectors * static_cast<double>(sizeof(Accumulator<In>));
   if (!r.across && r.w_term_stride != 1) demand[Work::block_bytes] = elements * size;
-  // A dot of floats is called at once, see QuickDot.
-  const bool is_dot = std::is_floating_point_v<In> && r.lines == 1 && r.vectors == 1 && r.w_term_stride == 1 &&
-                      r.x_term_stride == 1 && products == 1 && shares.threads == 1;
-  demand[Work::starts] = is_dot ? 0 : products;
+  // A dot product of f32 or f64 by one thread is called without run(), see QuickDot. An epilogue is not asked for: the
+  // order of sums must not depend on it.
+  const bool is_quick = std::is_floating_point_v<In> && is_dot(r) && d.batch_count == 1 && shares.threads == 1;
+  demand[Work::starts] = is_quick ? 0 : products;
   add_team(demand, 1, shares_blocks ? 2 * products * tiles : 0, 0);
   return demand;
 }
