@@ -71,7 +71,7 @@ struct Drawn {
 int draw_threads(int index, std::mt19937_64& dice) {
   const int all = core::thread_count(0);
   if (index / 2 % 2 == 0 || all == 1) return 1;
-  const int teams = std::bit_width(static_cast<unsigned>(all - 1));
+  const int teams = static_cast<int>(std::bit_width(static_cast<unsigned>(all - 1)));
   return std::min(all, 2 << std::uniform_int_distribution<int>(0, teams - 1)(dice));
 }
 
