@@ -18,8 +18,12 @@ template <class In>
 std::vector<In> some(std::int64_t count, std::uint32_t seed) {
   std::mt19937 dice(seed);
   std::vector<In> elements;
+  const auto number = [&] { return static_cast<float>(dice() % 64) / 7.0F - 4.0F; };
   for (std::int64_t i = 0; i < count; ++i)
-    elements.push_back(static_cast<In>(static_cast<float>(dice() % 64) / 7.0F - 4.0F));
+    if constexpr (core::is_complex_v<In>)
+      elements.emplace_back(number(), number());
+    else
+      elements.push_back(static_cast<In>(number()));
   return elements;
 }
 

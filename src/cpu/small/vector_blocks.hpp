@@ -76,7 +76,7 @@ class VectorBlocks {
   };
 
   VectorBlocks(const VectorRoles& roles, const VectorKernels<In>& kernels)
-      : r_(roles), kernels_(kernels), block_(block_terms<In>(roles)) {
+      : r_(roles), kernels_(kernels), block_(block_terms<In>(roles)), one_by_one_(reads_one_by_one()) {
     tile_ = std::min(lines_of_tile<In>(r_), core::round_up(r_.lines, 4));
   }
 
@@ -125,6 +125,7 @@ class VectorBlocks {
   VectorRoles r_;
   const VectorKernels<In>& kernels_;
   std::int64_t block_;  ///< terms whose sums are formed before they are added to those of the blocks before
+  bool one_by_one_;
   std::int64_t tile_;
 };
 
@@ -172,7 +173,7 @@ void VectorBlocks<In>::sum(const VectorOperands<In>& data, std::int64_t block, R
     w = room.copies;
     stride = count;
   }
-  kernels_.along(w, stride, here, count, x, vectors, reads_one_by_one(), sums);
+  kernels_.along(w, stride, here, count, x, vectors, one_by_one_, sums);
 }
 
 }  // namespace exactile::cpu
